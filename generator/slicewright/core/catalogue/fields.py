@@ -1,0 +1,90 @@
+"""Typed access to the mappings of a catalogue file; whatever is wrong is said with its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Fields:
+    """The fields of one mapping: each is read once, by its type, and `finish` refuses what nobody read."""
+
+    def __init__(self, value: object, where: str) -> None:
+        if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+            raise ValueError(f"{where}: must be a mapping with text keys")
+        self.where = where
+        self._left: dict[str, object] = dict(value)
+
+    def wrong(self, what: str) -> ValueError:
+        """Return the error that says where and what."""
+        return ValueError(f"{self.where}: {what}")
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """Return a text; one without a default must be there and not be empty."""
+        value = self._left.pop(key, default)
+        if not isinstance(value, str) or value == default is None:
+            raise self.wrong(f"{key} must be a text")
+        return value
+
+    def number(self, key: str) -> int:
+        """Return a positive number that must be there."""
+        value = self.number_or_none(key)
+        if value is None:
+            raise self.wrong(f"{key} must be a positive number")
+        return value
+
+    def number_or_none(self, key: str) -> int | None:
+        """Return a positive number, None where it is absent."""
+        value = self._left.pop(key, None)
+        if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+            return value
+        raise self.wrong(f"{key} must be a positive number")
+
+    def flag(self, key: str) -> bool:
+        """Return a boolean that must be there."""
+        value = self.flag_or_none(key)
+        if value is None:
+            raise self.wrong(f"{key} must be true or false")
+        return value
+
+    def flag_or_none(self, key: str) -> bool | None:
+        """Return a boolean, None where it is absent."""
+        value = self._left.pop(key, None)
+        if value is None or isinstance(value, bool):
+            return value
+        raise self.wrong(f"{key} must be true or false")
+
+    def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return a list of texts, the default where it is absent."""
+        value = self._left.pop(key, list(default))
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self.wrong(f"{key} must be a list of texts")
+        return tuple(value)
+
+    def fields(self, key: str) -> Fields:
+        """Return a mapping inside this one, empty where it is absent."""
+        return Fields(self._left.pop(key, {}), f"{self.where}: {key}")
+
+    def fields_or_none(self, key: str) -> Fields | None:
+        """Return a mapping inside this one, None where it is absent."""
+        return self.fields(key) if key in self._left else None
+
+    def each(self, key: str, name: str) -> Iterator[Fields]:
+        """Yield the mappings of a list, their place told by the value of one of their fields."""
+        value = self._left.pop(key, [])
+        if not isinstance(value, list):
+            raise self.wrong(f"{key} must be a list")
+        for index, item in enumerate(value):
+            label = item.get(name, index) if isinstance(item, dict) else index
+            yield Fields(item, f"{self.where}: {key} {label}")
+
+    def unread(self) -> tuple[str, ...]:
+        """Return the names of the fields that were not read yet."""
+        return tuple(self._left)
+
+    def finish(self) -> None:
+        """Refuse fields that nobody read."""
+        if self._left:
+            raise self.wrong(f"unknown field {min(self._left)}")

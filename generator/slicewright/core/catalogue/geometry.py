@@ -1,0 +1,63 @@
+"""The arithmetic of a topology: its sides, how hosts tile it, where its links wrap around."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slicewright.core.catalogue.generation import Rule, WrapRule
+
+DIMENSIONS = 3
+"""Bounds and wrap always have three sides; a 2D topology is padded with 1."""
+
+
+def sides(topology: str) -> tuple[int, ...]:
+    """Return (2, 2, 4) for `2x2x4`."""
+    return tuple(int(side) for side in topology.split("x"))
+
+
+def written(lengths: Iterable[int]) -> str:
+    """Return `2x2x4` for (2, 2, 4)."""
+    return "x".join(map(str, lengths))
+
+
+def padded(lengths: tuple[int, ...]) -> tuple[int, ...]:
+    """Return three sides."""
+    return (*lengths, *(1,) * (DIMENSIONS - len(lengths)))
+
+
+def bounds(text: str) -> tuple[int, ...]:
+    """Return (2, 2, 1) for `2,2,1`."""
+    return tuple(int(side) for side in text.split(","))
+
+
+def host_bounds(lengths: tuple[int, ...], per_host: tuple[int, ...]) -> str | None:
+    """Return how many hosts stand along each side, as text; None where hosts do not tile the topology."""
+    pairs = tuple(zip(padded(lengths), per_host, strict=True))
+    if any(side % host for side, host in pairs):
+        return None
+    return ",".join(str(side // host) for side, host in pairs)
+
+
+def wrap(lengths: tuple[int, ...], rule: WrapRule) -> str:
+    """Return the wrap-around of each side, as lower-case booleans."""
+    if rule.side_equals:
+        wrapped = [side == rule.side_equals for side in padded(lengths)]
+    else:
+        wrapped = [min(padded(lengths)) >= rule.all_sides_at_least] * DIMENSIONS
+    return ",".join("true" if side else "false" for side in wrapped)
+
+
+def shapes_of(rule: Rule) -> Iterator[tuple[int, ...]]:
+    """Yield every A<=B<=C that the rule allows, smallest first."""
+    longest = rule.max_side // rule.side_multiple_of
+    found: list[tuple[int, ...]] = []
+    for a in range(1, longest + 1):
+        for b in range(a, min(longest, rule.max_cubes // a) + 1):
+            found += ((a, b, c) for c in range(b, min(longest, rule.max_cubes // (a * b)) + 1))
+    found.sort(key=lambda cubes: (math.prod(cubes), cubes))
+    for cubes in found:
+        yield tuple(side * rule.side_multiple_of for side in cubes)

@@ -1,0 +1,146 @@
+"""JSON 6902 patches: apply one, and compute the guarded patch that leads from one object to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from slicewright.core.compose import pointer
+
+Operation = dict[str, Any]
+
+
+class PatchError(ValueError):
+    """A patch that does not fit the object that it is applied to."""
+
+
+def apply(operations: list[Operation], document: Any) -> Any:
+    """Apply a patch in place and return the result (RFC 6902).
+
+    Raises PatchError where an operation is malformed, leads nowhere, or its test fails; the document is
+    then half changed and must be thrown away.
+    """
+    holder = {"": document}
+    for operation in operations:
+        try:
+            _apply_one(operation, holder)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            if isinstance(error, PatchError):
+                raise
+            raise PatchError(f"{_say(operation)}: nothing stands at this path") from error
+    return holder[""]
+
+
+def _say(operation: Operation) -> str:
+    return f"{operation.get('op', '(no op)')} {operation.get('path', '(no path)')}"
+
+
+def _apply_one(operation: Operation, holder: dict[str, Any]) -> None:
+    verb = operation["op"]
+    tokens = ("", *pointer.parse(operation["path"]))
+    if verb == "test":
+        if _get(holder, tokens) != operation["value"]:
+            raise PatchError(f"{_say(operation)}: found {_get(holder, tokens)!r}, not {operation['value']!r}")
+    elif verb == "add":
+        _add(holder, tokens, copied(operation["value"]))
+    elif verb == "replace":
+        _get(holder, tokens)
+        _set(holder, tokens, copied(operation["value"]))
+    elif verb == "remove":
+        _remove(holder, tokens)
+    elif verb in ("move", "copy"):
+        source = ("", *pointer.parse(operation["from"]))
+        value = copied(_get(holder, source))
+        if verb == "move":
+            _remove(holder, source)
+        _add(holder, tokens, value)
+    else:
+        raise PatchError(f"{_say(operation)}: '{verb}' is no JSON 6902 operation")
+
+
+def copied(value: Any) -> Any:
+    """Return a deep copy of plain data (several times as fast as copy.deepcopy)."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    return value
+
+
+def _get(holder: Any, tokens: pointer.Tokens) -> Any:
+    for token in tokens:
+        holder = holder[_index(token)] if isinstance(holder, list) else holder[token]
+    return holder
+
+
+def _index(token: str) -> int:
+    if not (token.isascii() and token.isdigit()) or (token[0] == "0" and token != "0"):
+        raise PatchError(f"'{token}' is no index of a list")
+    return int(token)
+
+
+def _add(holder: Any, tokens: pointer.Tokens, value: Any) -> None:
+    parent, last = _get(holder, tokens[:-1]), tokens[-1]
+    if not isinstance(parent, list):
+        parent[last] = value
+    elif last == "-":
+        parent.append(value)
+    else:
+        index = _index(last)
+        if index > len(parent):
+            raise PatchError(f"index {index} is beyond the end of a list of {len(parent)}")
+        parent.insert(index, value)
+
+
+def _set(holder: Any, tokens: pointer.Tokens, value: Any) -> None:
+    parent, last = _get(holder, tokens[:-1]), tokens[-1]
+    parent[_index(last) if isinstance(parent, list) else last] = value
+
+
+def _remove(holder: Any, tokens: pointer.Tokens) -> None:
+    parent, last = _get(holder, tokens[:-1]), tokens[-1]
+    del parent[_index(last) if isinstance(parent, list) else last]
+
+
+def difference(before: Any, after: Any) -> list[Operation]:
+    """Return the patch that turns one object into the other, guarded against a base that moved.
+
+    Every operation below a list element follows a `test` of that element: of its `name` where it has one,
+    else of the old value, so that a changed base fails the build instead of being patched in the wrong
+    place. Elements are matched by position; new ones are appended, a list that lost some is replaced.
+    """
+    return list(_differ(before, after, ""))
+
+
+def _differ(before: Any, after: Any, path: str) -> Iterator[Operation]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from _differ_mapping(before, after, path)
+    elif isinstance(before, list) and isinstance(after, list) and 0 < len(before) <= len(after):
+        yield from _differ_list(before, after, path)
+    elif before != after or type(before) is not type(after):
+        yield {"op": "replace", "path": path, "value": after}
+
+
+def _differ_mapping(before: dict[str, Any], after: dict[str, Any], path: str) -> Iterator[Operation]:
+    for key in before:
+        if key not in after:
+            yield {"op": "remove", "path": f"{path}/{pointer.escape(key)}"}
+    for key, value in after.items():
+        below = f"{path}/{pointer.escape(key)}"
+        if key in before:
+            yield from _differ(before[key], value, below)
+        else:
+            yield {"op": "add", "path": below, "value": value}
+
+
+def _differ_list(before: list[Any], after: list[Any], path: str) -> Iterator[Operation]:
+    for index, (old, new) in enumerate(zip(before, after, strict=False)):
+        below = f"{path}/{index}"
+        changes = list(_differ(old, new, below))
+        if changes and isinstance(old, dict) and "name" in old:
+            yield {"op": "test", "path": f"{below}/name", "value": old["name"]}
+        elif changes:
+            yield {"op": "test", "path": below, "value": old}
+        yield from changes
+    for value in after[len(before) :]:
+        yield {"op": "add", "path": f"{path}/-", "value": value}

@@ -1,0 +1,1 @@
+"""YAML documents: text to plain data with places, and plain data to text that every reader agrees on."""

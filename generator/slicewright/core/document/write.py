@@ -1,0 +1,86 @@
+"""Documents to text: block style, insertion order, byte-stable, and the same to YAML 1.1 and 1.2 readers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from slicewright.core.document.scalar import write_string
+
+# A block literal keeps a script readable. Kustomize and kubectl rewrite it as one long quoted line where a
+# line ends in a blank or holds a tab, and some readers trip on a first line that is indented: quote those.
+_NO_LITERAL = re.compile(r"[ \t]\n|\t|\A[ \n]|[^\n -~\u00a0-\ud7ff\ue000-\ufdcf\ufe00-\ufffd]|[ \t]\Z")
+
+
+def write_documents(documents: Iterable[Any]) -> str:
+    """Return the documents as one text, `---` between them."""
+    return "---\n".join(write_document(document) for document in documents)
+
+
+def write_document(data: Any) -> str:
+    """Return one document, ending in a newline."""
+    lines: list[str] = []
+    if isinstance(data, dict) and data:
+        _mapping(data, "", lines, "")
+    elif isinstance(data, list) and data:
+        _sequence(data, "", lines)
+    else:
+        lines.append(_inline(data))
+    lines.append("")
+    return "\n".join(lines)
+
+
+def _mapping(data: dict[str, Any], indent: str, lines: list[str], lead: str) -> None:
+    """Append the lines of a mapping; `lead` stands before its first key, `indent` before the others."""
+    prefix = lead or indent
+    for key, value in data.items():
+        head = prefix + write_string(key) + ":"
+        prefix = indent
+        if isinstance(value, dict) and value:
+            lines.append(head)
+            _mapping(value, indent + "  ", lines, "")
+        elif isinstance(value, list) and value:
+            lines.append(head)
+            _sequence(value, indent, lines)
+        elif isinstance(value, str) and "\n" in value:
+            _text(value, head + " ", indent + "  ", lines)
+        else:
+            lines.append(head + " " + _inline(value))
+
+
+def _sequence(data: list[Any], indent: str, lines: list[str]) -> None:
+    for value in data:
+        if isinstance(value, dict) and value:
+            _mapping(value, indent + "  ", lines, indent + "- ")
+        elif isinstance(value, list) and value:
+            lines.append(indent + "-")
+            _sequence(value, indent + "  ", lines)
+        elif isinstance(value, str) and "\n" in value:
+            _text(value, indent + "- ", indent + "  ", lines)
+        else:
+            lines.append(indent + "- " + _inline(value))
+
+
+def _text(value: str, head: str, indent: str, lines: list[str]) -> None:
+    """Append a string of several lines, as a block literal where every reader keeps it as it is."""
+    if _NO_LITERAL.search(value) or value.endswith("\n\n"):
+        lines.append(head + write_string(value))
+        return
+    body = value.removesuffix("\n")
+    lines.append(head + ("|" if body != value else "|-"))
+    lines.extend(indent + line if line else "" for line in body.split("\n"))
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, str):
+        return write_string(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{}"
+    if isinstance(value, list):
+        return "[]"
+    return repr(value)

@@ -1,0 +1,167 @@
+"""Checked documents to values. The schema has passed, so nothing here asks for types again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slicewright.core.catalogue.resolve import TpuRequest
+from slicewright.core.intent.cluster import Cluster, CpuPool, LocalQueue, TpuPool
+from slicewright.core.intent.source import Source
+from slicewright.core.intent.workload import (
+    AuxiliaryJob,
+    FailurePolicy,
+    GcsFuse,
+    Pathways,
+    PathwaysHead,
+    PathwaysWorker,
+    Provisioning,
+    Workload,
+)
+
+DEFAULT_PRIORITY_CLASSES = ("very-low", "low", "medium", "high", "very-high")
+"""The classes that every cluster has unless it declares its own (values 100 to 1000, as in xpk)."""
+
+
+def workload(source: Source) -> Workload:
+    """Return the TPUWorkload of a document that its schema accepts."""
+    metadata, spec = source.data["metadata"], source.data["spec"]
+    return Workload(
+        source=source,
+        name=metadata["name"],
+        namespace=metadata.get("namespace", "default"),
+        clusters=tuple(spec["clusters"]),
+        tpu=tpu_request(spec["tpu"]),
+        spec=spec,
+        labels=metadata.get("labels", {}),
+        annotations=metadata.get("annotations", {}),
+        slices=spec.get("slices", 1),
+        provisioning=provisioning(spec.get("provisioning", "OnDemand")),
+        max_run_duration_seconds=spec.get("maxRunDurationSeconds"),
+        api=spec.get("api", "JobSet"),
+        naming=spec.get("naming", "Hashed"),
+        run=spec.get("run", 1),
+        on_change=spec.get("onChange", "Replace"),
+        queue_name=spec.get("queueName", ""),
+        workload_priority_class_name=spec.get("workloadPriorityClassName", ""),
+        container=spec.get("container", {}),
+        pod_template=spec.get("podTemplate", {}),
+        host_network=spec.get("hostNetwork", False),
+        privileged=spec.get("privileged", False),
+        gcs_fuse=tuple(_gcs_fuse(item) for item in spec.get("gcsFuse", [])),
+        backoff_limit=spec.get("backoffLimit"),
+        failure_policy=_failure_policy(spec.get("failurePolicy", {})),
+        max_execution_time_seconds=spec.get("maxExecutionTimeSeconds"),
+        auxiliary_jobs=tuple(_auxiliary_job(item) for item in spec.get("auxiliaryJobs", [])),
+        pathways=_pathways(spec["pathways"]) if "pathways" in spec else None,
+        components=tuple(spec.get("components", [])),
+        patches=tuple(spec.get("patches", [])),
+    )
+
+
+def cluster(source: Source) -> Cluster:
+    """Return the TPUCluster of a document that its schema accepts."""
+    spec = source.data.get("spec", {})
+    pools = spec.get("pools", [])
+    queues = spec.get("clusterQueues", [])
+    declared = tuple(item["name"] for item in spec.get("priorityClasses", []))
+    return Cluster(
+        source=source,
+        name=source.data["metadata"]["name"],
+        spec=spec,
+        mode=spec.get("mode", "Standard"),
+        managed=spec.get("managed", True),
+        tpu_pools=tuple(_tpu_pool(item) for item in pools if "tpu" in item),
+        cpu_pools=tuple(_cpu_pool(item) for item in pools if "tpu" not in item),
+        local_queues=tuple(
+            LocalQueue(item["name"], item.get("namespace", "default"), queue["name"])
+            for queue in queues
+            for item in queue.get("localQueues", [])
+        ),
+        has_queues="clusterQueues" in spec,
+        priority_classes=DEFAULT_PRIORITY_CLASSES + declared,
+    )
+
+
+def tpu_request(value: str | dict[str, Any]) -> TpuRequest:
+    """Return what a `tpu:` field asks of the catalogue, whether a name or the parts of a shape."""
+    if isinstance(value, str):
+        return TpuRequest(name=value)
+    return TpuRequest(
+        accelerator=value["accelerator"],
+        topology=value.get("topology", ""),
+        machine_type=value.get("machineType", ""),
+        allow_unlisted=value.get("allowUnlisted", False),
+    )
+
+
+def provisioning(value: str | dict[str, Any]) -> Provisioning:
+    """Return a `provisioning:` field, whether a word or an object."""
+    if isinstance(value, str):
+        return Provisioning(value)  # type: ignore[arg-type]  # the schema's enum is the Literal
+    return Provisioning(
+        value["type"], value.get("name", ""), value.get("project", ""), value.get("block", "")
+    )
+
+
+def _gcs_fuse(value: dict[str, Any]) -> GcsFuse:
+    return GcsFuse(
+        value["bucket"], value["mountPath"], value.get("options", ""), value.get("readOnly", False)
+    )
+
+
+def _failure_policy(value: dict[str, Any]) -> FailurePolicy:
+    return FailurePolicy(
+        max_restarts=value.get("maxRestarts", 0),
+        restart_strategy=value.get("restartStrategy", "Recreate"),
+        rules=tuple(value.get("rules", [])),
+        on_host_maintenance=value.get("onHostMaintenance"),
+    )
+
+
+def _auxiliary_job(value: dict[str, Any]) -> AuxiliaryJob:
+    return AuxiliaryJob(
+        value["name"], value["pool"], value.get("podTemplate", {}), value.get("backoffLimit")
+    )
+
+
+def _pathways(value: dict[str, Any]) -> Pathways:
+    head, worker = value.get("head", {}), value.get("worker", {})
+    return Pathways(
+        pathways_dir=value["pathwaysDir"],
+        pathways_version=value.get("pathwaysVersion", ""),
+        elastic_slices=value.get("elasticSlices", 0),
+        max_slice_restarts=value.get("maxSliceRestarts"),
+        deployment_mode=value.get("deploymentMode", "default"),
+        headless=value.get("headless", False),
+        colocated_python=value.get("colocatedPython", {}).get("image", ""),
+        enable_metrics_collection=value.get("enableMetricsCollection", False),
+        main_container_name=value.get("mainContainerName", "main"),
+        head=PathwaysHead(head.get("pool", ""), head.get("podTemplate", {})),
+        worker=PathwaysWorker(
+            worker.get("terminationGracePeriodSeconds"),
+            worker.get("priorityClassName", ""),
+            worker.get("nodeSelector", {}),
+        ),
+        custom_components=tuple(value.get("customComponents", [])),
+    )
+
+
+def _tpu_pool(value: dict[str, Any]) -> TpuPool:
+    slices = value.get("slices", 1)
+    default = tuple(f"{value['name']}-{index}" for index in range(slices))
+    return TpuPool(
+        name=value["name"],
+        tpu=tpu_request(value["tpu"]),
+        slices=slices,
+        provisioning=provisioning(value.get("provisioning", "OnDemand")),
+        node_pool_names=tuple(value.get("nodePoolNames", default)),
+    )
+
+
+def _cpu_pool(value: dict[str, Any]) -> CpuPool:
+    return CpuPool(
+        name=value["name"],
+        machine_type=value.get("machineType", ""),
+        nodes=value.get("nodes", 1),
+        node_pool_names=tuple(value.get("nodePoolNames", (value["name"],))),
+    )

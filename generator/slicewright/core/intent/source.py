@@ -1,0 +1,77 @@
+"""A document that somebody wrote, with the way back to the line that a problem is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from slicewright.core.document.read import Document, Places, read_places
+from slicewright.core.problem import Path, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of the input: its path from the root of the repository, and its text."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """One document of an input file."""
+
+    file: SourceFile
+    document: Document
+
+    @property
+    def data(self) -> Any:
+        """The document as plain data."""
+        return self.document.data
+
+    @cached_property
+    def places(self) -> Places:
+        """Line and column of every value; the file is read once more for it, so only for problems."""
+        return read_places(self.file.text, self.document.index)
+
+    @property
+    def subject(self) -> str:
+        """What a report calls the document: `TPUWorkload default/name`."""
+        if not isinstance(self.data, dict):
+            return ""
+        metadata = self.data.get("metadata")
+        metadata = metadata if isinstance(metadata, dict) else {}
+        kind, name = self.data.get("kind", ""), metadata.get("name", "")
+        if kind == "TPUWorkload":
+            name = f"{metadata.get('namespace', 'default')}/{name}"
+        return f"{kind} {name}".strip()
+
+    def problem(
+        self,
+        ident: str,
+        path: Path,
+        message: str,
+        hint: str = "",
+        *,
+        key: bool = False,
+        warning: bool = False,
+    ) -> Problem:
+        """Return a problem at a path of this document; `key` points at the key instead of the value."""
+        line, column = self.places.of(path, key=key)
+        return Problem(
+            ident,
+            message,
+            hint,
+            severity="warning" if warning else "error",
+            file=self.file.path,
+            line=line,
+            column=column,
+            object=self.subject,
+            path=path,
+        )
+
+    def placed(self, problem: Problem) -> Problem:
+        """Return a problem found in this document's data with its place in the file."""
+        line, column = self.places.of(problem.path)
+        return replace(problem, file=self.file.path, line=line, column=column, object=self.subject)

@@ -1,0 +1,132 @@
+"""TPUWorkload: what to run. Field names and defaults are those of schemas/slicewright/tpuworkload.json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from slicewright.core.catalogue.resolve import TpuRequest
+from slicewright.core.intent.source import Source
+
+Api = Literal["JobSet", "Job", "PathwaysJob"]
+Naming = Literal["Hashed", "Fixed"]
+OnChange = Literal["Replace", "Keep"]
+ProvisioningType = Literal["OnDemand", "Spot", "FlexStart", "FlexStartQueued", "Reservation", "ComputeClass"]
+PlainObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Provisioning:
+    """How the TPU hosts are to be had. `name` is the reservation's or the ComputeClass's."""
+
+    type: ProvisioningType = "OnDemand"
+    name: str = ""
+    project: str = ""
+    block: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GcsFuse:
+    """A Cloud Storage bucket mounted into the user's container."""
+
+    bucket: str
+    mount_path: str
+    options: str = ""
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FailurePolicy:
+    """What happens when a slice fails; the words are JobSet's."""
+
+    max_restarts: int = 0
+    restart_strategy: str = "Recreate"
+    rules: tuple[PlainObject, ...] = ()
+    on_host_maintenance: Literal["Restart", "Fail"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuxiliaryJob:
+    """A job on a CPU pool that belongs to the run, such as a TensorBoard uploader."""
+
+    name: str
+    pool: str
+    pod_template: PlainObject = field(default_factory=dict)
+    backoff_limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PathwaysHead:
+    """Where the head runs, and what is merged into its pod."""
+
+    pool: str = ""
+    pod_template: PlainObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PathwaysWorker:
+    """The few fields that a PathwaysJob lets one set on its workers' pods."""
+
+    termination_grace_period_seconds: int | None = None
+    priority_class_name: str = ""
+    node_selector: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pathways:
+    """The Pathways runtime: one head that drives all slices."""
+
+    pathways_dir: str
+    pathways_version: str = ""
+    elastic_slices: int = 0
+    max_slice_restarts: int | None = None
+    deployment_mode: Literal["default", "colocate_head_with_workers"] = "default"
+    headless: bool = False
+    colocated_python: str = ""
+    """Image of the colocated-python sidecar; empty: none."""
+    enable_metrics_collection: bool = False
+    main_container_name: str = "main"
+    head: PathwaysHead = PathwaysHead()
+    worker: PathwaysWorker = PathwaysWorker()
+    custom_components: tuple[PlainObject, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One TPUWorkload, as written, with defaults filled in."""
+
+    source: Source
+    name: str
+    namespace: str
+    clusters: tuple[str, ...]
+    tpu: TpuRequest
+    spec: PlainObject
+    """The spec as written: what a run's identity is made of."""
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    slices: int = 1
+    provisioning: Provisioning = Provisioning()
+    max_run_duration_seconds: int | None = None
+    api: Api = "JobSet"
+    naming: Naming = "Hashed"
+    run: int | str = 1
+    on_change: OnChange = "Replace"
+    queue_name: str = ""
+    workload_priority_class_name: str = ""
+    container: PlainObject = field(default_factory=dict)
+    pod_template: PlainObject = field(default_factory=dict)
+    host_network: bool = False
+    privileged: bool = False
+    gcs_fuse: tuple[GcsFuse, ...] = ()
+    backoff_limit: int | None = None
+    failure_policy: FailurePolicy = FailurePolicy()
+    max_execution_time_seconds: int | None = None
+    auxiliary_jobs: tuple[AuxiliaryJob, ...] = ()
+    pathways: Pathways | None = None
+    components: tuple[str, ...] = ()
+    patches: tuple[PlainObject, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """How people name the workload: `namespace/name`."""
+        return f"{self.namespace}/{self.name}"

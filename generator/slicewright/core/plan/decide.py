@@ -1,0 +1,266 @@
+"""Decide a run: one workload on one cluster becomes a Plan, or the problems that stand against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.resolve import Refusal, resolve
+from slicewright.core.catalogue.shape import Shape
+from slicewright.core.intent.cluster import Cluster
+from slicewright.core.intent.workload import Workload
+from slicewright.core.plan import against, names, owned, pathways, placement
+from slicewright.core.plan.plan import Auxiliary, Pattern, Plan
+from slicewright.core.plan.site import Site
+from slicewright.core.problem import Path, Problem, did_you_mean, errors
+from slicewright.core.run.identity import run_id
+
+QUEUE = "kueue.x-k8s.io/queue-name"
+MAX_EXECUTION_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
+WORKLOAD_LABEL = "slicewright.dev/workload"
+RUN_LABEL = "slicewright.dev/run"
+DEFAULT_CONTAINER = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The shape and the problems of a workload, which are the same on every cluster."""
+
+    workload: Workload
+    shape: Shape | None
+    problems: tuple[Problem, ...]
+
+
+def decide_shape(workload: Workload, catalogue: Catalogue) -> Decision:
+    """Resolve a workload's TPU and collect what is wrong with it wherever it runs."""
+    answer = resolve(catalogue, workload.tpu)
+    found = [*owned.in_workload(workload), *against.fields(workload)]
+    if isinstance(answer, Refusal):
+        path: Path = ("spec", "tpu", answer.field) if answer.field else ("spec", "tpu")
+        found.append(workload.source.problem(answer.id, path, answer.message, answer.hint))
+        return Decision(workload, None, tuple(found))
+    found += placement.refusals(workload, answer)
+    found += against.shape(workload, answer)
+    return Decision(workload, answer, tuple(found))
+
+
+def decide(decision: Decision, site: Site) -> tuple[Plan | None, tuple[Problem, ...]]:
+    """Return the plan of a workload on a cluster and what is wrong there.
+
+    There is no plan where the shape is unknown or an error was found.
+    """
+    workload, shape, cluster = decision.workload, decision.shape, site.cluster
+    found = list(_references(workload, cluster))
+    if shape is None:
+        return None, tuple(found)
+    plan = _plan(workload, shape, cluster)
+    found += _names(workload, plan)
+    found += _capacity(workload, shape, site)
+    if errors(found) or errors(decision.problems):
+        return None, tuple(found)
+    return plan, tuple(found)
+
+
+def _plan(workload: Workload, shape: Shape, cluster: Cluster) -> Plan:
+    pattern = _pattern(workload, shape)
+    run = run_id(workload.spec) if workload.naming == "Hashed" else ""
+    name = f"{workload.name}-{run}" if run else workload.name
+    placed = placement.place(workload, shape)
+    standard = cluster.mode == "Standard"
+    return Plan(
+        cluster=cluster.name,
+        namespace=workload.namespace,
+        workload=workload.name,
+        run=run,
+        name=name,
+        pattern=pattern,
+        components=tuple(_components(workload, pattern, placed.component, standard=standard)),
+        shape=shape,
+        slices=workload.slices,
+        backoff_limit=workload.backoff_limit or 0,
+        failure_policy=workload.failure_policy,
+        exclusive_topology=shape.multi_host,
+        labels=_labels(workload, run),
+        annotations={**workload.annotations, **placed.annotations},
+        node_selector=placed.node_selector,
+        env={"SLICEWRIGHT_WORKLOAD": workload.name, "SLICEWRIGHT_RUN": run} if run else {},
+        main_container=main_container(workload),
+        container=workload.container,
+        pod_template=workload.pod_template,
+        gcs_fuse=workload.gcs_fuse,
+        on_change=workload.on_change,
+        priority_class=workload.workload_priority_class_name,
+        auxiliaries=tuple(
+            Auxiliary(job.name, _node_pool(cluster, job.pool), job.pod_template, job.backoff_limit)
+            for job in workload.auxiliary_jobs
+        ),
+        pathways=pathways.plan(workload, shape, name, _node_pool(cluster, _head_pool(workload))),
+        patches=workload.patches,
+        left_out=() if standard else tuple(_left_out(workload)),
+    )
+
+
+def _head_pool(workload: Workload) -> str:
+    return workload.pathways.head.pool if workload.pathways else ""
+
+
+def _node_pool(cluster: Cluster, pool: str) -> str:
+    """Return the GKE node pool behind a CPU pool's name; '' for no pool."""
+    for cpu in cluster.cpu_pools:
+        if cpu.name == pool:
+            return cpu.node_pool_names[0]
+    return ""
+
+
+def _pattern(workload: Workload, shape: Shape) -> Pattern:
+    if workload.api == "PathwaysJob":
+        return "pathwaysjob"
+    if workload.api == "Job":
+        return "indexed-job" if shape.multi_host else "job"
+    if workload.pathways is None:
+        return "jobset"
+    return "pathways-headless" if workload.pathways.headless else "pathways"
+
+
+_VARIANT: dict[Pattern, str] = {
+    "jobset": "jobset",
+    "job": "job",
+    "indexed-job": "job",
+    "pathways": "pathways",
+    "pathways-headless": "pathways",
+    "pathwaysjob": "pathwaysjob",
+}
+"""Which variant of a component fits a pattern: the folder below bases/components/<concern>/."""
+
+
+def _components(workload: Workload, pattern: Pattern, provisioning: str, *, standard: bool) -> Iterator[str]:
+    variant = _VARIANT[pattern]
+    runtime = workload.pathways
+    direct = runtime if pattern in ("pathways", "pathways-headless") else None
+    concerns = {
+        "host-network": workload.host_network and standard,
+        "privileged": workload.privileged and standard,
+        provisioning: bool(provisioning),
+        "priority": bool(workload.workload_priority_class_name),
+        "gcs-fuse": bool(workload.gcs_fuse),
+        "host-maintenance": workload.failure_policy.on_host_maintenance is not None,
+        "colocated-python": direct is not None and bool(direct.colocated_python),
+        "colocate-head": direct is not None and direct.deployment_mode != "default",
+    }
+    for concern, wanted in concerns.items():
+        if wanted:
+            # Every JobSet carries its priority in the same place, so they share a component.
+            fits = "jobset" if concern == "priority" and variant == "pathways" else variant
+            yield f"bases/components/{concern}/{fits}"
+    yield from workload.components
+
+
+def _left_out(workload: Workload) -> Iterator[str]:
+    """Yield the fields that an Autopilot cluster refuses; the same workload may run on a Standard one."""
+    if workload.host_network:
+        yield "hostNetwork"
+    if workload.privileged:
+        yield "privileged"
+
+
+def _labels(workload: Workload, run: str) -> dict[str, str]:
+    labels = {**workload.labels, WORKLOAD_LABEL: workload.name}
+    if run:
+        labels[RUN_LABEL] = run
+    if workload.queue_name:
+        labels[QUEUE] = workload.queue_name
+    if workload.max_execution_time_seconds is not None:
+        labels[MAX_EXECUTION_TIME] = str(workload.max_execution_time_seconds)
+    return labels
+
+
+def main_container(workload: Workload) -> str:
+    """Return the name of the container that runs the user's program.
+
+    It is `container.name`; else the only container of the pod template; else `main`.
+    """
+    if workload.pathways is not None:
+        return workload.container.get("name", workload.pathways.main_container_name)
+    if "name" in workload.container:
+        return str(workload.container["name"])
+    own = workload.pod_template.get("spec", {}).get("containers", [])
+    return own[0]["name"] if len(own) == 1 and not workload.container else DEFAULT_CONTAINER
+
+
+def _references(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
+    """Yield what a workload names that the cluster does not have."""
+    source = workload.source
+    queues = [queue.name for queue in cluster.local_queues if queue.namespace == workload.namespace]
+    if workload.queue_name and cluster.has_queues and workload.queue_name not in queues:
+        message = (
+            f"cluster '{cluster.name}' has no LocalQueue '{workload.queue_name}' "
+            f"in namespace '{workload.namespace}'"
+        )
+        hint = did_you_mean(workload.queue_name, queues) or f"add it to {cluster.source.file.path}"
+        yield source.problem("REF002", ("spec", "queueName"), message, hint)
+    priority = workload.workload_priority_class_name
+    if priority and priority not in cluster.priority_classes:
+        message = f"cluster '{cluster.name}' has no WorkloadPriorityClass '{priority}'"
+        hint = did_you_mean(priority, cluster.priority_classes)
+        yield source.problem("REF003", ("spec", "workloadPriorityClassName"), message, hint)
+    for index, job in enumerate(workload.auxiliary_jobs):
+        yield from _pool_reference(workload, cluster, job.pool, ("spec", "auxiliaryJobs", index, "pool"))
+    if _head_pool(workload):
+        path = ("spec", "pathways", "head", "pool")
+        yield from _pool_reference(workload, cluster, _head_pool(workload), path)
+
+
+def _pool_reference(workload: Workload, cluster: Cluster, pool: str, path: Path) -> Iterator[Problem]:
+    pools = {cpu.name: cpu for cpu in cluster.cpu_pools}
+    if pool not in pools:
+        message = f"cluster '{cluster.name}' has no CPU pool '{pool}'"
+        hint = did_you_mean(pool, pools) or f"add it to spec.pools of {cluster.source.file.path}"
+        yield workload.source.problem("REF004", path, message, hint)
+    elif len(pools[pool].node_pool_names) != 1:
+        message = f"CPU pool '{pool}' has several node pools, and a pod can select only one"
+        hint = "declare a CPU pool for each node pool"
+        yield workload.source.problem("REF004", path, message, hint)
+
+
+def _capacity(workload: Workload, shape: Shape, site: Site) -> Iterator[Problem]:
+    """Warn where no pool of the cluster has the shape: the run would wait for ever."""
+    if not site.pools or workload.provisioning.type == "ComputeClass":
+        return
+    same = [pool for pool, has in site.pools if has == shape]
+    if any(pool.provisioning.type == workload.provisioning.type for pool in same):
+        return
+    label = f"{shape.topology} on {shape.machine_type}"
+    if same:
+        has = ", ".join(f"'{pool.name}' ({pool.provisioning.type})" for pool in same)
+        message = f"cluster '{site.cluster.name}' has {label} only as {has}"
+        hint = "change spec.provisioning, or declare such a pool in the TPUCluster"
+        yield workload.source.problem("REF006", ("spec", "provisioning"), message, hint, warning=True)
+    else:
+        message = f"cluster '{site.cluster.name}' has no pool of {label}"
+        hint = f"declare one in {site.cluster.source.file.path}, or the run waits for ever"
+        yield workload.source.problem("REF006", ("spec", "tpu"), message, hint, warning=True)
+
+
+def _names(workload: Workload, plan: Plan) -> Iterator[Problem]:
+    room = _room(plan)
+    if len(plan.name) <= room.length:
+        return
+    left = room.length - (len(plan.name) - len(workload.name))
+    message = f"name '{workload.name}' has {len(workload.name)} characters; {left} are left: {room.because}"
+    hint = f"shorten it to {left} characters"
+    if plan.run:
+        hint += f" (the run's id '-{plan.run}' takes {len(plan.run) + 1})"
+    yield workload.source.problem("NAME001", ("metadata", "name"), message, hint)
+
+
+def _room(plan: Plan) -> names.Room:
+    if plan.pattern == "pathwaysjob":
+        return names.room_in_pathwaysjob()
+    if plan.pattern in ("job", "indexed-job"):
+        return names.room_in_job(plan.hosts)
+    jobs = {auxiliary.name: (1, 1) for auxiliary in plan.auxiliaries}
+    if plan.pathways is None:
+        return names.room_in_jobset({"slice": (plan.slices, plan.hosts), **jobs})
+    jobs |= {"worker": (plan.slices, plan.hosts), names.PATHWAYS_HEAD: (1, 1)}
+    return names.room_in_jobset(jobs, coordinator_subdomain=plan.pathways.subdomain)

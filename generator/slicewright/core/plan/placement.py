@@ -1,0 +1,104 @@
+"""Where TPU pods go: node selectors and components for a shape and a way of provisioning (GKE labels)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slicewright.core.catalogue.shape import Shape
+from slicewright.core.intent.workload import Provisioning, Workload
+from slicewright.core.problem import Problem
+
+ACCELERATOR = "cloud.google.com/gke-tpu-accelerator"
+TOPOLOGY = "cloud.google.com/gke-tpu-topology"
+ACCELERATOR_COUNT = "cloud.google.com/gke-accelerator-count"
+NODE_POOL = "cloud.google.com/gke-nodepool"
+FLEX_START = "cloud.google.com/gke-flex-start"
+SPOT = "cloud.google.com/gke-spot"
+MAX_RUN_DURATION = "cloud.google.com/gke-max-run-duration-seconds"
+COMPUTE_CLASS = "cloud.google.com/compute-class"
+RESERVATION = "cloud.google.com/reservation-"
+PROVISIONING_REQUEST_DURATION = "provreq.kueue.x-k8s.io/maxRunDurationSeconds"
+
+FLEX_START_SECONDS = (600, 604_800)
+"""Shortest and longest run on flex-start capacity: 10 minutes to 7 days (GKE cluster autoscaler)."""
+
+_COMPONENT = {
+    "OnDemand": "",
+    "Spot": "spot",
+    "FlexStart": "flex-start",
+    "FlexStartQueued": "flex-start-queued",
+    "Reservation": "reservation",
+    "ComputeClass": "compute-class",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What the provisioning adds to a run."""
+
+    node_selector: dict[str, str]
+    annotations: dict[str, str]
+    component: str
+    """Name of the component below bases/components, or nothing."""
+
+
+def shape_selector(shape: Shape) -> dict[str, str]:
+    """Return the labels that every host of a shape carries, and that tell it from other shapes."""
+    selector = {ACCELERATOR: shape.accelerator, TOPOLOGY: shape.topology}
+    if shape.needs_accelerator_count:
+        selector[ACCELERATOR_COUNT] = str(shape.chips_per_host)
+    return selector
+
+
+def place(workload: Workload, shape: Shape) -> Placement:
+    """Return selectors, annotations and the component for a workload's provisioning."""
+    wanted = workload.provisioning
+    selector, annotations = shape_selector(shape), {}
+    seconds = workload.max_run_duration_seconds
+    if wanted.type == "Spot":
+        selector[SPOT] = "true"
+    elif wanted.type == "FlexStart":
+        selector[FLEX_START] = "true"
+        if seconds is not None:
+            selector[MAX_RUN_DURATION] = str(seconds)
+    elif wanted.type == "FlexStartQueued":
+        annotations[PROVISIONING_REQUEST_DURATION] = str(seconds or FLEX_START_SECONDS[1])
+    elif wanted.type == "Reservation":
+        selector.update(_reservation(wanted))
+    elif wanted.type == "ComputeClass":
+        selector[COMPUTE_CLASS] = wanted.name
+    return Placement(selector, annotations, _COMPONENT[wanted.type])
+
+
+def _reservation(wanted: Provisioning) -> dict[str, str]:
+    labels = {"name": wanted.name, "project": wanted.project, "blocks": wanted.block}
+    return {RESERVATION + key: value for key, value in labels.items() if value}
+
+
+def refusals(workload: Workload, shape: Shape) -> list[Problem]:
+    """Return what GKE or Kueue would refuse about a workload's provisioning."""
+    wanted, seconds, source = workload.provisioning, workload.max_run_duration_seconds, workload.source
+    flex = wanted.type in ("FlexStart", "FlexStartQueued")
+    found: list[Problem] = []
+    if flex and not shape.flex_start:
+        message = f"{shape.machine_type} cannot be had as {wanted.type}"
+        hint = "write OnDemand, Spot or a Reservation; `slicewright catalog` shows what flex-start serves"
+        found.append(source.problem("TPU011", ("spec", "provisioning"), message, hint))
+    if seconds is not None and not flex:
+        message = f"maxRunDurationSeconds has no meaning for {wanted.type}"
+        hint = "it limits FlexStart and FlexStartQueued; leave it out, or use maxExecutionTimeSeconds"
+        found.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint, key=True))
+    low, high = FLEX_START_SECONDS
+    if seconds is not None and flex and not low <= seconds <= high:
+        message = f"flex-start runs last {low} to {high} seconds, not {seconds}"
+        hint = f"write a number from {low} (10 minutes) to {high} (7 days)"
+        found.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint))
+    if wanted.type == "FlexStartQueued" and not workload.queue_name:
+        message = "FlexStartQueued needs a queue: Kueue makes the ProvisioningRequest"
+        hint = "add spec.queueName, or write provisioning: FlexStart"
+        found.append(source.problem("TPU013", ("spec", "provisioning"), message, hint))
+    if wanted.type == "FlexStartQueued" and workload.api == "PathwaysJob":
+        message = "FlexStartQueued pods need a toleration that a PathwaysJob cannot carry"
+        hint = "write api: JobSet with the same pathways block"
+        found.append(source.problem("TPU013", ("spec", "provisioning"), message, hint))
+    return found

@@ -1,0 +1,57 @@
+"""All plans of a repository, with every problem of every workload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slicewright.core.intent.workload import Workload
+from slicewright.core.plan.decide import decide, decide_shape
+from slicewright.core.plan.plan import Plan
+from slicewright.core.problem import Problem, did_you_mean
+from slicewright.core.render.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan and the workload that asked for it."""
+
+    plan: Plan
+    workload: Workload
+
+
+def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem, ...]]:
+    """Return the plan of every workload on each of its clusters, and all that stands against them."""
+    planned: list[Planned] = []
+    found: list[Problem] = list(repository.problems)
+    for workload in repository.workloads:
+        decision = decide_shape(workload, repository.package.catalogue)
+        found += decision.problems
+        for index, name in enumerate(workload.clusters):
+            site = repository.sites.get(name)
+            if site is None:
+                message = f"there is no TPUCluster '{name}'"
+                hint = did_you_mean(name, repository.sites) or "declare it in clusters/"
+                found.append(workload.source.problem("REF001", ("spec", "clusters", index), message, hint))
+                continue
+            plan, problems = decide(decision, site)
+            found += problems
+            if plan is not None:
+                planned.append(Planned(plan, workload))
+    found += _same_objects(planned)
+    return tuple(planned), tuple(found)
+
+
+def _same_objects(planned: list[Planned]) -> list[Problem]:
+    """Find objects of one name and kind in one namespace that two workloads would write."""
+    taken: dict[tuple[str, ...], Planned] = {}
+    found: list[Problem] = []
+    for entry in planned:
+        plan = entry.plan
+        kind = "Job" if plan.pattern in ("job", "indexed-job") else plan.pattern
+        kind = "JobSet" if kind.startswith(("jobset", "pathways")) and kind != "pathwaysjob" else kind
+        first = taken.setdefault((plan.cluster, plan.namespace, kind, plan.name), entry)
+        if first is not entry:
+            message = f"object '{plan.name}' would be written by two workloads"
+            hint = f"the other one is {first.workload.key} in {first.workload.source.file.path}; rename one"
+            found.append(entry.workload.source.problem("NAME003", ("metadata", "name"), message, hint))
+    return found

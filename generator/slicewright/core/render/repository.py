@@ -1,0 +1,141 @@
+"""Input files -> workloads and sites: parsed, checked against their schemas, with every problem collected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.document.read import read_documents
+from slicewright.core.intent import decode
+from slicewright.core.intent.check import Schemas
+from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.intent.workload import Workload
+from slicewright.core.plan.site import Site, survey
+from slicewright.core.problem import Problem, did_you_mean, errors
+
+API_VERSION = "slicewright.dev/v1alpha1"
+_SCHEMA_OF = {
+    "TPUWorkload": "slicewright/tpuworkload.json",
+    "TPUCluster": "slicewright/tpucluster.json",
+}
+ReadText = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """slicewright.yaml: what holds for the whole repository."""
+
+    end_runs: int = 3
+    """The most runs that one render ends without being told to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """What the tool brings along, read once."""
+
+    version: str
+    catalogue: Catalogue
+    schemas: Schemas
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository's input, checked."""
+
+    package: Package
+    settings: Settings
+    workloads: tuple[Workload, ...]
+    sites: dict[str, Site]
+    read_text: ReadText
+    """Reads a file of the tree, for bases and components."""
+    problems: tuple[Problem, ...] = ()
+
+
+def read_repository(
+    files: Iterable[SourceFile], settings: Settings, package: Package, read_text: ReadText
+) -> Repository:
+    """Return the repository that some input files make; its problems are complete, never raised."""
+    found: list[Problem] = []
+    workloads: list[Workload] = []
+    sites: dict[str, Site] = {}
+    for source in _sources(files, found):
+        schema = _schema_of(source, found)
+        if schema is None:
+            continue
+        against = [source.placed(problem) for problem in package.schemas.problems(schema, source.data)]
+        if against:
+            found += _at_keys(source, against)
+            continue
+        if source.data["kind"] == "TPUWorkload":
+            workloads.append(decode.workload(source))
+            continue
+        site, problems = survey(decode.cluster(source), package.catalogue)
+        found += problems
+        if site.cluster.name in sites:
+            found.append(_twice(source, sites[site.cluster.name].cluster.source))
+        sites.setdefault(site.cluster.name, site)
+    found += _identities(workloads)
+    return Repository(package, settings, tuple(workloads), sites, read_text, tuple(found))
+
+
+def _sources(files: Iterable[SourceFile], found: list[Problem]) -> Iterator[Source]:
+    for file in files:
+        documents, problems = read_documents(file.text, file.path)
+        found += problems
+        for document in documents:
+            yield Source(file, document)
+
+
+def _schema_of(source: Source, found: list[Problem]) -> str | None:
+    """Return the schema of a document's kind, or note why there is none."""
+    data = source.data
+    if not isinstance(data, dict):
+        message = "a document must be a mapping with apiVersion and kind"
+        found.append(source.problem("IN007", (), message))
+        return None
+    kind, version = data.get("kind"), data.get("apiVersion")
+    if not isinstance(kind, str) or kind not in _SCHEMA_OF:
+        message = "'kind' is missing" if kind is None else f"there is no kind '{kind}' here"
+        hint = did_you_mean(str(kind), _SCHEMA_OF)
+        found.append(source.problem("IN007", ("kind",), message, hint))
+        return None
+    if version != API_VERSION:
+        message = "'apiVersion' is missing" if version is None else f"apiVersion '{version}' is not known"
+        found.append(source.problem("IN007", ("apiVersion",), message, f"write {API_VERSION}"))
+        return None
+    return _SCHEMA_OF[kind]
+
+
+def _at_keys(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Point at the key where the key is what is wrong."""
+    for problem in problems:
+        if problem.id in ("IN002", "IN006"):
+            yield source.problem(problem.id, problem.path, problem.message, problem.hint, key=True)
+        else:
+            yield problem
+
+
+def _twice(source: Source, first: Source) -> Problem:
+    line, _ = first.places.of(("metadata", "name"))
+    message = f"{source.subject} is declared twice"
+    hint = f"the first one is at {first.file.path}:{line}"
+    return source.problem("NAME002", ("metadata", "name"), message, hint)
+
+
+def _identities(workloads: Iterable[Workload]) -> Iterator[Problem]:
+    """Yield a problem for each (cluster, namespace, name) that comes twice."""
+    taken: dict[tuple[str, str], Workload] = {}
+    for workload in workloads:
+        for index, cluster in enumerate(workload.clusters):
+            first = taken.setdefault((cluster, workload.key), workload)
+            if first is not workload:
+                line, _ = first.source.places.of(("metadata", "name"))
+                message = f"workload '{workload.key}' is declared twice for cluster '{cluster}'"
+                hint = f"the first one is at {first.source.file.path}:{line}; names are unique in a namespace"
+                yield workload.source.problem("NAME002", ("spec", "clusters", index), message, hint)
+
+
+def is_sound(repository: Repository) -> bool:
+    """Tell whether nothing stands against planning the repository's runs."""
+    return not errors(repository.problems)

@@ -1,0 +1,150 @@
+"""Plans -> the tree: every file under overlays/ that should exist, and what it holds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from slicewright.core.build.objects import build, patched
+from slicewright.core.build.overlay import KUSTOMIZATION, overlay
+from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with
+from slicewright.core.document.write import write_document, write_documents
+from slicewright.core.plan.plan import Plan
+from slicewright.core.problem import Problem
+from slicewright.core.render.plans import Planned
+from slicewright.core.render.repository import ReadText
+from slicewright.core.run import header
+from slicewright.core.run.identity import digest
+
+KubernetesObject = dict[str, Any]
+
+
+class NotBuilt(Exception):  # noqa: N818 - it carries a problem, it is not an error of the program
+    """A base or a component could not be evaluated."""
+
+    def __init__(self, problem: Problem) -> None:
+        """Carry the problem."""
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A base after its components, with a digest of what it holds."""
+
+    objects: list[KubernetesObject]
+    digest: str
+
+
+class Bases:
+    """The bases of a tree, each combination with components evaluated once."""
+
+    def __init__(self, read_text: ReadText) -> None:
+        """Take the way to read files of the tree."""
+        self._read_text = read_text
+        self._made: dict[tuple[str, tuple[str, ...]], Base | Problem] = {}
+
+    def get(self, plan: Plan) -> Base:
+        """Return the base of a plan after its components. Raises NotBuilt."""
+        key = (plan.base, plan.components)
+        if key not in self._made:
+            self._made[key] = self._make(plan)
+        made = self._made[key]
+        if isinstance(made, Problem):
+            raise NotBuilt(made)
+        return made
+
+    def _make(self, plan: Plan) -> Base | Problem:
+        try:
+            objects = compose_with(plan.base, plan.components, self._read_text)
+        except Stopped as stopped:
+            if stopped.problem is not None:
+                return stopped.problem
+            message = f"{stopped.outside} is outside of what slicewright evaluates itself"
+            hint = "a component that workloads name may hold resources, components and JSON 6902 patches"
+            return Problem("KUS007", message, hint)
+        return Base(objects, digest(objects))
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The objects of a run and what they came from."""
+
+    planned: Planned
+    base: Base
+    objects: list[KubernetesObject]
+    inputs: str
+    """What the header of the run's files says."""
+
+
+def make(planned: Planned, bases: Bases) -> tuple[Made | None, tuple[Problem, ...]]:
+    """Build the objects of a plan."""
+    try:
+        base = bases.get(planned.plan)
+    except NotBuilt as stopped:
+        return None, (stopped.problem,)
+    objects = build(planned.plan, base.objects)
+    objects, problems = patched(planned.plan, objects, planned.workload.source)
+    if problems:
+        return None, problems
+    return Made(planned, base, objects, _inputs(planned, base)), ()
+
+
+def _inputs(planned: Planned, base: Base) -> str:
+    """Name what a run's files were resolved from, with one digest over its parsed content."""
+    plan, shape = planned.plan, planned.plan.shape
+    tpu = f"catalog {shape.generation} {shape.topology} on {shape.machine_type}"
+    facts = json.dumps(
+        [
+            planned.workload.source.data,
+            plan.cluster,
+            plan.node_selector,
+            plan.left_out,
+            [auxiliary.node_pool for auxiliary in plan.auxiliaries],
+            plan.pathways.head_node_pool if plan.pathways else "",
+            base.digest,
+        ],
+        sort_keys=True,
+    )
+    value = hashlib.sha256(facts.encode()).hexdigest()[:16]
+    file = planned.workload.source.file.path
+    return f"{file}, cluster {plan.cluster}, {plan.base}, {tpu}; sha256:{value}"
+
+
+def frozen_file(plan: Plan) -> str:
+    """Return the path of a hashed run's file."""
+    return f"{plan.folder}/{plan.name}.yaml"
+
+
+def frozen_body(made: Made) -> str:
+    """Return what a hashed run's file holds below its header."""
+    return write_documents(made.objects)
+
+
+def live_files(made: Made) -> dict[str, str]:
+    """Return the files of a Fixed workload's overlay by path."""
+    plan = made.planned.plan
+    documents = overlay(plan, made.base.objects, made.objects)
+    return {
+        f"{plan.folder}/{name}": header.live(made.inputs, write_document(document))
+        for name, document in documents.items()
+    }
+
+
+def run_list(folder: str, files: Iterable[str]) -> dict[str, str]:
+    """Return the kustomization that lists the live runs of a workload; it refers to no base."""
+    return _list(folder, "the live runs in this folder", sorted(files))
+
+
+def workload_list(folder: str, workloads: Iterable[str]) -> dict[str, str]:
+    """Return the kustomization that lists the workloads of a namespace, one a line."""
+    return _list(folder, "the workloads in this folder", sorted(workloads))
+
+
+def _list(folder: str, of: str, entries: list[str]) -> dict[str, str]:
+    """Lists carry no digest, so that two changes side by side merge line by line."""
+    document = {**KUSTOMIZATION, "resources": entries}
+    return {f"{folder}/{FILE_NAME}": header.live(of, write_document(document))}

@@ -1,0 +1,26 @@
+"""The identity of a run: eight digits that follow from what a person wrote, and from nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+NOT_INTENT = frozenset({"clusters", "rehearsal", "onChange", "workloadPriorityClassName"})
+"""Fields of a TPUWorkload's spec that do not change what a run does."""
+
+
+def run_id(spec: dict[str, Any]) -> str:
+    """Return the id of the run that a spec, as written, asks for.
+
+    No default is filled in and nothing of the tool, the bases, the catalogue or the cluster goes in, so
+    that only a person's change of the spec starts another run.
+    """
+    intent = {key: value for key, value in spec.items() if key not in NOT_INTENT}
+    return digest(intent)[:8]
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of plain data as canonical JSON, in hexadecimal."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

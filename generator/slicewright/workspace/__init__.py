@@ -1,0 +1,1 @@
+"""Access to files: what the package brings along, a repository on disk, and the writing of its tree."""

@@ -1,0 +1,243 @@
+"""`make tools` builds what is missing, once, and never leaves half a program."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slicewright.binaries import build, golang, places
+from slicewright.binaries.build import build_all
+from slicewright.binaries.find import version_of
+from slicewright.core.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slicewright.binaries.pins import Tool
+
+    from .conftest import Script
+
+MAIN = """package main
+
+import "fmt"
+
+var version = "none"
+
+func main() { fmt.Println("tiny", version) }
+"""
+
+FAKE_GO = r"""
+if [ "$1" = version ]; then echo go version go1.99.0 linux/amd64; exit; fi
+while [ "$1" != -o ]; do shift; done
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a tools folder with one wrapper module, which holds its program itself."""
+    module = tmp_path / "tools" / "tiny"
+    module.mkdir(parents=True)
+    (module / "go.mod").write_text("module example.test/tiny\n\ngo 1.24\n", encoding="utf-8")
+    (module / "main.go").write_text(MAIN, encoding="utf-8")
+    return module.parent
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """Return an environment with a cache of its own and no orders about programs."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SLICEWRIGHT_")}
+    return {**kept, "SLICEWRIGHT_CACHE": str(tmp_path / "cache")}
+
+
+def fake_go(script: Script, environ: Mapping[str, str], body: str) -> dict[str, str]:
+    """Return an environment in which Go is a script that knows `version` and does the rest with $2."""
+    go = script("fake/go", FAKE_GO + body)
+    return {**environ, "PATH": f"{go.parent}:/usr/bin:/bin"}
+
+
+def writes(version: str) -> str:
+    """Return shell lines that do what `go build -o FILE` does: FILE is $2."""
+    return f"""printf '#!/bin/sh\\necho tiny {version}\\n' > "$2"; chmod +x "$2" """
+
+
+def files(environ: Mapping[str, str]) -> list[str]:
+    """Return the names of all files in the cache."""
+    cache = Path(environ["SLICEWRIGHT_CACHE"])
+    return sorted(path.name for path in cache.rglob("*") if path.is_file())
+
+
+def timeless(text: str) -> str:
+    """Return progress text without its times."""
+    return re.sub(r"done in .*", "done in T", text)
+
+
+def test_two_checkouts_at_once(tool: Tool, folder: Path, environ: dict[str, str]) -> None:
+    """Two builds at the same time yield one program, built once, by real Go from a real module."""
+    streams = [io.StringIO(), io.StringIO()]
+    with ThreadPoolExecutor(2) as pool:
+        running = [pool.submit(build_all, [tool], s, folder=folder, environ=environ) for s in streams]
+        problems = [future.result() for future in running]
+    assert problems == [(), ()]
+    texts = [stream.getvalue() for stream in streams]
+    assert sum("done in" in text for text in texts) == 1, texts
+    assert version_of(tool, places.cached(tool, environ)) == "v1.2.3"
+    assert files(environ) == [".lock", "tiny", "tiny.recipe"]
+
+
+def test_a_program_is_built_once(tool: Tool, folder: Path, environ: dict[str, str], script: Script) -> None:
+    """The second run finds the first one's program; the lines say what happens."""
+    variables = fake_go(script, environ, writes("v1.2.3"))
+    stream = io.StringIO()
+    assert build_all([tool], stream, folder=folder, environ=variables) == ()
+    assert build_all([tool], stream, folder=folder, environ=variables) == ()
+    expected = (
+        "[1/1] tiny-tool v1.2.3: building (about 10 s the first time) ... done in T\n"
+        "[1/1] tiny-tool v1.2.3: there, in the cache\n"
+    )
+    assert expected == timeless(stream.getvalue())
+
+
+def test_a_changed_module_is_built_again(
+    tool: Tool, folder: Path, environ: dict[str, str], script: Script
+) -> None:
+    """The same version from other sums or stamps is another program."""
+    variables = fake_go(script, environ, writes("v1.2.3") + "; echo x >> ../../calls")
+    for content in ("", "a sum", "a sum"):
+        (folder / "tiny" / "go.sum").write_text(content, encoding="utf-8")
+        assert build_all([tool], io.StringIO(), folder=folder, environ=variables) == ()
+    assert (folder.parent / "calls").read_text(encoding="utf-8") == "x\nx\n"
+
+
+def test_a_program_on_path_is_not_built(
+    tool: Tool, folder: Path, environ: dict[str, str], script: Script
+) -> None:
+    """A program of the pinned version on PATH is accepted."""
+    path = script("bin/tiny", "echo v1.2.3")
+    stream = io.StringIO()
+    variables = {**environ, "PATH": str(path.parent)}
+    assert build_all([tool], stream, folder=folder, environ=variables) == ()
+    assert stream.getvalue() == "[1/1] tiny-tool v1.2.3: there, on PATH\n"
+
+
+def test_a_wrong_variable_is_refused(
+    tool: Tool, folder: Path, environ: dict[str, str], script: Script
+) -> None:
+    """A variable that names another version is reported, not papered over by a build."""
+    own = script("own/tiny", "echo v1.0.0")
+    stream = io.StringIO()
+    variables = {**environ, "SLICEWRIGHT_TINY_TOOL": str(own)}
+    (problem,) = build_all([tool], stream, folder=folder, environ=variables)
+    assert (problem.id, stream.getvalue()) == ("TOOL003", "[1/1] tiny-tool v1.2.3: refused\n")
+    assert not Path(environ["SLICEWRIGHT_CACHE"]).exists()
+
+
+def test_a_failing_build_shows_what_go_said(
+    tool: Tool, folder: Path, environ: dict[str, str], script: Script
+) -> None:
+    """Go's own last lines are in the problem, and nothing is left behind."""
+    variables = fake_go(script, environ, 'echo half > "$2"; echo missing go.sum entry >&2; exit 1')
+    stream = io.StringIO()
+    expected = Problem(
+        id="TOOL006",
+        message="go build of tiny-tool v1.2.3 exited 1\n  missing go.sum entry",
+        hint="run 'go mod tidy' in tools/tiny if a sum is missing; else see Go's message above",
+    )
+    assert (expected,) == build_all([tool], stream, folder=folder, environ=variables)
+    assert stream.getvalue() == "[1/1] tiny-tool v1.2.3: building (about 10 s the first time) ... failed\n"
+    assert files(environ) == [".lock"]
+
+
+def test_a_build_of_another_version_is_refused(
+    tool: Tool, folder: Path, environ: dict[str, str], script: Script
+) -> None:
+    """What was built is asked for its version before it comes into the cache."""
+    variables = fake_go(script, environ, writes("v1.2.2"))
+    (problem,) = build_all([tool], io.StringIO(), folder=folder, environ=variables)
+    assert problem.text().splitlines()[0] == "TOOL007 tiny-tool was built as v1.2.2, v1.2.3 is pinned"
+    assert files(environ) == [".lock"]
+
+
+def test_an_installed_package_cannot_build(tool: Tool, environ: dict[str, str]) -> None:
+    """The wheel holds no wrapper modules: it says where to build."""
+    stream = io.StringIO()
+    (problem,) = build_all([tool], stream, folder=None, environ=environ)
+    assert (problem.id, stream.getvalue()) == ("TOOL005", "[1/1] tiny-tool v1.2.3: not built\n")
+    assert (
+        problem.hint
+        == "run 'make tools' in a checkout; the programs that it builds are found from everywhere"
+    )
+
+
+def test_no_go(tool: Tool, folder: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Go nothing is tried, and it is said once."""
+    nothing = Problem(id="TOOL004", message="no Go")
+    monkeypatch.setattr(golang, "find_go", lambda *_: nothing)
+    stream = io.StringIO()
+    assert (nothing,) == build_all([tool, tool], stream, folder=folder, environ=environ)
+    assert stream.getvalue() == "[1/2] tiny-tool v1.2.3: not built\n"
+
+
+def test_long_builds_say_that_they_go_on(
+    tool: Tool, folder: Path, environ: dict[str, str], script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build of minutes shows a sign of life; leftovers of a killed one go."""
+    monkeypatch.setattr(build, "STILL_SECONDS", 0.2)
+    left = places.cached(tool, environ).parent / ".building-left"
+    left.mkdir(parents=True)
+    (left / "half").touch()
+    variables = fake_go(script, environ, "sleep 0.3; " + writes("v1.2.3"))
+    stream = io.StringIO()
+    assert build_all([tool], stream, folder=folder, environ=variables) == ()
+    assert "building (about 10 s the first time) ... 0 s ... done in 0 s\n" in stream.getvalue()
+    assert files(environ) == [".lock", "tiny", "tiny.recipe"]
+
+
+@pytest.mark.parametrize(
+    ("number", "trap"),
+    [(signal.SIGINT, ""), (signal.SIGTERM, "trap '' INT TERM")],
+    ids=["Ctrl-C", "stubborn"],
+)
+def test_an_interrupted_build_leaves_nothing(
+    environ: dict[str, str], script: Script, tmp_path: Path, number: signal.Signals, trap: str
+) -> None:
+    """Ctrl-C, or an end from outside, ends Go with all its children and leaves no half program."""
+    pipe = tmp_path / "alive"
+    os.mkfifo(pipe)
+    body = f"""exec 9> {pipe}\n{trap}\necho half > "$2"; echo go >&9; sleep 600 & wait"""
+    variables = fake_go(script, environ, body)
+    command = [sys.executable, "-m", "slicewright.binaries", "--only", "jobset"]
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True) as process:
+        select.select([reader], [], [], 30)
+        assert os.read(reader, 9) == b"go\n"
+        process.send_signal(number)
+        _, printed = process.communicate(timeout=30)
+        select.select([reader], [], [], 30)
+        assert os.read(reader, 9) == b""  # the last holder of the other end is gone
+    os.close(reader)
+    assert 128 + number == process.returncode
+    assert re.search(r"\[1/1\] jobset v\S+: building \(about .*\) \.\.\. stopped\n$", printed)
+    assert files(environ) == [".lock"]
+
+
+def test_the_list_shows_what_is_there(environ: dict[str, str], script: Script) -> None:
+    """`--list` builds nothing and shows each program with its place."""
+    own = script("kind", "echo kind v0.0.1")
+    variables = {**environ, "PATH": "", "SLICEWRIGHT_KIND": str(own)}
+    command = [sys.executable, "-m", "slicewright.binaries", "--list", "--only", "kind", "--only", "jobset"]
+    shown = subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout
+    kind, jobset = shown.splitlines()
+    assert re.fullmatch(
+        rf"kind v\S+ +SLICEWRIGHT_KIND names {own}, which is v0\.0\.1; kind v\S+ is needed", kind
+    )
+    assert re.fullmatch(r"jobset v\S+  missing", jobset)

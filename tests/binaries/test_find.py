@@ -1,0 +1,205 @@
+"""A program is found by its variable, in the cache, or on PATH, and only in the pinned version."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slicewright import binaries
+from slicewright.binaries import buildinfo, places
+from slicewright.binaries.find import Found, locate, version_of
+from slicewright.core.problem import Problem
+
+if TYPE_CHECKING:
+    from slicewright.binaries.pins import Tool
+
+    from .conftest import Script
+
+NEW = "echo tiny v1.2.3 go1.26.8"
+OLD = "echo tiny v1.1.0 go1.26.8"
+
+
+def environ(tmp_path: Path, **more: str) -> dict[str, str]:
+    """Return an environment with a cache and a PATH below tmp_path."""
+    return {"SLICEWRIGHT_CACHE": str(tmp_path / "cache"), "PATH": str(tmp_path / "bin"), **more}
+
+
+def fill_cache(tool: Tool, tmp_path: Path, script: Script) -> Path:
+    """Put a program where the cache keeps it."""
+    kept = places.cached(tool, environ(tmp_path))
+    return script(str(kept.relative_to(tmp_path)), NEW)
+
+
+def test_the_variable_comes_first(tool: Tool, tmp_path: Path, script: Script) -> None:
+    """A program that the environment variable names is taken before cache and PATH."""
+    fill_cache(tool, tmp_path, script)
+    script("bin/tiny", NEW)
+    own = script("own/anything", NEW)
+    found = locate(tool, environ(tmp_path, SLICEWRIGHT_TINY_TOOL=str(own)))
+    assert Found(own, "named by SLICEWRIGHT_TINY_TOOL") == found
+
+
+def test_the_cache_comes_before_path(tool: Tool, tmp_path: Path, script: Script) -> None:
+    """A program in the cache is taken before one on PATH."""
+    kept = fill_cache(tool, tmp_path, script)
+    script("bin/tiny", NEW)
+    assert Found(kept, "in the cache") == locate(tool, environ(tmp_path))
+
+
+def test_path_is_accepted(tool: Tool, tmp_path: Path, script: Script) -> None:
+    """A program on PATH is taken when its version is the pinned one."""
+    path = script("bin/tiny", NEW)
+    assert Found(path, "on PATH") == locate(tool, environ(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["tiny", "tiny-1.2.3"])
+def test_path_is_searched_to_its_end(tool: Tool, tmp_path: Path, script: Script, name: str) -> None:
+    """The right version is found behind another one, and under a name with its version."""
+    script("bin/tiny", OLD)
+    right = script(f"more/{name}", NEW)
+    path = f"{tmp_path / 'bin'}::{tmp_path / 'more'}"
+    assert Found(right, "on PATH") == locate(tool, environ(tmp_path, PATH=path))
+
+
+def test_nothing_there(tool: Tool, tmp_path: Path) -> None:
+    """What is missing is said with what to do about it."""
+    expected = Problem(
+        id="TOOL001",
+        message="tiny-tool v1.2.3 is missing",
+        hint="run 'make tools', or set SLICEWRIGHT_TINY_TOOL to the path of tiny-tool v1.2.3",
+    )
+    assert expected == locate(tool, environ(tmp_path))
+
+
+def test_nothing_there_in_an_installed_package(
+    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the package came from a wheel there is no make: PATH and the variable are named."""
+    monkeypatch.setattr(places, "tools_folder", lambda: None)
+    expected = Problem(
+        id="TOOL001",
+        message="tiny-tool v1.2.3 is missing",
+        hint="put tiny-tool v1.2.3 on PATH, or set SLICEWRIGHT_TINY_TOOL to the path of tiny-tool v1.2.3",
+    )
+    assert expected == locate(tool, environ(tmp_path))
+
+
+def test_another_version_on_path_is_named(tool: Tool, tmp_path: Path, script: Script) -> None:
+    """A program of another version on PATH is passed over, and both versions are named; each file once."""
+    old = script("bin/tiny", OLD)
+    mute = script("more/tiny", "exit 1")
+    (tmp_path / "same").symlink_to(tmp_path / "bin")
+    path = ":".join(str(tmp_path / name) for name in ("bin", "more", "same"))
+    found = locate(tool, environ(tmp_path, PATH=path))
+    assert isinstance(found, Problem)
+    expected = f"tiny-tool v1.2.3 is missing; {old} is v1.1.0; {mute} does not say its version"
+    assert expected == found.message
+
+
+def test_the_variable_is_an_order(tool: Tool, tmp_path: Path, script: Script) -> None:
+    """A variable that names another version is refused with both versions, even with a right one on PATH."""
+    script("bin/tiny", NEW)
+    old = script("own/tiny", OLD)
+    expected = Problem(
+        id="TOOL003",
+        message=f"SLICEWRIGHT_TINY_TOOL names {old}, which is v1.1.0; tiny-tool v1.2.3 is needed",
+        hint="set it to the path of tiny-tool v1.2.3, or unset it",
+    )
+    assert expected == locate(tool, environ(tmp_path, SLICEWRIGHT_TINY_TOOL=str(old)))
+
+
+def test_the_variable_names_nothing(tool: Tool, tmp_path: Path) -> None:
+    """A variable that names no program is refused."""
+    gone = tmp_path / "gone"
+    expected = Problem(
+        id="TOOL002",
+        message=f"SLICEWRIGHT_TINY_TOOL names {gone}, which is not an executable file",
+        hint="set it to the path of tiny-tool v1.2.3, or unset it",
+    )
+    assert expected == locate(tool, environ(tmp_path, SLICEWRIGHT_TINY_TOOL=str(gone)))
+
+
+@pytest.mark.parametrize(
+    ("printed", "version"),
+    [
+        ("v5.8.1", "v5.8.1"),
+        ("Kubernetes v1.36.1", "v1.36.1"),
+        ("kind v0.33.0 go1.26.8 linux/amd64", "v0.33.0"),
+        ("kwok version v0.8.0 go1.26.8 (linux/amd64)", "v0.8.0"),
+        ("etcd Version: 3.6.12\nGit SHA: none\nGo Version: go1.26.8", "v3.6.12"),
+        ("Client Version: v1.36.1\nKustomize Version: v5.8.1", "v1.36.1"),
+        ("{Version:kustomize/v4.5.7 GitCommit:none}", "v4.5.7"),
+        ("v1.36.1-gke.100", "v1.36.1-gke.100"),
+        ("(devel)", ""),
+        ("go1.26.8", ""),
+    ],
+)
+def test_versions_are_read(tool: Tool, script: Script, printed: str, version: str) -> None:
+    """The first version that a program prints is its own; the version of its compiler is none."""
+    assert version == version_of(tool, script("tiny", f"cat <<'EOF'\n{printed}\nEOF"))
+
+
+def test_a_file_that_cannot_run_says_no_version(tool: Tool, script: Script) -> None:
+    """A file of another platform is a program without a version, not a crash."""
+    broken = script("tiny", "")
+    broken.write_bytes(b"\x7fELF nonsense")
+    assert version_of(tool, broken) == ""
+
+
+def go_program(path: Path, info: str) -> Path:
+    """Write what Go's linker writes: a header at a multiple of 16, and two strings behind their lengths."""
+    data = b"\x7fELF".ljust(64, b"\0") + b"x\xff Go buildinf:".ljust(32, b"\0")
+    data += b"\xff Go buildinf:\x08\x02".ljust(32, b"\0")
+    framed = b"\xaa" * 16 + info.encode() + b"\n" + b"\xbb" * 16
+    assert 128 < len(framed) < 128 * 128
+    data += b"\x08go1.26.8" + bytes((len(framed) % 128 | 128, len(framed) // 128)) + framed
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("info", "version"),
+    [
+        ("path\texample.test/tiny\nmod\texample.test/tiny\tv1.2.3\th1:sum=", "v1.2.3"),
+        ("path\texample.test/tiny\nmod\texample.test/tiny\t(devel)\t", "(devel)"),
+        ("path\texample.test/other\nmod\texample.test/other\tv1.2.3\th1:sum=", ""),
+    ],
+)
+def test_build_information_is_read(tool: Tool, tmp_path: Path, info: str, version: str) -> None:
+    """A program without arguments for its version is read, not run: its main module says the version."""
+    silent = dataclasses.replace(tool, ask=())
+    binary = go_program(tmp_path / "tiny", info + "\ndep\tx\tv1.0.0\th1:sum=" * 8)
+    assert version == version_of(silent, binary)
+
+
+@pytest.mark.parametrize("content", [b"", b"#!/bin/sh\n", b"\xff Go buildinf:"])
+def test_other_files_have_no_build_information(tmp_path: Path, content: bytes) -> None:
+    """A file that no Go linker wrote, or only half, has no version."""
+    path = tmp_path / "tiny"
+    path.write_bytes(content)
+    assert buildinfo.module_version(path, "example.test/tiny") == ""
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"SLICEWRIGHT_CACHE": "/own", "XDG_CACHE_HOME": "/xdg", "HOME": "/home/a"}, "/own"),
+        ({"XDG_CACHE_HOME": "/xdg", "HOME": "/home/a"}, "/xdg/slicewright"),
+        ({"XDG_CACHE_HOME": "relative", "HOME": "/home/a"}, "/home/a/.cache/slicewright"),
+        ({"HOME": "/home/a"}, "/home/a/.cache/slicewright"),
+    ],
+)
+def test_the_cache_is_the_users(variables: dict[str, str], expected: str) -> None:
+    """All checkouts of a user share one cache, where XDG puts it; SLICEWRIGHT_CACHE puts it elsewhere."""
+    assert Path(expected) == places.cache_root(variables)
+
+
+def test_find_returns_a_path_or_a_problem(tmp_path: Path, script: Script) -> None:
+    """Callers ask by name."""
+    own = script("kustomize", f"echo {binaries.versions()['kustomizeOldest']}")
+    variables = environ(tmp_path, SLICEWRIGHT_KUSTOMIZE_OLDEST=str(own))
+    assert own == binaries.find("kustomize-oldest", variables)
+    assert isinstance(binaries.find("kustomize", variables), Problem)
