@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slicewright.core.compose.kustomization import Composed
 from slicewright.core.compose.kustomization import compose as _compose
-from slicewright.core.plan.plan import Plan
 from slicewright.core.problem import Problem, in_order
 from slicewright.core.render.changes import Rendering
 from slicewright.core.render.changes import render as _render
 from slicewright.core.render.plans import plan_all
 from slicewright.workspace.read import Checkout, find_root, read_checkout
+
+if TYPE_CHECKING:
+    from slicewright.core.plan.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,7 @@ def _run(
 ) -> int:
     """Run a command to its end in a process group of its own, which ends with us."""
     started = time.monotonic()
-    process = subprocess.Popen(  # noqa: S603 - an argument list of ours
+    process = subprocess.Popen(
         command,
         cwd=cwd,
         env=environ,

@@ -65,7 +65,7 @@ def version_of(tool: Tool, binary: Path) -> str:
     if not tool.ask:
         return buildinfo.module_version(binary, tool.module)
     try:
-        answer = subprocess.run(  # noqa: S603 - the program itself is asked, with arguments of ours
+        answer = subprocess.run(
             [binary, *tool.ask],
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Severity = Literal["error", "warning"]
 
@@ -47,7 +49,7 @@ class Problem:
         first = f"{head}{warning}{self.id} {self.message}"
         return f"{first}\n  hint: {self.hint}" if self.hint else first
 
-    def record(self) -> dict[str, object]:
+    def record(self) -> dict[str, str | int]:
         """Return the JSON form, the same record in every command."""
         return {
             "id": self.id,

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 
 from slicewright import __version__
-from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.read import read_catalogue
 from slicewright.core.intent.check import Schemas
 from slicewright.core.render.repository import Package
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.catalogue import Catalogue
 
 _HERE = Path(__file__).resolve().parents[1]
 _INPUT_SCHEMAS = ("slicewright", "kubernetes")
@@ -29,7 +32,7 @@ def data_folder(name: str) -> Path:
 def catalogue() -> Catalogue:
     """Return the TPU catalogue."""
     files = sorted((_HERE / "catalog").glob("*.yaml"))
-    loaded = {path.name: yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) for path in files}  # noqa: S506
+    loaded = {path.name: yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) for path in files}
     return read_catalogue(loaded)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
@@ -15,6 +14,10 @@ from slicewright.core.render.changes import ROOT
 from slicewright.core.render.repository import Repository, Settings, read_repository
 from slicewright.workspace.package import package
 from slicewright.workspace.requires import satisfies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 SETTINGS = "slicewright.yaml"
 INPUT_FOLDERS = ("clusters", "workloads")

@@ -8,11 +8,14 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 STAGE = ".slicewright-stage-"
 """Name prefix of the folder in which files wait; a leftover of a killed render is removed by the next."""
@@ -30,7 +33,7 @@ def locked(root: Path, *, shared: bool = False) -> Iterator[None]:
         try:
             fcntl.flock(handle, how | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("waiting for another slicewright in this repository", file=sys.stderr)  # noqa: T201
+            sys.stderr.write("waiting for another slicewright in this repository\n")
             fcntl.flock(handle, how)
         yield
     finally:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.merge import merge
-from slicewright.core.intent.workload import GcsFuse
-from slicewright.core.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from slicewright.core.intent.workload import GcsFuse
+    from slicewright.core.plan.plan import Plan
 
 Container = dict[str, Any]
 
 _SHELL = ("bash", "-c")
-_ORDER = ("name", "image", "imagePullPolicy", "restartPolicy", "workingDir", "command", "args", "env", "envFrom")
+_ORDER = (
+    "name",
+    "image",
+    "imagePullPolicy",
+    "restartPolicy",
+    "workingDir",
+    "command",
+    "args",
+    "env",
+    "envFrom",
+)
 """What people look for first in a container; the rest follows as it comes."""
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.container import in_order
 from slicewright.core.quantity import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 KubernetesObject = dict[str, Any]
 

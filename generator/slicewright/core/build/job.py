@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build import pod
-from slicewright.core.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from slicewright.core.plan.plan import Plan
 
 KubernetesObject = dict[str, Any]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build import pod
 from slicewright.core.plan import placement
-from slicewright.core.plan.plan import Auxiliary, Plan
+
+if TYPE_CHECKING:
+    from slicewright.core.plan.plan import Auxiliary, Plan
 
 KubernetesObject = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""Merge what people write into a pod: lists by the keys of the Kubernetes API, maps by key, the rest as given."""
+"""Merge what people write into a pod: lists by the keys of the Kubernetes API, maps by key."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def _merge_elements(base: list[dict[str, Any]], addition: list[dict[str, Any]], 
             by_key[item[key]] = base[-1]
 
 
-def _replace_elements(base: list[dict[str, Any]], addition: list[dict[str, Any]], keys: tuple[str, ...]) -> None:
+def _replace_elements(
+    base: list[dict[str, Any]], addition: list[dict[str, Any]], keys: tuple[str, ...]
+) -> None:
     def identity(item: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(item.get(key, _KEY_DEFAULTS.get(key)) for key in keys)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build import finish, job, jobset, pathways, pathwaysjob
 from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import identity, matching
-from slicewright.core.intent.source import Source
-from slicewright.core.plan.plan import Plan
-from slicewright.core.problem import Path, Problem
+
+if TYPE_CHECKING:
+    from slicewright.core.intent.source import Source
+    from slicewright.core.plan.plan import Plan
+    from slicewright.core.problem import Path, Problem
 
 KubernetesObject = dict[str, Any]
 PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"

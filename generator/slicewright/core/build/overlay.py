@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import FILE_NAME
-from slicewright.core.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from slicewright.core.plan.plan import Plan
 
 KubernetesObject = dict[str, Any]
 KUSTOMIZATION = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
@@ -25,7 +27,7 @@ def overlay(plan: Plan, base: list[KubernetesObject], objects: list[KubernetesOb
             name = f"{before['kind'].lower()}.patch.yaml"
             documents[name] = operations
             patches.append({"path": name, "target": _target(before)})
-    kustomization = {**KUSTOMIZATION, "resources": [_relative(plan, plan.base)]}
+    kustomization: dict[str, Any] = {**KUSTOMIZATION, "resources": [_relative(plan, plan.base)]}
     if plan.components:
         kustomization["components"] = [_relative(plan, component) for component in plan.components]
     kustomization["patches"] = patches

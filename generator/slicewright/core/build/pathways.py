@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build import container as containers
 from slicewright.core.build import pod
@@ -11,6 +10,9 @@ from slicewright.core.build.jobset import fill_failure_policy, replicated_job
 from slicewright.core.build.merge import merge
 from slicewright.core.plan import placement
 from slicewright.core.plan.plan import MARKER, PathwaysPlan, Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 KubernetesObject = dict[str, Any]
 Container = dict[str, Any]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build import container as containers
 from slicewright.core.build import pod
 from slicewright.core.compose.patch import copied
 from slicewright.core.plan import placement
-from slicewright.core.plan.plan import PathwaysPlan, Plan
+
+if TYPE_CHECKING:
+    from slicewright.core.plan.plan import PathwaysPlan, Plan
 
 KubernetesObject = dict[str, Any]
 

@@ -34,7 +34,7 @@ class Composed:
     outside: tuple[str, ...] = ()
 
 
-class Stopped(Exception):  # noqa: N818 - it carries what was found, it is not an error of the program
+class Stopped(Exception):
     """Composition ended early; carries the problem or the feature that is outside of the subset."""
 
     def __init__(self, problem: Problem | None = None, outside: str = "") -> None:
@@ -156,7 +156,7 @@ def _apply(entry: dict[str, Any], objects: Objects, folder: str, read_text: Read
         try:
             patch.apply(operations[0], item)
         except patch.PatchError as error:
-            group, kind, namespace, name = identity(item)
+            _, kind, namespace, name = identity(item)
             named = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
             raise Stopped(Problem("KUS006", str(error), file=path, object=named)) from error
 

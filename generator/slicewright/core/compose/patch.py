@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose import pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Operation = dict[str, Any]
 
@@ -37,23 +39,23 @@ def _say(operation: Operation) -> str:
 
 def _apply_one(operation: Operation, holder: dict[str, Any]) -> None:
     verb = operation["op"]
-    tokens = ("", *pointer.parse(operation["path"]))
+    keys = ("", *pointer.parse(operation["path"]))
     if verb == "test":
-        if _get(holder, tokens) != operation["value"]:
-            raise PatchError(f"{_say(operation)}: found {_get(holder, tokens)!r}, not {operation['value']!r}")
+        if _get(holder, keys) != operation["value"]:
+            raise PatchError(f"{_say(operation)}: found {_get(holder, keys)!r}, not {operation['value']!r}")
     elif verb == "add":
-        _add(holder, tokens, copied(operation["value"]))
+        _add(holder, keys, copied(operation["value"]))
     elif verb == "replace":
-        _get(holder, tokens)
-        _set(holder, tokens, copied(operation["value"]))
+        _get(holder, keys)
+        _set(holder, keys, copied(operation["value"]))
     elif verb == "remove":
-        _remove(holder, tokens)
+        _remove(holder, keys)
     elif verb in ("move", "copy"):
         source = ("", *pointer.parse(operation["from"]))
         value = copied(_get(holder, source))
         if verb == "move":
             _remove(holder, source)
-        _add(holder, tokens, value)
+        _add(holder, keys, value)
     else:
         raise PatchError(f"{_say(operation)}: '{verb}' is no JSON 6902 operation")
 
@@ -67,20 +69,20 @@ def copied(value: Any) -> Any:
     return value
 
 
-def _get(holder: Any, tokens: pointer.Tokens) -> Any:
-    for token in tokens:
-        holder = holder[_index(token)] if isinstance(holder, list) else holder[token]
+def _get(holder: Any, keys: pointer.Tokens) -> Any:
+    for key in keys:
+        holder = holder[_index(key)] if isinstance(holder, list) else holder[key]
     return holder
 
 
-def _index(token: str) -> int:
-    if not (token.isascii() and token.isdigit()) or (token[0] == "0" and token != "0"):
-        raise PatchError(f"'{token}' is no index of a list")
-    return int(token)
+def _index(key: str) -> int:
+    if not (key.isascii() and key.isdigit()) or (key[0] == "0" and key != "0"):
+        raise PatchError(f"'{key}' is no index of a list")
+    return int(key)
 
 
-def _add(holder: Any, tokens: pointer.Tokens, value: Any) -> None:
-    parent, last = _get(holder, tokens[:-1]), tokens[-1]
+def _add(holder: Any, keys: pointer.Tokens, value: Any) -> None:
+    parent, last = _get(holder, keys[:-1]), keys[-1]
     if not isinstance(parent, list):
         parent[last] = value
     elif last == "-":
@@ -92,13 +94,13 @@ def _add(holder: Any, tokens: pointer.Tokens, value: Any) -> None:
         parent.insert(index, value)
 
 
-def _set(holder: Any, tokens: pointer.Tokens, value: Any) -> None:
-    parent, last = _get(holder, tokens[:-1]), tokens[-1]
+def _set(holder: Any, keys: pointer.Tokens, value: Any) -> None:
+    parent, last = _get(holder, keys[:-1]), keys[-1]
     parent[_index(last) if isinstance(parent, list) else last] = value
 
 
-def _remove(holder: Any, tokens: pointer.Tokens) -> None:
-    parent, last = _get(holder, tokens[:-1]), tokens[-1]
+def _remove(holder: Any, keys: pointer.Tokens) -> None:
+    parent, last = _get(holder, keys[:-1]), keys[-1]
     del parent[_index(last) if isinstance(parent, list) else last]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
-from yaml.cyaml import CParser
+from yaml._yaml import CParser
 
 from slicewright.core.document.scalar import read_plain
 from slicewright.core.problem import Path, Problem
@@ -58,7 +58,7 @@ class _Open:
     count: int = 1
 
 
-class _Refused(Exception):  # noqa: N818 - it carries a problem, it is not an error of the program
+class _Refused(Exception):
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
@@ -112,7 +112,7 @@ class _Reader:
             if isinstance(event, yaml.DocumentStartEvent):
                 self._anchors.clear()
                 tracked = index == self._places_of
-                first = get_event()
+                first: Any = get_event()
                 data = self._build(first, tracked=tracked)
                 if data is not None:
                     found.append(Document(data, index, first.start_mark.line + 1))
@@ -224,7 +224,9 @@ class _Reader:
         self._values += count
         if self._values > MAX_VALUES:
             message = f"more than {MAX_VALUES} values once aliases are expanded"
-            raise self._refuse("YAML004", message, event, hint="write the repeated part out, or split the file")
+            raise self._refuse(
+                "YAML004", message, event, hint="write the repeated part out, or split the file"
+            )
 
     def _path(self, parent: _Open) -> Path:
         last: str | int = len(parent.value) if isinstance(parent.value, list) else parent.key or ""

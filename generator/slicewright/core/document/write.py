@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.scalar import write_string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # A block literal keeps a script readable. Kustomize and kubectl rewrite it as one long quoted line where a
 # line ends in a blank or holds a tab, and some readers trip on a first line that is indented: quote those.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from slicewright.core.catalogue.resolve import TpuRequest
-from slicewright.core.intent.source import Source
 from slicewright.core.intent.workload import Provisioning
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.resolve import TpuRequest
+    from slicewright.core.intent.source import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.resolve import TpuRequest
 from slicewright.core.intent.cluster import Cluster, CpuPool, LocalQueue, TpuPool
-from slicewright.core.intent.source import Source
 from slicewright.core.intent.workload import (
     AuxiliaryJob,
     FailurePolicy,
@@ -17,6 +16,9 @@ from slicewright.core.intent.workload import (
     Provisioning,
     Workload,
 )
+
+if TYPE_CHECKING:
+    from slicewright.core.intent.source import Source
 
 DEFAULT_PRIORITY_CLASSES = ("very-low", "low", "medium", "high", "very-high")
 """The classes that every cluster has unless it declares its own (values 100 to 1000, as in xpk)."""
@@ -119,9 +121,7 @@ def _failure_policy(value: dict[str, Any]) -> FailurePolicy:
 
 
 def _auxiliary_job(value: dict[str, Any]) -> AuxiliaryJob:
-    return AuxiliaryJob(
-        value["name"], value["pool"], value.get("podTemplate", {}), value.get("backoffLimit")
-    )
+    return AuxiliaryJob(value["name"], value["pool"], value.get("podTemplate", {}), value.get("backoffLimit"))
 
 
 def _pathways(value: dict[str, Any]) -> Pathways:

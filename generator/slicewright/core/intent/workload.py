@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from slicewright.core.catalogue.resolve import TpuRequest
-from slicewright.core.intent.source import Source
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.resolve import TpuRequest
+    from slicewright.core.intent.source import Source
 
 Api = Literal["JobSet", "Job", "PathwaysJob"]
 Naming = Literal["Hashed", "Fixed"]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from slicewright.core.catalogue.shape import Shape
-from slicewright.core.intent.workload import Workload
 from slicewright.core.problem import Path, Problem, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.workload import Workload
 
 NOT_YET = {
     "rehearsal": "`slicewright rehearse` does not exist in this version",
@@ -25,7 +29,9 @@ def fields(workload: Workload) -> Iterator[Problem]:
     for field, reason in NOT_YET.items():
         if field in spec:
             hint = "leave the field out until then"
-            yield source.problem("FIELD002", ("spec", field), f"'{field}' has no effect: {reason}", hint, key=True)
+            yield source.problem(
+                "FIELD002", ("spec", field), f"'{field}' has no effect: {reason}", hint, key=True
+            )
     if api == "PathwaysJob" and workload.pathways is None:
         yield refuse(("spec", "api"), "a PathwaysJob needs a pathways block", "add spec.pathways.pathwaysDir")
     if api == "Job":

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.resolve import Refusal, resolve
-from slicewright.core.catalogue.shape import Shape
-from slicewright.core.intent.cluster import Cluster
-from slicewright.core.intent.workload import Workload
 from slicewright.core.plan import against, names, owned, pathways, placement
 from slicewright.core.plan.plan import Auxiliary, Pattern, Plan
-from slicewright.core.plan.site import Site
 from slicewright.core.problem import Path, Problem, did_you_mean, errors
 from slicewright.core.run.identity import run_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.cluster import Cluster
+    from slicewright.core.intent.workload import Workload
+    from slicewright.core.plan.site import Site
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 MAX_EXECUTION_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
@@ -181,11 +185,11 @@ def main_container(workload: Workload) -> str:
     It is `container.name`; else the only container of the pod template; else `main`.
     """
     if workload.pathways is not None:
-        return workload.container.get("name", workload.pathways.main_container_name)
+        return str(workload.container.get("name", workload.pathways.main_container_name))
     if "name" in workload.container:
         return str(workload.container["name"])
     own = workload.pod_template.get("spec", {}).get("containers", [])
-    return own[0]["name"] if len(own) == 1 and not workload.container else DEFAULT_CONTAINER
+    return str(own[0]["name"]) if len(own) == 1 and not workload.container else DEFAULT_CONTAINER
 
 
 def _references(workload: Workload, cluster: Cluster) -> Iterator[Problem]:

@@ -39,7 +39,8 @@ def room_in_jobset(replicated_jobs: dict[str, tuple[int, int]], *, coordinator_s
     rooms = [
         Room(
             MAX_LABEL - len(f"-{name}-{replicas - 1}-{completions - 1}") - _POD_SUFFIX,
-            f"JobSet names pods '<name>-{name}-{replicas - 1}-{completions - 1}-xxxxx', 63 characters at most",
+            f"JobSet names pods '<name>-{name}-{replicas - 1}-{completions - 1}-xxxxx', "
+            "63 characters at most",
         )
         for name, (replicas, completions) in replicated_jobs.items()
     ]

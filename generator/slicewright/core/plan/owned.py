@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from slicewright.core.intent.source import Source
-from slicewright.core.intent.workload import Workload
 from slicewright.core.plan import placement
-from slicewright.core.problem import Path, Problem
 from slicewright.core.quantity import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.intent.source import Source
+    from slicewright.core.intent.workload import Workload
+    from slicewright.core.problem import Path, Problem
 
 TPU = "google.com/tpu"
 

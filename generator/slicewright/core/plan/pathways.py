@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from slicewright.core.catalogue.shape import Shape
-from slicewright.core.intent.workload import Workload
+from typing import TYPE_CHECKING
+
 from slicewright.core.plan import names
 from slicewright.core.plan.plan import PathwaysPlan
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.workload import Workload
 
 _DEFAULT_TAG = "latest"
 _RETRIES_A_HOST = 4

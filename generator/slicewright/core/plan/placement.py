@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from slicewright.core.catalogue.shape import Shape
-from slicewright.core.intent.workload import Provisioning, Workload
-from slicewright.core.problem import Problem
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.workload import Provisioning, Workload
+    from slicewright.core.problem import Problem
 
 ACCELERATOR = "cloud.google.com/gke-tpu-accelerator"
 TOPOLOGY = "cloud.google.com/gke-tpu-topology"

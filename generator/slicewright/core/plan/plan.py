@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from slicewright.core.catalogue.shape import Shape
-from slicewright.core.intent.workload import FailurePolicy, GcsFuse, OnChange
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.workload import FailurePolicy, GcsFuse, OnChange
 
 Pattern = Literal["jobset", "job", "indexed-job", "pathways", "pathways-headless", "pathwaysjob"]
 """The base that a workload stands on: the name of its folder below bases/."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.resolve import Refusal, resolve
-from slicewright.core.catalogue.shape import Shape
-from slicewright.core.intent.cluster import Cluster, TpuPool
-from slicewright.core.problem import Path, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.cluster import Cluster, TpuPool
+    from slicewright.core.problem import Path, Problem
 
 NOT_YET = {
     "gitops": "this version renders nothing for Argo CD or Flux",
@@ -72,5 +76,7 @@ def _twice(cluster: Cluster) -> Iterator[Problem]:
             if name in node_pools:
                 message = f"node pool '{name}' comes twice"
                 place = (*path, "nodePoolNames", at)
-                yield cluster.source.problem("POOL001", place, message, "each slice is a node pool of its own")
+                yield cluster.source.problem(
+                    "POOL001", place, message, "each slice is a node pool of its own"
+                )
             node_pools.add(name)

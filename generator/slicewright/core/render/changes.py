@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render import tree
 from slicewright.core.render.plans import Planned, plan_all
-from slicewright.core.render.repository import Repository
 from slicewright.core.run import header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from slicewright.core.render.repository import Repository
 
 ROOT = "overlays"
 Effect = Literal["starts", "ends", "changes"]
@@ -107,7 +110,7 @@ def render(
             _end_folder(draft, folder, folders[folder])
         else:
             draft.kept.update(folders[folder])
-    _lists(draft, set(wanted), gone if selected is not None else set(), folders, selected, wanted)
+    _lists(draft, wanted, gone if selected is not None else set(), folders, selected)
     return _finish(draft, planned)
 
 
@@ -127,9 +130,7 @@ def _is_workload(folder: str) -> bool:
     return folder.count("/") == _DEPTH and not folder.split("/")[2].startswith("_")
 
 
-def _render_one(
-    draft: _Draft, entry: Planned, bases: tree.Bases, present: list[str], tool: str
-) -> None:
+def _render_one(draft: _Draft, entry: Planned, bases: tree.Bases, present: list[str], tool: str) -> None:
     if entry.plan.run:
         _render_hashed(draft, entry, bases, present, tool)
     else:
@@ -148,14 +149,14 @@ def _render_fixed(draft: _Draft, entry: Planned, bases: tree.Bases, present: lis
             _note(draft, "ends", plan.folder, _run_of(path), "the workload became Fixed")
     if f"{plan.folder}/{FILE_NAME}" not in present:
         _note(draft, "starts", plan.folder, plan.name, "the workload is new")
-    elif any(header.body_of(draft.existing.get(path, "\n\n")) != header.body_of(files[path]) for path in files):
+    elif any(
+        header.body_of(draft.existing.get(path, "\n\n")) != header.body_of(files[path]) for path in files
+    ):
         _note(draft, "changes", plan.folder, plan.name, "its overlay is live")
     draft.files |= files
 
 
-def _render_hashed(
-    draft: _Draft, entry: Planned, bases: tree.Bases, present: list[str], tool: str
-) -> None:
+def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, present: list[str], tool: str) -> None:
     plan = entry.plan
     path = tree.frozen_file(plan)
     earlier = [other for other in _live_runs(draft, plan.folder, present) if other != path]
@@ -213,16 +214,15 @@ def _note(draft: _Draft, effect: Effect, folder: str, name: str, reason: str) ->
 
 def _lists(
     draft: _Draft,
-    wanted: set[str],
+    wanted: Mapping[str, Planned],
     staying: set[str],
     folders: Mapping[str, list[str]],
     selected: frozenset[str] | None,
-    planned: Mapping[str, Planned],
 ) -> None:
     """Write the list of each namespace: the workloads that have a folder once this render is done."""
     namespaces: dict[str, set[str]] = defaultdict(set)
-    for folder in wanted:
-        done = selected is None or planned[folder].workload.key in selected or folder in folders
+    for folder, entry in wanted.items():
+        done = selected is None or entry.workload.key in selected or folder in folders
         if done:
             namespaces[posixpath.dirname(folder)].add(posixpath.basename(folder))
     for folder in staying:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from slicewright.core.intent.workload import Workload
 from slicewright.core.plan.decide import decide, decide_shape
-from slicewright.core.plan.plan import Plan
 from slicewright.core.problem import Problem, did_you_mean
-from slicewright.core.render.repository import Repository
+
+if TYPE_CHECKING:
+    from slicewright.core.intent.workload import Workload
+    from slicewright.core.plan.plan import Pattern, Plan
+    from slicewright.core.render.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +44,23 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
     return tuple(planned), tuple(found)
 
 
+_KIND: dict[Pattern, str] = {
+    "jobset": "JobSet",
+    "job": "Job",
+    "indexed-job": "Job",
+    "pathways": "JobSet",
+    "pathways-headless": "JobSet",
+    "pathwaysjob": "PathwaysJob",
+}
+
+
 def _same_objects(planned: list[Planned]) -> list[Problem]:
     """Find objects of one name and kind in one namespace that two workloads would write."""
     taken: dict[tuple[str, ...], Planned] = {}
     found: list[Problem] = []
     for entry in planned:
         plan = entry.plan
-        kind = "Job" if plan.pattern in ("job", "indexed-job") else plan.pattern
-        kind = "JobSet" if kind.startswith(("jobset", "pathways")) and kind != "pathwaysjob" else kind
+        kind = _KIND[plan.pattern]
         first = taken.setdefault((plan.cluster, plan.namespace, kind, plan.name), entry)
         if first is not entry:
             message = f"object '{plan.name}' would be written by two workloads"

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent import decode
-from slicewright.core.intent.check import Schemas
 from slicewright.core.intent.source import Source, SourceFile
-from slicewright.core.intent.workload import Workload
 from slicewright.core.plan.site import Site, survey
 from slicewright.core.problem import Problem, did_you_mean, errors
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.intent.check import Schemas
+    from slicewright.core.intent.workload import Workload
 
 API_VERSION = "slicewright.dev/v1alpha1"
 _SCHEMA_OF = {
@@ -66,6 +70,7 @@ def read_repository(
         against = [source.placed(problem) for problem in package.schemas.problems(schema, source.data)]
         if against:
             found += _at_keys(source, against)
+            found += _tpu_refusal(source, package.catalogue)
             continue
         if source.data["kind"] == "TPUWorkload":
             workloads.append(decode.workload(source))
@@ -114,6 +119,16 @@ def _at_keys(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
             yield source.problem(problem.id, problem.path, problem.message, problem.hint, key=True)
         else:
             yield problem
+
+
+def _tpu_refusal(source: Source, catalogue: Catalogue) -> Iterator[Problem]:
+    """Say what is wrong with the TPU of a workload that its schema refuses, so that one run shows it all."""
+    spec = source.data.get("spec")
+    tpu = spec.get("tpu") if isinstance(spec, dict) else None
+    if isinstance(tpu, str):
+        answer = resolve(catalogue, decode.tpu_request(tpu))
+        if isinstance(answer, Refusal):
+            yield source.problem(answer.id, ("spec", "tpu"), answer.message, answer.hint)
 
 
 def _twice(source: Source, first: Source) -> Problem:

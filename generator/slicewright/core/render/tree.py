@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.objects import build, patched
 from slicewright.core.build.overlay import KUSTOMIZATION, overlay
 from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with
 from slicewright.core.document.write import write_document, write_documents
-from slicewright.core.plan.plan import Plan
 from slicewright.core.problem import Problem
-from slicewright.core.render.plans import Planned
-from slicewright.core.render.repository import ReadText
 from slicewright.core.run import header
 from slicewright.core.run.identity import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.plan.plan import Plan
+    from slicewright.core.render.plans import Planned
+    from slicewright.core.render.repository import ReadText
 
 KubernetesObject = dict[str, Any]
 
 
-class NotBuilt(Exception):  # noqa: N818 - it carries a problem, it is not an error of the program
+class NotBuilt(Exception):
     """A base or a component could not be evaluated."""
 
     def __init__(self, problem: Problem) -> None:

@@ -1,0 +1,78 @@
+"""`slicewright catalog`: accelerators, machine types and topologies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from slicewright.cli import show
+from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
+from slicewright.workspace.package import catalogue
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.shape import Shape
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option(
+    "--tier",
+    type=click.Choice(["listed", "rule", "all"]),
+    default="listed",
+    help="Shapes that are published, those that only the rule of a generation makes, or both.",
+)
+@show.output_option
+def catalog(name: str | None, tier: str, output: str) -> None:
+    """Show accelerators, machine types and topologies, with their sources.
+
+    NAME is a generation (v5e), an accelerator label (tpu-v5-lite-podslice), a machine type
+    (ct5lp-hightpu-4t) or a Cloud TPU name (v5litepod-16).
+    """
+    shapes = _named(name, tier) if name else catalogue().rows(tier)  # type: ignore[arg-type]
+    if output == "json":
+        show.as_json([shape.record() for shape in shapes])
+        return
+    head = (
+        "NAME",
+        "MACHINE TYPE",
+        "TOPOLOGY",
+        "CHIPS",
+        "HOSTS",
+        "FLEX-START",
+        "MULTISLICE",
+        "PATHWAYS",
+        "NOTES",
+    )
+    show.table(head, (_row(shape) for shape in shapes))
+
+
+def _row(shape: Shape) -> tuple[str, ...]:
+    notes = [
+        "only by the rule: allowUnlisted" if shape.tier == "rule" else "",
+        "larger than the documented maximum" if shape.exceeds_documented_max else "",
+        "name it by topology and machine type" if not shape.names else "",
+    ]
+    return (
+        shape.names[0] if shape.names else f"({shape.count_name})",
+        shape.machine_type,
+        shape.topology,
+        str(shape.chips),
+        str(shape.hosts),
+        "yes" if shape.flex_start else "-",
+        "yes" if shape.multislice else "-",
+        shape.pathways_instance_type or "-",
+        "; ".join(note for note in notes if note),
+    )
+
+
+def _named(name: str, tier: str) -> tuple[Shape, ...]:
+    known = catalogue()
+    rows = known.rows(tier)  # type: ignore[arg-type]
+    found = tuple(row for row in rows if name in (row.generation, row.accelerator, row.machine_type))
+    if found:
+        return found
+    answer = resolve(known, TpuRequest(name=name, allow_unlisted=tier != "listed"))
+    if isinstance(answer, Refusal):
+        raise click.UsageError(f"{answer.id} {answer.message}\n  hint: {answer.hint}")
+    return (answer, *(other for other in known.same_count(answer) if tier in {"all", other.tier}))

@@ -1,0 +1,63 @@
+"""`slicewright explain`: where each number of a workload comes from."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from slicewright.cli import select, show
+from slicewright.core.plan.explain import explain as facts_of
+from slicewright.core.problem import errors, in_order
+from slicewright.core.render.plans import Planned, plan_all
+from slicewright.workspace.package import catalogue
+from slicewright.workspace.read import read_checkout
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command()
+@click.argument("name")
+@show.folder_option
+@show.output_option
+def explain(name: str, folder: Path, output: str) -> None:
+    """Say where each number of a workload comes from."""
+    checkout = show.checked(read_checkout, show.root_of(folder))
+    chosen = select.workloads([name], checkout.repository.workloads) or frozenset()
+    planned, found = plan_all(checkout.repository)
+    of_workload = [problem for problem in in_order(found) if problem.object in _subjects(chosen)]
+    shown = [entry for entry in planned if entry.workload.key in chosen]
+    if output == "json":
+        show.as_json([_record(entry) for entry in shown])
+    else:
+        for entry in shown:
+            plan = entry.plan
+            click.echo(f"{plan.cluster}/{plan.namespace}/{plan.workload}")
+            rows = ((fact.what, fact.value, fact.because) for fact in _facts(entry))
+            show.table(
+                ("  WHAT", "VALUE", "BECAUSE"), ((f"  {what}", value, why) for what, value, why in rows)
+            )
+    show.problems(of_workload)
+    sys.exit(1 if errors(of_workload) else 0)
+
+
+def _subjects(chosen: frozenset[str]) -> frozenset[str]:
+    return frozenset(f"TPUWorkload {key}" for key in chosen)
+
+
+def _facts(entry: Planned) -> tuple:  # type: ignore[type-arg]
+    return facts_of(entry.plan, entry.workload, catalogue().same_count(entry.plan.shape))
+
+
+def _record(entry: Planned) -> dict[str, object]:
+    plan = entry.plan
+    return {
+        "cluster": plan.cluster,
+        "namespace": plan.namespace,
+        "workload": plan.workload,
+        "name": plan.name,
+        "shape": plan.shape.record(),
+        "facts": [fact.record() for fact in _facts(entry)],
+    }

@@ -1,0 +1,123 @@
+"""`slicewright new`: write a TPUWorkload file."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from slicewright.cli import show
+from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
+from slicewright.core.document.write import write_document
+from slicewright.core.problem import Problem, did_you_mean
+from slicewright.core.render.repository import API_VERSION
+from slicewright.workspace import write
+from slicewright.workspace.package import catalogue, schemas
+from slicewright.workspace.read import Checkout, read_checkout
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HEAD = "# yaml-language-server: $schema=../schemas/slicewright/tpuworkload.json\n"
+
+
+@click.command(context_settings={"ignore_unknown_options": False})
+@click.argument("name")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
+@click.option("--tpu", required=True, help="A Cloud TPU name, such as v5litepod-16 or v5p-4x4x8.")
+@click.option("--slices", type=click.IntRange(min=1), default=1, show_default=True, help="How many slices.")
+@click.option("--image", required=True, help="The container's image.")
+@click.option("--cluster", "clusters", multiple=True, help="A cluster; may be given several times.")
+@click.option("--namespace", default="default", show_default=True, help="The namespace.")
+@click.option("--queue", help="A LocalQueue of the namespace; default: the only one that there is.")
+@show.folder_option
+def new(
+    name: str,
+    command: tuple[str, ...],
+    tpu: str,
+    slices: int,
+    image: str,
+    clusters: tuple[str, ...],
+    namespace: str,
+    queue: str | None,
+    folder: Path,
+) -> None:
+    """Write a TPUWorkload file, workloads/NAME.yaml, from a few options.
+
+    Everything after `--` is the command that the container runs.
+    """
+    root = show.root_of(folder)
+    with write.locked(root):
+        checkout = show.checked(read_checkout, root)
+        chosen = list(clusters) or _only_cluster(checkout)
+        answer = resolve(catalogue(), TpuRequest(name=tpu))
+        if isinstance(answer, Refusal):
+            show.problems([Problem(answer.id, answer.message, answer.hint)])
+            sys.exit(1)
+        queue = queue if queue is not None else _only_queue(checkout, chosen, namespace)
+        document = _document(name, namespace, chosen, tpu, slices, queue, image, command)
+        path = f"workloads/{name}.yaml"
+        found = _refusals(checkout, document, root / path, path, chosen)
+        found = found or list(write.apply(root, {path: _HEAD + write_document(document)}, ()))
+    if found:
+        show.problems(found)
+        sys.exit(1)
+    chips = answer.chips * slices
+    click.echo(
+        f"{path}: {show.count(slices, 'slice')} of {answer.topology}, {show.count(chips, 'chip')} in all"
+    )
+    click.echo("the next render starts it: make render")
+
+
+def _document(
+    name: str,
+    namespace: str,
+    clusters: list[str],
+    tpu: str,
+    slices: int,
+    queue: str | None,
+    image: str,
+    command: tuple[str, ...],
+) -> dict[str, Any]:
+    metadata = {"name": name} if namespace == "default" else {"name": name, "namespace": namespace}
+    container: dict[str, Any] = {"image": image}
+    if command:
+        container["command"] = list(command)
+    spec: dict[str, Any] = {"clusters": clusters, "tpu": tpu, "slices": slices}
+    if queue:
+        spec["queueName"] = queue
+    spec["container"] = container
+    return {"apiVersion": API_VERSION, "kind": "TPUWorkload", "metadata": metadata, "spec": spec}
+
+
+def _only_cluster(checkout: Checkout) -> list[str]:
+    names = sorted(checkout.repository.sites)
+    if len(names) != 1:
+        raise click.UsageError(f"name a cluster with --cluster: {', '.join(names) or 'there is none yet'}")
+    return names
+
+
+def _only_queue(checkout: Checkout, clusters: list[str], namespace: str) -> str | None:
+    """Return the queue of a namespace where there is exactly one on every cluster."""
+    found = {
+        queue.name
+        for name in clusters
+        if name in checkout.repository.sites
+        for queue in checkout.repository.sites[name].cluster.local_queues
+        if queue.namespace == namespace
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _refusals(
+    checkout: Checkout, document: dict[str, Any], target: Path, path: str, clusters: list[str]
+) -> list[Problem]:
+    found = list(schemas().problems("slicewright/tpuworkload.json", document))
+    if not found and target.exists():
+        found.append(Problem("FILE005", "the file exists already", "choose another name", file=path))
+    for cluster in clusters:
+        if cluster not in checkout.repository.sites:
+            hint = did_you_mean(cluster, checkout.repository.sites)
+            found.append(Problem("REF001", f"there is no TPUCluster '{cluster}'", hint))
+    return found

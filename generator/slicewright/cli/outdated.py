@@ -1,0 +1,45 @@
+"""`slicewright outdated`: frozen runs that today's tool would write differently."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from slicewright.cli import select, show
+from slicewright.core.problem import errors
+from slicewright.core.render.outdated import outdated as find_outdated
+from slicewright.workspace.read import read_checkout
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--exit-code", is_flag=True, help="Exit 1 when a run is outdated.")
+@show.folder_option
+@show.output_option
+def outdated(names: tuple[str, ...], exit_code: bool, folder: Path, output: str) -> None:
+    """Show frozen runs that today's tool would write differently, with the difference.
+
+    Nothing is changed: a run stays as it was rendered until somebody asks for the next one
+    (slicewright rerun).
+    """
+    checkout = show.checked(read_checkout, show.root_of(folder))
+    chosen = select.workloads(names, checkout.repository.workloads)
+    found, problems = find_outdated(checkout.repository, checkout.existing, chosen)
+    if output == "json":
+        show.as_json([entry.record() for entry in found])
+    else:
+        for entry in found:
+            click.echo(entry.diff, nl=False)
+        for entry in found:
+            click.echo(
+                f"  {entry.cluster}/{entry.workload}: {entry.name}, rendered by slicewright {entry.tool}"
+            )
+        tail = "; adopt the difference with slicewright rerun NAME" if found else ""
+        click.echo(f"{show.count(len(found), 'run')} would render differently today{tail}")
+    show.problems(problems)
+    sys.exit(1 if errors(problems) or (found and exit_code) else 0)

@@ -1,0 +1,86 @@
+"""Where each number of a plan comes from, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.workload import Workload
+    from slicewright.core.plan.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One decided value and its reason."""
+
+    what: str
+    value: str
+    because: str
+
+    def record(self) -> dict[str, str]:
+        """Return the JSON form."""
+        return {"what": self.what, "value": self.value, "because": self.because}
+
+
+def explain(plan: Plan, workload: Workload, same_count: tuple[Shape, ...]) -> tuple[Fact, ...]:
+    """Return the facts of a plan; `same_count` are the other shapes that its count name fits."""
+    return (*_shape(plan, workload, same_count), *_objects(plan, workload))
+
+
+def _shape(plan: Plan, workload: Workload, same_count: tuple[Shape, ...]) -> Iterator[Fact]:
+    shape = plan.shape
+    asked = workload.tpu.name or " ".join(
+        part for part in (workload.tpu.accelerator, workload.tpu.topology, workload.tpu.machine_type) if part
+    )
+    sources = "; ".join(shape.sources)
+    yield Fact("tpu", asked, f"spec.tpu, catalogue {shape.generation} ({shape.tier}): {sources}")
+    yield Fact("machine type", shape.machine_type, f"the {shape.chips_per_host}-chip host of this shape")
+    yield Fact("topology", shape.topology, _choice(shape, same_count))
+    yield Fact("chips per slice", str(shape.chips), f"{shape.topology.replace('x', ' x ')}")
+    per_host = f"{shape.chips} chips / {shape.chips_per_host} chips per host"
+    yield Fact("hosts per slice", str(shape.hosts), per_host)
+    yield Fact("slices", str(plan.slices), "spec.slices" if "slices" in workload.spec else "default")
+    chips = f"{plan.slices} slices x {shape.chips} chips"
+    yield Fact("chips in all", str(plan.slices * shape.chips), f"{chips}: what Kueue counts")
+    yield Fact("TensorCores per slice", str(shape.tensor_cores), "chips x cores per chip of the generation")
+    if shape.exceeds_documented_max:
+        yield Fact("warning", shape.topology, "larger than the largest slice that Google documents")
+
+
+def _choice(shape: Shape, same_count: tuple[Shape, ...]) -> str:
+    if not same_count:
+        return f"the only shape called {shape.count_name}"
+    others = ", ".join(f"{other.topology} on {other.machine_type} ({other.tier})" for other in same_count)
+    return f"{shape.count_name} also fits {others}"
+
+
+def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
+    hosts = str(plan.hosts)
+    run = "a hash of the spec as written" if plan.run else "naming: Fixed"
+    yield Fact("object", plan.name, f"{plan.base}; {run}")
+    if plan.pattern == "pathwaysjob":
+        yield Fact("workers[0].numSlices", str(plan.slices), "slices")
+    elif plan.pattern in ("job", "indexed-job"):
+        yield Fact("completions, parallelism", hosts, "one pod a host")
+    else:
+        yield Fact("replicas", str(plan.slices), "one replica a slice")
+        yield Fact("completions, parallelism", hosts, "one pod a host")
+    if plan.pattern != "pathwaysjob":
+        chips = str(plan.shape.chips_per_host)
+        yield Fact("google.com/tpu", chips, "requests = limits = chips of a host, one pod takes them all")
+    for key, value in plan.node_selector.items():
+        yield Fact(f"nodeSelector {key}", value, "shape and provisioning")
+    if plan.exclusive_topology and plan.pattern in ("jobset", "pathways", "pathways-headless"):
+        yield Fact("exclusive-topology", "cloud.google.com/gke-nodepool", "one slice is one node pool")
+    if plan.pathways is not None:
+        yield Fact("instance_type", plan.pathways.instance_type, "Pathways version of the machine: topology")
+    for component in plan.components:
+        yield Fact("component", component, "what the workload asks for")
+    for field in plan.left_out:
+        yield Fact(field, "left out", f"the Autopilot cluster {plan.cluster} refuses it")
+    if workload.backoff_limit is None and plan.pathways is None:
+        yield Fact("backoffLimit", str(plan.backoff_limit), "default: a slice is whole or lost")
