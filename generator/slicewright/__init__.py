@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.version import __version__
+
 if TYPE_CHECKING:
     from slicewright.api import Plans, compose, load, plan, render
 
-__version__ = "0.1.0"
+
 __all__ = ["Plans", "__version__", "compose", "load", "plan", "render"]
 
 

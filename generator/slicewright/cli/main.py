@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from slicewright import __version__
+from slicewright.version import __version__
 
 _COMMANDS = {
     "catalog": "Show accelerators, machine types and topologies, with their sources.",

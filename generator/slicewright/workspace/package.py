@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from slicewright import __version__
 from slicewright.core.catalogue.read import read_catalogue
 from slicewright.core.intent.check import Schemas
 from slicewright.core.render.repository import Package
+from slicewright.version import __version__
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 # line ends in a blank or holds a tab, and some readers trip on a first line that is indented: quote those.
 _NO_LITERAL = re.compile(r"[ \t]\n|\t|\A[ \n]|[^\n -~\u00a0-\ud7ff\ue000-\ufdcf\ufe00-\ufffd]|[ \t]\Z")
 
+_LONG_KEY = 1000
+"""Characters; a key that stands alone on its line may have 1024 (YAML 1.2.2, section 7.4.2)."""
+
 
 def write_documents(documents: Iterable[Any]) -> str:
     """Return the documents as one text, `---` between them."""
@@ -37,7 +40,7 @@ def _mapping(data: dict[str, Any], indent: str, lines: list[str], lead: str) -> 
     """Append the lines of a mapping; `lead` stands before its first key, `indent` before the others."""
     prefix = lead or indent
     for key, value in data.items():
-        head = prefix + write_string(key) + ":"
+        head = prefix + _key(write_string(key), indent)
         prefix = indent
         if isinstance(value, dict) and value:
             lines.append(head)
@@ -49,6 +52,11 @@ def _mapping(data: dict[str, Any], indent: str, lines: list[str], lead: str) -> 
             _text(value, head + " ", indent + "  ", lines)
         else:
             lines.append(head + " " + _inline(value))
+
+
+def _key(written: str, indent: str) -> str:
+    """Return a key with its colon; every reader gives up on a long one that no `?` announces."""
+    return f"{written}:" if len(written) < _LONG_KEY else f"? {written}\n{indent}:"
 
 
 def _sequence(data: list[Any], indent: str, lines: list[str]) -> None:

@@ -1,0 +1,95 @@
+# Everything that a change must pass, and everything that is generated. `make` alone lists the targets.
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTEST_ARGS ?=
+
+##@ Use
+
+.PHONY: help
+help: ## Show this list.
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: render
+render: $(VENV)/.run ## Write the overlays of this repository.
+	@$(BIN)/slicewright render
+
+.PHONY: check
+check: $(VENV)/.run ## Fail unless the overlays are what a render would write.
+	@$(BIN)/slicewright render --check
+
+##@ Develop
+
+.PHONY: test
+test: lint types imports tools unit check ## Everything that a change must pass: no root, only package registries.
+
+.PHONY: lint
+lint: $(VENV)/.dev ## Lint and check the format.
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+.PHONY: types
+types: $(VENV)/.dev ## Check the types.
+	@$(BIN)/mypy
+
+.PHONY: imports
+imports: $(VENV)/.dev ## Check which module may import which.
+	@$(BIN)/lint-imports --no-cache
+
+.PHONY: unit
+unit: $(VENV)/.dev tools ## Run the tests, with full branch coverage of the core.
+	@$(BIN)/python -m pytest -n 2 --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+
+.PHONY: format
+format: $(VENV)/.dev ## Format the code and mend what the linter can.
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+
+.PHONY: bench
+bench: $(VENV)/.dev ## Measure rendering against one kustomize process; prints JSON.
+	@$(BIN)/python -m slicewright.binaries --only kustomize
+	@$(BIN)/python -m bench.render
+
+##@ Tools and pins
+
+.PHONY: tools
+tools: $(VENV)/.dev ## Build the pinned binaries that are missing (about 12 minutes the first time).
+	@$(BIN)/python -m slicewright.binaries
+
+.PHONY: wheel
+wheel: $(VENV)/.dev ## Build the wheel into dist/.
+	@$(BIN)/python -m hatchling build -t wheel
+
+.PHONY: requirements
+requirements: ## Pin the Python packages anew, with hashes.
+	@$(PYTHON) -m venv $(VENV)-pins
+	@$(VENV)-pins/bin/pip install --quiet uv
+	@for name in run dev; do $(VENV)-pins/bin/uv pip compile --quiet --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
+	@rm -rf $(VENV)-pins
+
+.PHONY: clean
+clean: ## Remove the virtual environment and what the tools left.
+	@rm -rf $(VENV) build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "slicewright needs Python 3.11 or \
+	newer; name one with make PYTHON=python3.12")'
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
+	@echo "installing slicewright into $(VENV)"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.run
+	@echo "installing what the tests need into $(VENV)"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@

@@ -1,0 +1,90 @@
+"""Make a repository with any number of workloads, of every pattern, Hashed by default."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+_CLUSTER = """\
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUCluster
+metadata: {name: bench}
+spec:
+  managed: false
+  pools:
+  - {name: v5e, tpu: v5litepod-16, slices: 4}
+  - {name: v6e, tpu: v6e-16, slices: 4, provisioning: FlexStart}
+  - {name: v5p, tpu: v5p-32, slices: 8}
+  - {name: cpu, machineType: n2-standard-64, nodes: 4}
+  clusterQueues:
+  - name: tpu
+    localQueues: [{name: team, namespace: default}]
+"""
+
+_JOBSET = """\
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUWorkload
+metadata: {{name: train-{number}}}
+spec:
+  clusters: [bench]
+  tpu: v5litepod-16
+  slices: {slices}
+  queueName: team
+  workloadPriorityClassName: high
+  failurePolicy: {{maxRestarts: 4, onHostMaintenance: Restart}}
+  gcsFuse: [{{bucket: data-{number}, mountPath: /data}}]
+  container:
+    image: us-docker.pkg.dev/project/images/train:{number}
+    script: |
+      python3 train.py --run={number} --steps=1000
+      echo done
+    env:
+    - {{name: SEED, value: "{number}"}}
+    - {{name: MODE, value: "on"}}
+"""
+
+_JOB = """\
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUWorkload
+metadata: {{name: train-{number}}}
+spec:
+  clusters: [bench]
+  tpu: v6e-16
+  api: Job
+  provisioning: FlexStart
+  queueName: team
+  container:
+    image: us-docker.pkg.dev/project/images/train:{number}
+    command: [python3, train.py, --run={number}]
+"""
+
+_PATHWAYS = """\
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUWorkload
+metadata: {{name: train-{number}}}
+spec:
+  clusters: [bench]
+  tpu: v5p-32
+  slices: {slices}
+  queueName: team
+  container:
+    image: us-docker.pkg.dev/project/images/pathways:{number}
+    command: [python3, train.py, --run={number}]
+  pathways: {{pathwaysDir: "gs://bench/{number}", head: {{pool: cpu}}}}
+"""
+
+_TEMPLATES = (_JOBSET, _JOBSET, _JOB, _PATHWAYS)
+
+
+def make_repository(root: Path, count: int) -> None:
+    """Write a repository with `count` workloads, one a file: half JobSets, a quarter Jobs and Pathways each."""
+    shutil.copytree(ROOT / "bases", root / "bases")
+    (root / "slicewright.yaml").write_text("limits: {endRuns: 0}\n", encoding="utf-8")
+    (root / "clusters").mkdir()
+    (root / "clusters" / "bench.yaml").write_text(_CLUSTER, encoding="utf-8")
+    (root / "workloads").mkdir()
+    for number in range(count):
+        text = _TEMPLATES[number % len(_TEMPLATES)].format(number=number, slices=1 + number % 4)
+        (root / "workloads" / f"train-{number:05d}.yaml").write_text(text, encoding="utf-8")
