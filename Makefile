@@ -56,6 +56,10 @@ bench: $(VENV)/.dev ## Measure rendering against one kustomize process; prints J
 	@$(BIN)/python -m slicewright.binaries --only kustomize
 	@$(BIN)/python -m bench.render
 
+.PHONY: docs
+docs: $(VENV)/.dev ## Write the pages that are made from schemas.
+	@$(BIN)/python docs/fields.py
+
 ##@ Tools and pins
 
 .PHONY: tools

@@ -1,0 +1,104 @@
+"""Write docs/fields.md from the JSON Schemas of the input formats: `python docs/fields.py`, or `make docs`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = ROOT / "docs" / "fields.md"
+_FORMATS = {
+    "TPUWorkload": ("slicewright/tpuworkload.json", "What to run: a file in `workloads/`."),
+    "TPUCluster": ("slicewright/tpucluster.json", "What exists: a file in `clusters/`."),
+    "slicewright.yaml": ("slicewright/settings.json", "Settings of the repository, in its root."),
+}
+_HEAD = """\
+# Fields
+
+Made from the JSON Schemas in `schemas/slicewright` (`make docs`); editors read the same schemas. An unknown field is an error.
+`[]` is an element of a list, `{}` a value of a map.
+"""
+
+Schema = dict[str, Any]
+
+
+class Schemas:
+    """The schema files, and the references between them."""
+
+    def __init__(self, root: Path) -> None:
+        """Take the folder of the schemas."""
+        self._root = root
+        self._read: dict[str, Schema] = {}
+
+    def file(self, name: str) -> Schema:
+        """Return a schema file by its path below the root."""
+        if name not in self._read:
+            self._read[name] = json.loads((self._root / name).read_text(encoding="utf-8"))
+        return self._read[name]
+
+    def resolve(self, name: str, schema: Schema) -> tuple[str, Schema]:
+        """Follow references; what stands beside a reference (a description) wins."""
+        while "$ref" in schema:
+            target, _, pointer = schema["$ref"].partition("#")
+            if target:
+                name = (Path(name).parent / target).as_posix().replace("slicewright/../", "")
+            found = self.file(name)
+            for key in pointer.split("/")[1:]:
+                found = found[key]
+            beside = {key: value for key, value in schema.items() if key != "$ref"}
+            schema = {**found, **beside}
+        return name, schema
+
+
+def fields(schemas: Schemas, name: str, schema: Schema, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield (path, type, description) of every field below a schema; vendored schemas are not opened."""
+    name, schema = schemas.resolve(name, schema)
+    if path and path not in {"apiVersion", "kind"}:
+        yield path, _type(schema), _description(schema)
+    if not name.startswith("slicewright/"):
+        return
+    for key, value in schema.get("properties", {}).items():
+        yield from fields(schemas, name, value, f"{path}.{key}".lstrip("."))
+    items = schema.get("items")
+    if isinstance(items, dict):
+        below, item = schemas.resolve(name, items)
+        for key, value in item.get("properties", {}).items():
+            if below.startswith("slicewright/"):
+                yield from fields(schemas, below, value, f"{path}[].{key}")
+
+
+def _type(schema: Schema) -> str:
+    if "enum" in schema:
+        return " \\| ".join(f"`{value}`" for value in schema["enum"])
+    kind = schema.get("type", "any")
+    kind = " \\| ".join(kind) if isinstance(kind, list) else kind
+    if kind == "array":
+        items = schema.get("items", {})
+        return f"list of {items.get('type', 'object')}" if "$ref" not in items else "list"
+    return str(kind)
+
+
+def _description(schema: Schema) -> str:
+    text = str(schema.get("description", "")).replace("|", "\\|").replace("\n", " ")
+    if "default" in schema and "default" not in text.lower():
+        text += f" Default: `{json.dumps(schema['default'])}`."
+    return text
+
+
+def page(root: Path = ROOT / "schemas") -> str:
+    """Return docs/fields.md."""
+    schemas = Schemas(root)
+    parts = [_HEAD]
+    for title, (name, intro) in _FORMATS.items():
+        parts.append(f"\n## {title}\n\n{intro}\n\n| field | type | meaning |\n| --- | --- | --- |\n")
+        parts.extend(
+            f"| `{path}` | {kind} | {description} |\n"
+            for path, kind, description in fields(schemas, name, schemas.file(name))
+        )
+    return "".join(parts)
+
+
+if __name__ == "__main__":
+    TARGET.write_text(page(), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Documents that must stay true."""

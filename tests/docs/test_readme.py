@@ -1,0 +1,100 @@
+"""The README is executed: what it shows is what a new user sees."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(language: str) -> list[str]:
+    """Return the fenced blocks of a language."""
+    return [text for found, text in _BLOCK.findall(README) if found == language]
+
+
+def session(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the commands of a console block, each with the output that it shows."""
+    for part in text.split("$ ")[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a fresh copy of what is under version control, as it stands in the working tree."""
+    folder = tmp_path_factory.mktemp("clone")
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    for name in listed.split("\0"):
+        if name and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+def run(command: str, folder: Path) -> str:
+    """Run one of our commands with this interpreter, and return what it prints on stdout."""
+    words = shlex.split(command)
+    assert words[0] == "slicewright"
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=folder, check=False, capture_output=True, text=True
+    )
+    assert (0, "") == (done.returncode, done.stderr)
+    return done.stdout
+
+
+def test_console_session_prints_what_the_readme_shows(clone: Path) -> None:
+    """Each command of the README's session prints exactly what is written below it."""
+    for command, output in session(blocks("console")[0]):
+        assert output == run(command, clone), command
+
+
+def test_first_block_is_the_two_make_targets() -> None:
+    """The two commands of the first screen are targets of the Makefile, and CI runs them."""
+    commands = [line.split("#")[0].strip() for line in blocks("sh")[0].splitlines()]
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+    assert commands == ["make render", "make test"]
+    assert commands == [line for line in ci.splitlines() if line in commands]
+
+
+def test_make_render_works_in_a_fresh_copy(clone: Path) -> None:
+    """`make render` installs into a new virtual environment and leaves the committed tree as it is."""
+    subprocess.run(["git", "init", "--quiet"], cwd=clone, check=True)
+    done = subprocess.run(
+        ["make", "render"], cwd=clone, check=False, capture_output=True, text=True, timeout=300
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert (clone / ".venv" / "bin" / "slicewright").is_file()
+
+
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)#:]+)\)", README))))
+def test_links_lead_to_files(link: str) -> None:
+    """Every relative link of the README leads to a file."""
+    assert (ROOT / link).is_file()
+
+
+@pytest.mark.parametrize("command", sorted(set(re.findall(r"`slicewright (\w+)", README))))
+def test_commands_in_the_text_exist(command: str) -> None:
+    """Every command that the README names has a help page."""
+    done = subprocess.run(
+        [sys.executable, "-m", "slicewright", command, "--help"], check=False, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0
