@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.merge import merge
+from slicewright.core.compose.patch import copied
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slicewright.core.intent.workload import GcsFuse
     from slicewright.core.plan.plan import Plan
 
@@ -36,12 +39,13 @@ def fill(container: Container, plan: Plan) -> None:
         container.pop("args", None)
 
 
-def tell_run(container: Container, plan: Plan) -> None:
-    """Put the run's own env first, so that the user's env can refer to it as $(SLICEWRIGHT_RUN)."""
+def tell_run(pod: dict[str, Any], plan: Plan) -> None:
+    """Tell every container of a pod its run, before any env of the user, who may write $(SLICEWRIGHT_RUN)."""
     if plan.env:
         ours = [{"name": name, "value": value} for name, value in plan.env.items()]
-        theirs = [item for item in container.get("env", []) if item["name"] not in plan.env]
-        container["env"] = ours + theirs
+        for container in every(pod):
+            theirs = [item for item in container.get("env", []) if item["name"] not in plan.env]
+            container["env"] = [*copied(ours), *theirs]
 
 
 def mount(pod: dict[str, Any], container: Container, buckets: tuple[GcsFuse, ...]) -> None:
@@ -59,12 +63,10 @@ def mount(pod: dict[str, Any], container: Container, buckets: tuple[GcsFuse, ...
         merge(container, {"volumeMounts": [mounted]})
 
 
-def named(containers: list[Container], name: str) -> Container:
-    """Return the container of a name. Raises KeyError where there is none."""
-    for container in containers:
-        if container["name"] == name:
-            return container
-    raise KeyError(name)
+def every(pod: dict[str, Any]) -> Iterator[Container]:
+    """Yield the containers of a pod spec, those that start first before the others."""
+    yield from pod.get("initContainers", [])
+    yield from pod["containers"]
 
 
 def in_order(container: Container) -> Container:

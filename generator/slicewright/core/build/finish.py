@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.container import in_order
@@ -25,6 +26,8 @@ def finish(item: KubernetesObject) -> None:
         for field in ("initContainers", "containers"):
             if field in spec:
                 spec[field] = [_finish_container(entry, custom=custom) for entry in spec[field]]
+        for volume in spec.get("volumes", []):
+            _make_canonical(volume.get("emptyDir", {}), ("sizeLimit",))
 
 
 def pod_templates(item: KubernetesObject) -> Iterator[dict[str, Any]]:
@@ -43,9 +46,17 @@ def pod_templates(item: KubernetesObject) -> Iterator[dict[str, Any]]:
 def _finish_container(container: dict[str, Any], *, custom: bool) -> dict[str, Any]:
     resources = container.get("resources", {})
     for field in ("limits", "requests"):
-        if field in resources:
-            resources[field] = {name: canonical(value) for name, value in resources[field].items()}
+        quantities = resources.get(field, {})
+        _make_canonical(quantities, tuple(quantities))
     if custom:
         for port in container.get("ports", []):
             port.setdefault("protocol", "TCP")
     return in_order(container)
+
+
+def _make_canonical(quantities: dict[str, Any], names: tuple[str, ...]) -> None:
+    for name in names:
+        if name in quantities:
+            # What a base or a user's component spells wrong stays as it is, for validation to find.
+            with contextlib.suppress(ValueError):
+                quantities[name] = canonical(quantities[name])

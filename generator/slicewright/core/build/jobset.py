@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.build import container as containers
 from slicewright.core.build import pod
 from slicewright.core.plan import placement
 
@@ -29,7 +30,7 @@ def fill(jobset: KubernetesObject, plan: Plan) -> None:
         drop_exclusive_topology(slices)
     pod.fill(job["template"], plan)
     for auxiliary in plan.auxiliaries:
-        _add_auxiliary(spec["replicatedJobs"], auxiliary)
+        _add_auxiliary(spec["replicatedJobs"], auxiliary, plan)
     if plan.auxiliaries:
         spec["successPolicy"]["targetReplicatedJobs"] = ["slice"]
     fill_failure_policy(spec, plan)
@@ -70,7 +71,7 @@ def fill_failure_policy(spec: dict[str, Any], plan: Plan) -> None:
             job["template"]["spec"]["podReplacementPolicy"] = "Failed"
 
 
-def _add_auxiliary(jobs: list[dict[str, Any]], auxiliary: Auxiliary) -> None:
+def _add_auxiliary(jobs: list[dict[str, Any]], auxiliary: Auxiliary, plan: Plan) -> None:
     """Add a replicatedJob on a CPU node pool, or fill in the one that a component has added."""
     job = next((job for job in jobs if job["name"] == auxiliary.name), None)
     if job is None:
@@ -92,5 +93,7 @@ def _add_auxiliary(jobs: list[dict[str, Any]], auxiliary: Auxiliary) -> None:
     spec = job["template"]["spec"]
     if auxiliary.backoff_limit is not None:
         spec["backoffLimit"] = auxiliary.backoff_limit
-    pod.merge_template(spec["template"], auxiliary.pod_template)
-    spec["template"]["spec"].setdefault("nodeSelector", {})[placement.NODE_POOL] = auxiliary.node_pool
+    template = spec["template"]
+    pod.merge_template(template, auxiliary.pod_template)
+    containers.tell_run(template["spec"], plan)
+    template["spec"].setdefault("nodeSelector", {})[placement.NODE_POOL] = auxiliary.node_pool

@@ -7,22 +7,52 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.build import finish, job, jobset, pathways, pathwaysjob
 from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import identity, matching
+from slicewright.core.plan.plan import MARKER
+from slicewright.core.problem import dotted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slicewright.core.intent.source import Source
     from slicewright.core.plan.plan import Plan
     from slicewright.core.problem import Path, Problem
 
 KubernetesObject = dict[str, Any]
 PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
+_CLUSTER_SCOPED = frozenset(
+    {
+        "AdmissionCheck",
+        "ClusterQueue",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "Cohort",
+        "ComputeClass",
+        "CustomResourceDefinition",
+        "Namespace",
+        "PersistentVolume",
+        "PriorityClass",
+        "ProvisioningRequestConfig",
+        "ResourceFlavor",
+        "StorageClass",
+        "Topology",
+        "WorkloadPriorityClass",
+    }
+)
+"""Kinds without a namespace that a user's component may well bring along."""
 
 
 def build(plan: Plan, base: list[KubernetesObject]) -> list[KubernetesObject]:
-    """Return the objects of a plan, before the user's own patches; the base's objects are not touched."""
+    """Return the objects of a plan, before the user's own patches; the base's objects are not touched.
+
+    Objects of the base bear the marker as their name. What a user's component adds keeps its own.
+    """
     objects = [patch.copied(item) for item in base]
     for item in objects:
-        _fill(item, plan)
-        finish.finish(item)
+        if identity(item)[3] == MARKER:
+            _fill(item, plan)
+            finish.finish(item)
+        elif item.get("kind") not in _CLUSTER_SCOPED:
+            item.setdefault("metadata", {}).setdefault("namespace", plan.namespace)
     return objects
 
 
@@ -58,7 +88,10 @@ def _fill_metadata(item: KubernetesObject, plan: Plan) -> None:
 def patched(
     plan: Plan, objects: list[KubernetesObject], source: Source
 ) -> tuple[list[KubernetesObject], tuple[Problem, ...]]:
-    """Apply the user's own JSON 6902 patches, the last resort; each must match exactly one object."""
+    """Apply the user's own JSON 6902 patches, the last resort; each must match exactly one object.
+
+    After them every marker of the bases must be gone.
+    """
     found: list[Problem] = []
     objects = [patch.copied(item) for item in objects] if plan.patches else objects
     for index, entry in enumerate(plan.patches):
@@ -70,9 +103,31 @@ def patched(
             hint = f"the objects are {names}"
             found.append(source.problem("PATCH001", (*path, "target"), message, hint))
             continue
+        if any(operation["path"] == "" and operation["op"] != "test" for operation in entry["ops"]):
+            message = "a patch changes an object, and the path '' is the whole of it"
+            hint = "point at a field; an object of your own comes with a component (spec.components)"
+            found.append(source.problem("PATCH002", (*path, "ops"), message, hint))
+            continue
         try:
             patch.apply(entry["ops"], targets[0])
         except patch.PatchError as error:
             hint = "look at the object: slicewright render NAME --stdout"
             found.append(source.problem("PATCH002", (*path, "ops"), str(error), hint))
+    for item in objects:
+        for at in _markers(item, ()):
+            message = f"{item['kind']} '{item['metadata']['name']}' has no value at {dotted(at)}"
+            hint = "a base or a component asks for one there: give it in podTemplate, or leave the component out"
+            found.append(source.problem("BUILD001", ("spec",), message, hint, key=True))
     return objects, tuple(found)
+
+
+def _markers(value: Any, path: Path) -> Iterator[Path]:
+    """Yield the places at which a marker of the bases is left."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _markers(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _markers(item, (*path, index))
+    elif isinstance(value, str) and MARKER in value:
+        yield path

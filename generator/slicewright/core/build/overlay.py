@@ -25,6 +25,8 @@ def overlay(plan: Plan, base: list[KubernetesObject], objects: list[KubernetesOb
         operations = patch.difference(before, after)
         if operations:
             name = f"{before['kind'].lower()}.patch.yaml"
+            if name in documents:
+                name = f"{before['kind'].lower()}-{before['metadata']['name']}.patch.yaml"
             documents[name] = operations
             patches.append({"path": name, "target": _target(before)})
     kustomization: dict[str, Any] = {**KUSTOMIZATION, "resources": [_relative(plan, plan.base)]}
@@ -40,5 +42,7 @@ def _relative(plan: Plan, folder: str) -> str:
 
 def _target(item: KubernetesObject) -> dict[str, str]:
     group, _, version = item["apiVersion"].rpartition("/")
-    target = {"group": group, "version": version, "kind": item["kind"], "name": item["metadata"]["name"]}
+    # Kustomize takes the name for a regular expression.
+    name = item["metadata"]["name"].replace(".", "\\.")
+    target = {"group": group, "version": version, "kind": item["kind"], "name": name}
     return {key: value for key, value in target.items() if value}

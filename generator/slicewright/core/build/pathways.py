@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.build import container as containers
 from slicewright.core.build import pod
-from slicewright.core.build.jobset import fill_failure_policy, replicated_job
+from slicewright.core.build.jobset import drop_exclusive_topology, fill_failure_policy, replicated_job
 from slicewright.core.build.merge import merge
 from slicewright.core.plan import placement
 from slicewright.core.plan.plan import MARKER, PathwaysPlan, Plan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KubernetesObject = dict[str, Any]
 Container = dict[str, Any]
@@ -37,27 +34,25 @@ def fill(jobset: KubernetesObject, plan: Plan, runtime: PathwaysPlan) -> None:
     job = workers["template"]["spec"]
     job["completions"] = job["parallelism"] = plan.hosts
     job["backoffLimit"] = runtime.worker_backoff_limit
+    if not plan.exclusive_topology:
+        drop_exclusive_topology(workers)
     _fill_head(head, plan, runtime)
-    _fill_worker(job["template"], plan)
-    everyone = {item["name"]: item for item in (*_containers(head), *_containers(job["template"]))}
+    _fill_worker(job["template"], plan, runtime)
+    pods = (head["spec"], job["template"]["spec"])
+    everyone = {item["name"]: item for pod_spec in pods for item in containers.every(pod_spec)}
     _fill_runtime(everyone, plan, runtime)
     fill_failure_policy(spec, plan)
 
 
-def _containers(template: dict[str, Any]) -> Iterator[Container]:
-    yield from template["spec"].get("initContainers", [])
-    yield from template["spec"]["containers"]
-
-
 def _fill_head(head: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
     spec = head["spec"]
+    main = spec["containers"][0]
     if not runtime.headless:
-        main = containers.named(spec["containers"], "main")
         containers.fill(main, plan)
     pod.merge_template(head, runtime.head_template)
     if not runtime.headless:
-        containers.tell_run(main, plan)
         containers.mount(spec, main, plan.gcs_fuse)
+    containers.tell_run(spec, plan)
     theirs = {key: value for key, value in spec["nodeSelector"].items() if value != MARKER}
     if runtime.colocate_head:
         theirs.update(plan.node_selector)
@@ -68,11 +63,17 @@ def _fill_head(head: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
         del spec["nodeSelector"]
 
 
-def _fill_worker(template: dict[str, Any], plan: Plan) -> None:
-    worker = containers.named(template["spec"]["containers"], "pathways-worker")
+def _fill_worker(template: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
+    spec = template["spec"]
+    worker = spec["containers"][0]
+    spec["nodeSelector"].update(runtime.worker_node_selector)
+    if runtime.worker_priority_class:
+        spec["priorityClassName"] = runtime.worker_priority_class
+    if runtime.worker_grace_period_seconds is not None:
+        spec["terminationGracePeriodSeconds"] = runtime.worker_grace_period_seconds
     pod.merge_template(template, plan.pod_template)
-    containers.tell_run(worker, plan)
-    pod.claim(template["spec"], worker, plan)
+    containers.tell_run(spec, plan)
+    pod.claim(spec, worker, plan)
 
 
 def _fill_runtime(everyone: dict[str, Container], plan: Plan, runtime: PathwaysPlan) -> None:

@@ -28,11 +28,21 @@ def fill(pathwaysjob: KubernetesObject, plan: Plan, runtime: PathwaysPlan) -> No
         del spec["pathwaysVersion"]
     _fill_workers(spec["workers"][0], plan, runtime)
     _fill_controller(spec["controller"], plan, runtime)
-    custom = [copied(component) for component in runtime.custom_components]
-    if runtime.colocated_python and not any(item["componentType"] == _COLOCATED for item in custom):
-        custom.append({"componentType": _COLOCATED, "image": runtime.colocated_python})
+    custom = _custom_components(runtime)
     if custom:
         spec["customComponents"] = custom
+
+
+def _custom_components(runtime: PathwaysPlan) -> list[dict[str, Any]]:
+    """Return the custom components; the colocated Python sidecar is one, which the operator runs where it is."""
+    custom: list[dict[str, Any]] = [copied(component) for component in runtime.custom_components]
+    if runtime.colocated_python:
+        sidecar = next((item for item in custom if item["componentType"] == _COLOCATED), None)
+        if sidecar is None:
+            sidecar = {"componentType": _COLOCATED}
+            custom.append(sidecar)
+        sidecar.setdefault("image", runtime.colocated_python)
+    return custom
 
 
 def _fill_workers(workers: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
@@ -41,7 +51,8 @@ def _fill_workers(workers: dict[str, Any], plan: Plan, runtime: PathwaysPlan) ->
     workers["numSlices"] = plan.slices
     workers["maxSliceRestarts"] = runtime.max_slice_restarts
     ours = {key: value for key, value in plan.node_selector.items() if key not in _SET_BY_CONTROLLER}
-    selector = {**runtime.worker_node_selector, **ours}
+    theirs = {**workers.get("nodeSelector", {}), **runtime.worker_node_selector}
+    selector = {**theirs, **ours}
     if selector:
         workers["nodeSelector"] = selector
     if runtime.worker_priority_class:
@@ -64,7 +75,7 @@ def _fill_controller(controller: dict[str, Any], plan: Plan, runtime: PathwaysPl
     main = spec["containers"][0]
     containers.fill(main, plan)
     pod.merge_template(controller["template"], runtime.head_template)
-    containers.tell_run(main, plan)
     containers.mount(spec, main, plan.gcs_fuse)
+    containers.tell_run(spec, plan)
     if runtime.head_node_pool:
         spec.setdefault("nodeSelector", {})[placement.NODE_POOL] = runtime.head_node_pool

@@ -18,7 +18,7 @@ def fill(template: PodTemplate, plan: Plan) -> None:
     main = spec["containers"][0]
     containers.fill(main, plan)
     merge_template(template, plan.pod_template)
-    containers.tell_run(main, plan)
+    containers.tell_run(spec, plan)
     containers.mount(spec, main, plan.gcs_fuse)
     claim(spec, main, plan)
 

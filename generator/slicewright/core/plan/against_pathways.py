@@ -1,0 +1,133 @@
+"""What stands against a Pathways workload, as a JobSet of its own or as a PathwaysJob."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.plan import placement, program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.intent.workload import Pathways, Workload
+    from slicewright.core.problem import Path, Problem
+
+_COLOCATED = "colocated_python_sidecar"
+_HERE: Path = ("spec", "pathways")
+
+
+def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
+    """Yield a problem for each field that has no meaning under Pathways, or none beside the others."""
+    source, spec = workload.source, workload.spec
+    yield from _head(workload, runtime)
+    if runtime.elastic_slices >= workload.slices and runtime.elastic_slices:
+        message = f"{runtime.elastic_slices} elastic slices of {workload.slices} would leave none"
+        hint = f"write a number below {workload.slices}"
+        yield source.problem("FIELD001", (*_HERE, "elasticSlices"), message, hint)
+    for field in ("auxiliaryJobs", "backoffLimit"):
+        if field in spec:
+            message = f"a Pathways run has no {field}"
+            hint = "use pathways.maxSliceRestarts" if field == "backoffLimit" else "use a workload of its own"
+            yield source.problem("FIELD001", ("spec", field), message, hint, key=True)
+    yield from _custom_components(workload, runtime)
+    if workload.api == "PathwaysJob":
+        yield from _pathwaysjob(workload, runtime)
+    else:
+        yield from _direct(workload, runtime)
+
+
+def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
+    source = workload.source
+    written = program.own_containers(workload)
+    if runtime.headless and (workload.container or written):
+        message = "a headless Pathways run has no container of its own: users connect from outside"
+        hint = "leave the container out, or headless"
+        yield source.problem("FIELD001", (*_HERE, "headless"), message, hint)
+    if runtime.headless and workload.gcs_fuse:
+        message = "a headless Pathways run has no container to mount a bucket into"
+        yield source.problem("FIELD001", ("spec", "gcsFuse"), message, "leave gcsFuse out", key=True)
+    if not runtime.headless and not program.has_image(workload):
+        message = f"nothing to run: the head has no container '{program.main_container(workload)}' with an image"
+        hint = "add spec.container.image, or write pathways.headless: true"
+        yield source.problem("FIELD001", ("spec",), message, hint)
+    if runtime.deployment_mode != "default" and runtime.head.pool:
+        message = "a head that runs beside the workers has no pool of its own"
+        hint = "leave head.pool out, or write deploymentMode: default"
+        yield source.problem("FIELD001", (*_HERE, "head", "pool"), message, hint)
+    named = workload.container.get("name", runtime.main_container_name)
+    if "mainContainerName" in workload.spec["pathways"] and named != runtime.main_container_name:
+        message = f"the container is called '{named}' here and '{runtime.main_container_name}' there"
+        hint = "give the name in one place only"
+        yield source.problem("FIELD001", (*_HERE, "mainContainerName"), message, hint)
+
+
+def _custom_components(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
+    source = workload.source
+    taken: set[str] = set()
+    for index, component in enumerate(runtime.custom_components):
+        path: Path = (*_HERE, "customComponents", index)
+        kind = component["componentType"]
+        if kind in taken:
+            message = f"component '{kind}' comes twice"
+            yield source.problem("FIELD001", (*path, "componentType"), message, "write one entry for each")
+        taken.add(kind)
+        if kind != _COLOCATED:
+            continue
+        if workload.api == "PathwaysJob" and runtime.colocated_python:
+            message = "the colocated-python sidecar is described twice"
+            hint = "leave out pathways.colocatedPython, and write the image here"
+            yield source.problem("FIELD001", path, message, hint)
+        elif workload.api != "PathwaysJob" and not runtime.colocated_python:
+            message = "there is no colocated-python sidecar to customize"
+            hint = "add pathways.colocatedPython.image"
+            yield source.problem("FIELD001", (*path, "componentType"), message, hint)
+        elif workload.api != "PathwaysJob" and "image" in component:
+            message = "the image of the colocated-python sidecar is given twice"
+            hint = "write it in pathways.colocatedPython.image only"
+            yield source.problem("FIELD001", (*path, "image"), message, hint, key=True)
+
+
+def _direct(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
+    """A JobSet of our own has a pod template for its workers, and no controller that counts restarts."""
+    source, written = workload.source, workload.spec["pathways"]
+    if "worker" in written:
+        message = "pathways.worker is for api: PathwaysJob"
+        hint = "use spec.podTemplate.spec: it is the workers' pod"
+        yield source.problem("FIELD001", (*_HERE, "worker"), message, hint, key=True)
+    if "maxSliceRestarts" in written and not runtime.elastic_slices:
+        message = "maxSliceRestarts counts only with elastic slices"
+        hint = "add pathways.elasticSlices, or use failurePolicy.maxRestarts for the whole"
+        yield source.problem("FIELD001", (*_HERE, "maxSliceRestarts"), message, hint, key=True)
+
+
+def _pathwaysjob(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
+    """A PathwaysJob's controller makes the pods: what its CRD cannot carry, or it drops, is refused."""
+    spec, source = workload.spec, workload.source
+    instead = {
+        "podTemplate": "use pathways.worker and pathways.head.podTemplate, or api: JobSet",
+        "hostNetwork": "leave it out: the controller always sets it",
+        "privileged": "write api: JobSet",
+    }
+    for field, hint in instead.items():
+        if field in spec:
+            yield source.problem("FIELD001", ("spec", field), f"a PathwaysJob has no {field}", hint, key=True)
+    for field in ("restartStrategy", "rules", "onHostMaintenance"):
+        if field in spec.get("failurePolicy", {}):
+            path: Path = ("spec", "failurePolicy", field)
+            message = f"a PathwaysJob has no failurePolicy.{field}"
+            yield source.problem("FIELD001", path, message, "write api: JobSet", key=True)
+    if "metadata" in runtime.head.pod_template:
+        message = "the controller of PathwaysJob drops the metadata of the head's pod"
+        hint = "use metadata.annotations and metadata.labels of the workload, or api: JobSet"
+        path = (*_HERE, "head", "podTemplate", "metadata")
+        yield source.problem("FIELD001", path, message, hint, key=True)
+    if runtime.deployment_mode != "default" and "nodeSelector" in runtime.head.pod_template.get("spec", {}):
+        message = "the controller of PathwaysJob replaces the node selector of a head beside the workers"
+        path = (*_HERE, "head", "podTemplate", "spec", "nodeSelector")
+        yield source.problem("FIELD001", path, message, "leave it out", key=True)
+
+
+def pool_selector(workload: Workload) -> bool:
+    """Tell whether the head's pod template says itself on which nodes it runs."""
+    head = workload.pathways.head.pod_template.get("spec", {}) if workload.pathways else {}
+    return "nodeSelector" in head or "affinity" in head or placement.NODE_POOL in head
