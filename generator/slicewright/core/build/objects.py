@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 KubernetesObject = dict[str, Any]
 PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
+_RUNS = frozenset({"JobSet", "Job", "PathwaysJob"})
+"""Kinds of a run object: what Kueue queues, and what the user's annotations are for."""
 _CLUSTER_SCOPED = frozenset(
     {
         "AdmissionCheck",
@@ -75,7 +77,7 @@ def _fill_metadata(item: KubernetesObject, plan: Plan) -> None:
     given = item["metadata"]
     labels = {**given.get("labels", {}), **plan.labels}
     annotations = {**given.get("annotations", {}), **plan.annotations}
-    if item["kind"] == "Service":
+    if item["kind"] not in _RUNS:
         labels = {key: value for key, value in labels.items() if not key.startswith("kueue.x-k8s.io/")}
         annotations = given.get("annotations", {})
     if PRIORITY_CLASS in labels:
@@ -115,8 +117,8 @@ def patched(
             found.append(source.problem("PATCH002", (*path, "ops"), str(error), hint))
     for item in objects:
         for at in _markers(item, ()):
-            message = f"{item['kind']} '{item['metadata']['name']}' has no value at {dotted(at)}"
-            hint = "a base or a component asks for one there: give it in podTemplate, or leave the component out"
+            message = f"{identity(item)[1]} '{identity(item)[3]}' has no value at {dotted(at)}"
+            hint = "a base or a component asks for one: give it in podTemplate, or leave the component out"
             found.append(source.problem("BUILD001", ("spec",), message, hint, key=True))
     return objects, tuple(found)
 

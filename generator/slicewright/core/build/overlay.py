@@ -43,6 +43,6 @@ def _relative(plan: Plan, folder: str) -> str:
 def _target(item: KubernetesObject) -> dict[str, str]:
     group, _, version = item["apiVersion"].rpartition("/")
     # Kustomize takes the name for a regular expression.
-    name = item["metadata"]["name"].replace(".", "\\.")
+    name = item["metadata"]["name"].replace(".", "[.]")
     target = {"group": group, "version": version, "kind": item["kind"], "name": name}
     return {key: value for key, value in target.items() if value}

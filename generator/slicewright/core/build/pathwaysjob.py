@@ -34,7 +34,7 @@ def fill(pathwaysjob: KubernetesObject, plan: Plan, runtime: PathwaysPlan) -> No
 
 
 def _custom_components(runtime: PathwaysPlan) -> list[dict[str, Any]]:
-    """Return the custom components; the colocated Python sidecar is one, which the operator runs where it is."""
+    """Return the custom components; to the operator the colocated Python sidecar is one of them."""
     custom: list[dict[str, Any]] = [copied(component) for component in runtime.custom_components]
     if runtime.colocated_python:
         sidecar = next((item for item in custom if item["componentType"] == _COLOCATED), None)

@@ -1,0 +1,1 @@
+"""Bases, components and overlays against the real kustomize, oldest and newest."""

@@ -1,0 +1,20 @@
+"""A tree with the bases, in which tests put overlays of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .kit import copy_bases
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a tree with our bases; each test writes into a folder of its own."""
+    root = tmp_path_factory.mktemp("tree")
+    copy_bases(root)
+    return root

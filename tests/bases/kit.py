@@ -1,0 +1,98 @@
+"""Kustomize of both versions, and the bases with their components as this repository has them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from slicewright.binaries.find import find
+from slicewright.core.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+ROOT = Path(__file__).parents[2]
+VERSIONS = ("kustomize-oldest", "kustomize")
+"""The oldest that overlays must build with, and the newest."""
+VARIANTS = {
+    "jobset": ("jobset",),
+    "job": ("job", "indexed-job"),
+    "pathways": ("pathways", "pathways-headless"),
+    "pathwaysjob": ("pathwaysjob",),
+}
+"""Which bases a variant of a component serves."""
+OPENAPI = "bases/components/kustomize-openapi"
+ALONE = frozenset({"flex-start", "flex-start-queued", "spot", "reservation", "compute-class"})
+"""Components of which a workload takes one at most: the ways of provisioning."""
+
+KubernetesObject = dict[str, Any]
+
+
+@cache
+def binary(version: str) -> Path:
+    """Return the program of a version, which `make tools` has built."""
+    found = find(version)
+    assert not isinstance(found, Problem), found.text()
+    return found
+
+
+def kustomize(version: str, folder: Path) -> str:
+    """Return what `kustomize build` prints for a folder, with no flags."""
+    done = subprocess.run([binary(version), "build", folder], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def parsed(text: str) -> list[KubernetesObject]:
+    """Return the objects of a stream, as a reader of YAML 1.1 sees them."""
+    return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
+
+
+def canonical(objects: Iterable[KubernetesObject]) -> list[str]:
+    """Return objects in a form in which equal ones are equal text, whatever their order."""
+    return sorted(json.dumps(item, sort_keys=True) for item in objects)
+
+
+@cache
+def read_text(path: str) -> str | None:
+    """Return a file of this repository."""
+    file = ROOT / path
+    return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+def components() -> list[tuple[str, str]]:
+    """Return every component and every base that it serves, as folders."""
+    found: list[tuple[str, str]] = []
+    for path in sorted((ROOT / "bases/components").glob("*/*/kustomization.yaml")):
+        folder = path.parent.relative_to(ROOT).as_posix()
+        bases = list(VARIANTS[path.parent.name])
+        if folder == "bases/components/priority/jobset":
+            bases += VARIANTS["pathways"]
+        found += [(folder, f"bases/{base}") for base in bases]
+    return found
+
+
+def copy_bases(target: Path) -> None:
+    """Put the bases into another tree."""
+    shutil.copytree(ROOT / "bases", target / "bases")
+
+
+def put(root: Path, files: Mapping[str, str]) -> None:
+    """Write the files of a tree, by path."""
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+
+
+def write(folder: Path, files: dict[str, Any]) -> Path:
+    """Write documents into a folder, as JSON, which is YAML."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, document in files.items():
+        (folder / name).write_text(json.dumps(document), encoding="utf-8")
+    return folder

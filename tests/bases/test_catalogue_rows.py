@@ -1,0 +1,158 @@
+"""Every listed row of the catalogue under every pattern: its numbers, and that kustomize builds the same."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slicewright.core.compose.kustomization import compose
+from slicewright.core.plan import placement
+from slicewright.core.plan.plan import MARKER
+from slicewright.workspace.package import package
+
+from .kit import VERSIONS, KubernetesObject, binary, canonical, copy_bases, parsed, put
+from .rows import Case, accepted_by_operator, cases, pods, read_row, rendered
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def objects() -> dict[str, list[KubernetesObject]]:
+    """What each case composes to, by name."""
+    found: dict[str, list[KubernetesObject]] = {}
+    for case in cases():
+        made = compose(f"overlays/c/default/{case.name}", read_row)
+        assert (made.problems, made.outside) == ((), ())
+        found[case.name] = list(made.objects)
+    return found
+
+
+def main_object(made: list[KubernetesObject]) -> KubernetesObject:
+    """Return the run object, which comes after its Service."""
+    return made[-1]
+
+
+def of(pattern: str) -> list[Case]:
+    """Return the cases of a pattern."""
+    return [case for case in cases() if case.pattern == pattern]
+
+
+def test_every_row_and_pattern_is_here() -> None:
+    """All listed rows run as a JobSet and as a Job; as a multislice and under Pathways those that can."""
+    rows = package().catalogue.rows()
+    pathways = [row for row in rows if row.pathways_instance_type]
+
+    assert rows
+    assert len(of("job")) == len(rows)
+    assert len(of("jobset")) == len(rows) + len([row for row in rows if row.multislice])
+    assert len(of("pathways")) == len(of("pathways-headless")) == len(pathways)
+    assert len(of("pathwaysjob")) == len([row for row in pathways if accepted_by_operator(row)])
+
+
+def test_kinds_are_those_of_the_pattern(objects: dict[str, list[KubernetesObject]]) -> None:
+    """A pattern is one object, and for Jobs of several hosts a Service beside it."""
+    kinds = {
+        "jobset": ["JobSet"],
+        "pathways": ["JobSet"],
+        "pathways-headless": ["JobSet"],
+        "pathwaysjob": ["PathwaysJob"],
+    }
+
+    for case in cases():
+        job = ["Service", "Job"] if case.shape.multi_host else ["Job"]
+        assert kinds.get(case.pattern, job) == [item["kind"] for item in objects[case.name]], case
+
+
+def test_hosts_times_chips_are_the_topology(objects: dict[str, list[KubernetesObject]]) -> None:
+    """Hosts (completions = parallelism) times chips a host (limits = requests) are the topology's product."""
+    for case in cases():
+        if case.pattern == "pathwaysjob":
+            continue
+        ((hosts, spec),) = pods(main_object(objects[case.name]))
+        (resources,) = (item["resources"] for item in spec["containers"] if "google.com/tpu" in str(item))
+        chips = resources["limits"]["google.com/tpu"]
+        assert chips == resources["requests"]["google.com/tpu"]
+        assert case.shape.hosts == hosts
+        assert str(case.shape.chips_per_host) == chips
+        assert math.prod(int(side) for side in case.shape.topology.split("x")) == hosts * int(chips), case
+
+
+def test_selectors_name_one_row(objects: dict[str, list[KubernetesObject]]) -> None:
+    """The node selectors stand in the catalogue, and no other row has the same."""
+    keys = (placement.ACCELERATOR, placement.TOPOLOGY, placement.ACCELERATOR_COUNT)
+    rows = package().catalogue.rows("all")
+
+    for case in cases():
+        if case.pattern == "pathwaysjob":
+            continue
+        ((_, spec),) = pods(main_object(objects[case.name]))
+        selected = spec["nodeSelector"]
+        accelerator, topology, count = (selected.get(key) for key in keys)
+        assert set(selected) <= set(keys)
+        matching = [
+            row
+            for row in rows
+            if (row.accelerator, row.topology) == (accelerator, topology)
+            and count in {None, str(row.chips_per_host)}
+        ]
+        assert [case.shape] == matching, case
+
+
+def test_slices_are_replicas(objects: dict[str, list[KubernetesObject]]) -> None:
+    """The slices of a JobSet are replicas; each of several hosts has a node pool to itself."""
+    key = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+
+    for case in of("jobset") + of("pathways") + of("pathways-headless"):
+        job = main_object(objects[case.name])["spec"]["replicatedJobs"][-1]
+        assert case.slices == job["replicas"]
+        exclusive = {"annotations": {key: placement.NODE_POOL}} if case.shape.multi_host else None
+        assert exclusive == job["template"].get("metadata"), case
+
+
+def test_pathways_names_its_slices(objects: dict[str, list[KubernetesObject]]) -> None:
+    """The resource manager is told how many slices there are, and of which type."""
+    for case in of("pathways") + of("pathways-headless"):
+        head = main_object(objects[case.name])["spec"]["replicatedJobs"][0]["template"]["spec"]["template"][
+            "spec"
+        ]
+        field = "initContainers" if case.pattern == "pathways" else "containers"
+        flags = next(item["args"] for item in head[field] if item["name"] == "pathways-rm")
+        assert f"--instance_count={case.slices}" in flags
+        assert f"--instance_type={case.shape.pathways_instance_type}" in flags
+
+
+def test_pathwaysjob_names_machine_and_topology(objects: dict[str, list[KubernetesObject]]) -> None:
+    """A PathwaysJob names machine type, topology and slices, and selects what the operator would not."""
+    for case in of("pathwaysjob"):
+        (workers,) = main_object(objects[case.name])["spec"]["workers"]
+        assert (case.shape.machine_type, case.shape.topology) == (workers["type"], workers["topology"])
+        assert case.slices == workers["numSlices"]
+        count = {placement.ACCELERATOR_COUNT: str(case.shape.chips_per_host)}
+        assert (count if case.shape.needs_accelerator_count else None) == workers.get("nodeSelector"), case
+
+
+def test_no_marker_survives(objects: dict[str, list[KubernetesObject]]) -> None:
+    """Nothing that a base asks for is left open."""
+    assert [name for name, made in objects.items() if MARKER in str(made)] == []
+
+
+def test_kustomize_builds_the_same(tmp_path: Path, objects: dict[str, list[KubernetesObject]]) -> None:
+    """Both versions of kustomize build all of them, in one process each, to what we compose."""
+    copy_bases(tmp_path)
+    put(tmp_path, rendered())
+    expected = canonical(item for made in objects.values() for item in made)
+
+    running = []
+    for version in VERSIONS:
+        folder = tmp_path / "overlays" / "c" / "default"
+        command = [str(binary(version)), "build", str(folder)]
+        running.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+    texts = [process.communicate()[0] for process in running]
+
+    assert [process.returncode for process in running] == [0, 0]
+    for text in dict.fromkeys(texts):
+        assert expected == canonical(parsed(text))

@@ -1,0 +1,1 @@
+"""The public tutorials against what this repository renders for them."""
