@@ -33,6 +33,8 @@ test: lint types imports tools unit check ## Everything that a change must pass:
 lint: $(VENV)/.dev ## Lint and check the format.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yaml
+	@$(BIN)/shellcheck .ci/run
 
 .PHONY: types
 types: $(VENV)/.dev ## Check the types.

@@ -1,0 +1,27 @@
+"""The examples of the Python interface run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLES = [
+    (page.name, code)
+    for page in sorted((ROOT / "docs").glob("*.md"))
+    for code in _BLOCK.findall(page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize(("page", "code"), EXAMPLES)
+def test_examples_run_in_this_repository(page: str, code: str) -> None:
+    """Every Python example of the docs runs as it stands, and prints something."""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True, text=True)
+
+    assert (page, 0, "") == (page, done.returncode, done.stderr)
+    assert done.stdout
