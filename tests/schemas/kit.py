@@ -66,7 +66,7 @@ _RUST = jsonschema_rs.Registry(
 )
 
 
-def python(name: str) -> Any:  # noqa: ANN401 - jsonschema builds its validator classes at run time
+def python(name: str) -> Any:
     """Return the pure Python engine for a schema."""
     return _Python({"$ref": BASE + name}, registry=_PYTHON)
 
@@ -76,7 +76,7 @@ def rust(name: str) -> jsonschema_rs.Draft7Validator:
     return jsonschema_rs.Draft7Validator({"$ref": BASE + name}, registry=_RUST)
 
 
-def schema_of(path: Path, document: Any) -> str:  # noqa: ANN401 - any YAML document
+def schema_of(path: Path, document: Any) -> str:
     """Return which schema an example belongs to: by its kind, settings by their file name."""
     return NAMES["settings" if path.name.startswith("settings-") else document["kind"]]
 

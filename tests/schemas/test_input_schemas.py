@@ -74,6 +74,17 @@ def _described(name: str) -> list[tuple[str, dict[str, Any]]]:
     return [found for part in parts for found in walk(name, part)]
 
 
+@pytest.mark.parametrize("name", OURS)
+def test_forms_are_described(name: str) -> None:
+    """Each element and each value of a map that must have a form says which, for the message of a refusal."""
+    silent = [
+        place
+        for place, schema in _described(name)
+        if place.endswith(("[]", "{}")) and "pattern" in schema and "description" not in schema
+    ]
+    assert silent == []
+
+
 OPEN = {"spec.kueue", "spec.patches[].ops[].value"}
 """Kueue's own Configuration, and a JSON value: what they may hold is not ours to say."""
 
@@ -183,7 +194,7 @@ def _accepts(name: str, node: dict[str, Any], value: object) -> bool:
 
 
 @pytest.mark.parametrize(("path", "document"), POSITIVE, ids=_id)
-def test_good_input_is_accepted(path: Path, document: Any) -> None:  # noqa: ANN401 - any YAML document
+def test_good_input_is_accepted(path: Path, document: Any) -> None:
     """What the design and the seeds write is accepted by both engines."""
     name = schema_of(path, document)
     errors = [(list(error.absolute_path), error.message) for error in python(name).iter_errors(document)]
@@ -192,7 +203,7 @@ def test_good_input_is_accepted(path: Path, document: Any) -> None:  # noqa: ANN
 
 
 @pytest.mark.parametrize(("path", "document"), NEGATIVE, ids=_id)
-def test_bad_input_is_refused_where_it_is_bad(path: Path, document: Any) -> None:  # noqa: ANN401 - as above
+def test_bad_input_is_refused_where_it_is_bad(path: Path, document: Any) -> None:
     """One mistake, named by the file: both engines refuse it where its first line says, nowhere else."""
     name = schema_of(path, document)
     expected = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# refused at ")

@@ -45,7 +45,7 @@ class Problem:
         """Return the one or two lines that a terminal shows."""
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
         warning = "warning: " if self.severity == "warning" else ""
-        head = f"{place}: " if place else ""
+        head = f"{place}: " if self.file else ""
         first = f"{head}{warning}{self.id} {self.message}"
         return f"{first}\n  hint: {self.hint}" if self.hint else first
 
@@ -64,13 +64,17 @@ class Problem:
         }
 
 
+_QUOTED = frozenset("./[]' ")
+"""Characters of a key that would look like a step of a path."""
+
+
 def dotted(path: Path) -> str:
-    """Return `a.b[0].c` for `("a", "b", 0, "c")`."""
+    """Return `a.b[0]['c.d/e']` for `("a", "b", 0, "c.d/e")`."""
     text = ""
     for part in path:
         if isinstance(part, int):
             text += f"[{part}]"
-        elif "." in part or "/" in part:
+        elif not part or set(part) & _QUOTED:
             text += f"['{part}']"
         else:
             text += f".{part}" if text else part
@@ -78,8 +82,13 @@ def dotted(path: Path) -> str:
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return the problems by file, place and id, each once."""
-    return tuple(sorted(set(problems), key=lambda p: (p.file, p.line, p.column, p.id, p.message)))
+    """Return the problems by file, place and id, each once, whatever order they come in."""
+    return tuple(sorted(dict.fromkeys(problems), key=_order))
+
+
+def _order(problem: Problem) -> tuple[str, int, int, str, str, str, str]:
+    place = (problem.file, problem.line, problem.column)
+    return (*place, problem.id, problem.message, problem.object, problem.dotted())
 
 
 def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:

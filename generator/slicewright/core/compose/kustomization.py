@@ -6,23 +6,32 @@ kustomization is reported as outside of it, so that the caller can turn to the r
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections.abc import Callable
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from slicewright.core.compose import patch
-from slicewright.core.document.read import read_documents
+from slicewright.core.compose.spec import (
+    FILE_NAME,
+    Kustomization,
+    Patch,
+    ReadText,
+    Stopped,
+    below,
+    inside,
+    read_file,
+    read_kustomization,
+    refuse_above,
+)
 from slicewright.core.problem import Problem
 
-FILE_NAME = "kustomization.yaml"
-_KNOWN = frozenset({"apiVersion", "kind", "resources", "components", "patches", "metadata"})
-_TARGET = frozenset({"group", "version", "kind", "name", "namespace"})
+__all__ = ["FILE_NAME", "Composed", "ReadText", "Stopped", "compose", "compose_with", "identity", "matching"]
 
 Objects = list[dict[str, Any]]
-ReadText = Callable[[str], str | None]
-"""Returns the text of a file of the tree by its path from the root, or None where there is none."""
+_LOCAL = "config.kubernetes.io/local-config"
+"""Kustomize leaves an object with this annotation out of its output."""
+_FILE_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +43,25 @@ class Composed:
     outside: tuple[str, ...] = ()
 
 
-class Stopped(Exception):
-    """Composition ended early; carries the problem or the feature that is outside of the subset."""
+@dataclass(slots=True)
+class _Item:
+    """An object, and what it was called before any patch: targets match that name as well."""
 
-    def __init__(self, problem: Problem | None = None, outside: str = "") -> None:
-        super().__init__(problem.message if problem else outside)
-        self.problem = problem
-        self.outside = outside
+    data: dict[str, Any]
+    name: str
+    namespace: str
 
 
 def compose(folder: str, read_text: ReadText) -> Composed:
     """Return the objects of the kustomization in a folder of the tree, paths relative to its root."""
     try:
-        return Composed(objects=tuple(_build(folder, read_text, (), expect="Kustomization")))
+        top = inside(".", folder, folder)
+        items = _build(read_kustomization(top, read_text), [], read_text, ())
     except Stopped as stopped:
         if stopped.problem is None:
             return Composed(outside=(stopped.outside,))
         return Composed(problems=(stopped.problem,))
+    return Composed(objects=tuple(item.data for item in items))
 
 
 def compose_with(base: str, components: tuple[str, ...], read_text: ReadText) -> Objects:
@@ -58,118 +69,146 @@ def compose_with(base: str, components: tuple[str, ...], read_text: ReadText) ->
 
     Raises Stopped.
     """
-    objects = _build(base, read_text, (), expect="Kustomization")
+    items = _step("Kustomization", base, [], read_text, ())
     for component in components:
-        objects = _build(component, read_text, (base,), expect="Component", objects=objects)
-    return objects
+        items = _step("Component", component, items, read_text, ())
+    return [item.data for item in items]
+
+
+def _step(
+    kind: str, folder: str, items: list[_Item], read_text: ReadText, above: tuple[str, ...]
+) -> list[_Item]:
+    """Build the folder that an entry of `resources` or `components` names."""
+    for visited in above:
+        if below(folder, visited):
+            message = f"kustomization includes itself: {' -> '.join((*above, folder))}"
+            raise Stopped(Problem("KUS003", message))
+    kustomization = read_kustomization(folder, read_text)
+    if kustomization.kind != kind:
+        message = f"expected a {kind}, found a {kustomization.kind}"
+        raise Stopped(Problem("KUS002", message, file=kustomization.file))
+    return _build(kustomization, items, read_text, above)
 
 
 def _build(
-    folder: str, read_text: ReadText, above: tuple[str, ...], *, expect: str, objects: Objects | None = None
-) -> Objects:
-    path = posixpath.join(folder, FILE_NAME)
-    if folder in above:
-        raise Stopped(Problem("KUS003", f"kustomization includes itself: {' -> '.join((*above, folder))}"))
-    spec = _read_kustomization(path, read_text)
-    kind = spec.get("kind", "Kustomization")
-    if kind != expect:
-        raise Stopped(Problem("KUS002", f"expected a {expect}, found a {kind}", file=path))
-    for feature in sorted(set(spec) - _KNOWN):
-        raise Stopped(outside=f"{path}: {feature}")
-    gathered = objects or []
-    for entry in spec.get("resources") or []:
-        gathered = _with_resource(gathered, entry, folder, read_text, (*above, folder))
-    for entry in spec.get("components") or []:
-        below = _inside(folder, entry, path)
-        gathered = _build(below, read_text, (*above, folder), expect="Component", objects=gathered)
-    for entry in spec.get("patches") or []:
-        _apply(entry, gathered, folder, read_text, path)
-    return gathered
+    kustomization: Kustomization, items: list[_Item], read_text: ReadText, above: tuple[str, ...]
+) -> list[_Item]:
+    """Return some objects followed by those of a kustomization, all after its components and patches."""
+    folder, file = kustomization.folder, kustomization.file
+    above = (*above, folder)
+    items = list(items)
+    for entry in kustomization.resources:
+        target = inside(folder, entry, file)
+        items += _load(target, kustomization, read_text, above)
+        _refuse_twins(items, file)
+    for entry in kustomization.components:
+        items = _step("Component", inside(folder, entry, file), items, read_text, above)
+    for change in kustomization.patches:
+        _apply(change, items, file)
+    _refuse_twins(items, file)
+    return items
 
 
-def _read_kustomization(path: str, read_text: ReadText) -> dict[str, Any]:
-    documents = _read_file(path, read_text)
-    if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise Stopped(Problem("KUS002", "expected one kustomization", file=path))
-    return documents[0]
+def _load(
+    target: str, kustomization: Kustomization, read_text: ReadText, above: tuple[str, ...]
+) -> list[_Item]:
+    """Return the objects of one entry of `resources`: a file below the folder, or a folder anywhere."""
+    documents = read_file(target, read_text)
+    if documents is None:
+        if target.endswith(_FILE_SUFFIXES):
+            raise Stopped(
+                Problem("KUS001", f"there is no file {target}", "check the path", file=kustomization.file)
+            )
+        return _step("Kustomization", target, [], read_text, above)
+    refuse_above(kustomization.folder, target, kustomization.file)
+    return [_item(patch.copied(document), target) for document in documents]
 
 
-def _read_file(path: str, read_text: ReadText) -> list[Any]:
-    text = read_text(path)
-    if text is None:
-        hint = "check the path; every folder that is named needs a kustomization.yaml"
-        raise Stopped(Problem("KUS001", f"there is no file {path}", hint, file=path))
-    documents, problems = read_documents(text, path)
-    if problems:
-        raise Stopped(problems[0])
-    return [document.data for document in documents]
+def _item(data: Any, file: str) -> _Item:
+    _check(data, file)
+    annotations = data["metadata"].get("annotations")
+    if data["kind"].endswith("List"):
+        raise Stopped(outside=f"{file}: a list of objects in one document ({data['kind']})")
+    if isinstance(annotations, dict) and _LOCAL in annotations:
+        raise Stopped(outside=f"{file}: the annotation {_LOCAL}")
+    return _item_of(data)
 
 
-def _inside(folder: str, entry: str, path: str) -> str:
-    """Return an entry's path from the root of the tree; a path that leaves the tree is refused."""
-    if "://" in entry or entry.startswith(("github.com/", "git@")):
-        raise Stopped(outside=f"{path}: remote {entry}")
-    joined = posixpath.normpath(posixpath.join(folder, entry))
-    if joined.startswith("..") or posixpath.isabs(entry):
-        raise Stopped(Problem("KUS004", f"'{entry}' leaves the repository", file=path))
-    return joined
+def _item_of(data: dict[str, Any]) -> _Item:
+    _, _, namespace, name = identity(data)
+    return _Item(data, name, namespace)
 
 
-def _with_resource(
-    objects: Objects, entry: str, folder: str, read_text: ReadText, above: tuple[str, ...]
-) -> Objects:
-    path = posixpath.join(folder, FILE_NAME)
-    target = _inside(folder, entry, path)
-    if target.endswith((".yaml", ".yml", ".json")):
-        added = [patch.copied(item) for item in _read_file(target, read_text)]
-    else:
-        added = _build(target, read_text, above, expect="Kustomization")
-    taken = {identity(item) for item in objects}
-    for item in added:
-        if identity(item) in taken:
-            name = " ".join(part for part in identity(item) if part)
-            raise Stopped(Problem("KUS005", f"object '{name}' comes twice", file=path))
-    return objects + added
+def _check(data: Any, file: str) -> None:
+    """Refuse what is no Kubernetes object."""
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    if isinstance(metadata, dict):
+        texts = (
+            data.get("apiVersion", ""),
+            data.get("kind"),
+            metadata.get("namespace", ""),
+            metadata.get("name"),
+        )
+        if all(isinstance(text, str) for text in texts) and texts[1] and texts[3]:
+            return
+    message = "a document is no Kubernetes object: it needs a kind and a metadata.name, both strings"
+    raise Stopped(Problem("KUS008", message, file=file))
 
 
 def identity(item: dict[str, Any]) -> tuple[str, str, str, str]:
-    """Return (group, kind, namespace, name): what makes an object one of its own in a build."""
+    """Return (group, kind, namespace, name): what makes an object one of its own in a cluster."""
     group = item.get("apiVersion", "").rpartition("/")[0]
     metadata = item.get("metadata") or {}
     return group, item.get("kind", ""), metadata.get("namespace", ""), metadata.get("name", "")
 
 
-def _apply(entry: dict[str, Any], objects: Objects, folder: str, read_text: ReadText, path: str) -> None:
-    target = entry.get("target")
-    if not isinstance(target, dict) or set(target) - _TARGET or set(entry) - {"target", "patch", "path"}:
-        raise Stopped(outside=f"{path}: a patch without a target, or with selectors or options")
-    if "patch" in entry:
-        documents, problems = read_documents(entry["patch"], path)
-        if problems:
-            raise Stopped(problems[0])
-        operations = [document.data for document in documents]
-    else:
-        operations = _read_file(_inside(folder, entry["path"], path), read_text)
-    if len(operations) != 1 or not isinstance(operations[0], list):
-        raise Stopped(outside=f"{path}: a strategic-merge patch")
-    for item in matching(target, objects):
+def _refuse_twins(items: list[_Item], file: str) -> None:
+    """Refuse two objects of one identity; to kustomize, versions differ, and no namespace is `default`."""
+    counts = Counter(
+        (item.data.get("apiVersion", ""), kind, namespace or "default", name)
+        for item in items
+        for _, kind, namespace, name in [identity(item.data)]
+    )
+    for found, count in counts.items():
+        if count > 1:
+            raise Stopped(
+                Problem("KUS005", f"object '{' '.join(filter(None, found))}' comes twice", file=file)
+            )
+
+
+def _apply(change: Patch, items: list[_Item], file: str) -> None:
+    for item in items:
+        if not _matches(change.target, item):
+            continue
+        _, kind, namespace, name = identity(item.data)
         try:
-            patch.apply(operations[0], item)
+            item.data = patch.apply(change.operations, item.data)
         except patch.PatchError as error:
-            _, kind, namespace, name = identity(item)
             named = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
-            raise Stopped(Problem("KUS006", str(error), file=path, object=named)) from error
+            raise Stopped(Problem("KUS006", str(error), file=file, object=named)) from error
+        _check(item.data, file)
 
 
 def matching(target: dict[str, str], objects: Objects) -> Objects:
-    """Return the objects that a patch target selects: every given field must match as a whole."""
-    return [item for item in objects if _matches(target, item)]
+    """Return the objects that a patch target selects: every given field must match as a whole.
+
+    An object without a namespace counts as one in `default`, as it does for kustomize.
+    """
+    return [item for item in objects if _matches(target, _item_of(item))]
 
 
-def _matches(target: dict[str, str], item: dict[str, Any]) -> bool:
-    group, kind, namespace, name = identity(item)
-    version = item.get("apiVersion", "").rpartition("/")[2]
-    found = {"group": group, "version": version, "kind": kind, "namespace": namespace, "name": name}
+def _matches(target: dict[str, str], item: _Item) -> bool:
+    group, kind, namespace, name = identity(item.data)
+    version = item.data.get("apiVersion", "").rpartition("/")[2]
+    candidates = {
+        "group": (group,),
+        "version": (version,),
+        "kind": (kind,),
+        "name": (name, item.name),
+        "namespace": (namespace or "default", item.namespace or "default"),
+    }
     return all(
-        re.fullmatch(pattern, found[field]) is not None for field, pattern in target.items() if pattern
+        any(re.fullmatch(pattern, candidate) for candidate in candidates[field])
+        for field, pattern in target.items()
+        if pattern
     )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose import pointer
+from slicewright.core.document.same import same
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Operation = dict[str, Any]
+_INDEX = re.compile("0|[1-9][0-9]{0,17}")
+_WITH_VALUE = frozenset({"add", "replace", "test"})
 
 
 class PatchError(ValueError):
@@ -20,29 +25,40 @@ def apply(operations: list[Operation], document: Any) -> Any:
     """Apply a patch in place and return the result (RFC 6902).
 
     Raises PatchError where an operation is malformed, leads nowhere, or its test fails; the document is
-    then half changed and must be thrown away.
+    then half changed and must be thrown away. Kustomize is laxer: it lets `replace` add what is missing,
+    `test` find a null that is not there, and indexes count from the end.
     """
     holder = {"": document}
     for operation in operations:
+        said = f"{_read(operation, 'op')} {_read(operation, 'path')}"
         try:
             _apply_one(operation, holder)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            if isinstance(error, PatchError):
-                raise
-            raise PatchError(f"{_say(operation)}: nothing stands at this path") from error
+        except PatchError as error:
+            raise PatchError(f"{said}: {error}") from error
+        except (KeyError, IndexError, TypeError) as error:
+            raise PatchError(f"{said}: nothing stands at this path") from error
     return holder[""]
 
 
-def _say(operation: Operation) -> str:
-    return f"{operation.get('op', '(no op)')} {operation.get('path', '(no path)')}"
+def _read(operation: Any, member: str) -> str:
+    found = operation.get(member) if isinstance(operation, dict) else None
+    if not isinstance(found, str):
+        raise PatchError(f"an operation needs '{member}', a string; this is {_short(operation)}")
+    return found
+
+
+def _short(value: Any) -> str:
+    return textwrap.shorten(repr(value), 120)
 
 
 def _apply_one(operation: Operation, holder: dict[str, Any]) -> None:
-    verb = operation["op"]
-    keys = ("", *pointer.parse(operation["path"]))
+    verb, keys = operation["op"], _keys(operation["path"])
+    if verb in _WITH_VALUE and "value" not in operation:
+        raise PatchError("'value' is missing")
     if verb == "test":
-        if _get(holder, keys) != operation["value"]:
-            raise PatchError(f"{_say(operation)}: found {_get(holder, keys)!r}, not {operation['value']!r}")
+        found = _get(holder, keys)
+        if not same(found, operation["value"]):
+            raise PatchError(f"found {_short(found)}, not {_short(operation['value'])}")
     elif verb == "add":
         _add(holder, keys, copied(operation["value"]))
     elif verb == "replace":
@@ -51,13 +67,23 @@ def _apply_one(operation: Operation, holder: dict[str, Any]) -> None:
     elif verb == "remove":
         _remove(holder, keys)
     elif verb in ("move", "copy"):
-        source = ("", *pointer.parse(operation["from"]))
+        source = _keys(_read(operation, "from"))
         value = copied(_get(holder, source))
         if verb == "move":
+            if len(source) < len(keys) and keys[: len(source)] == source:
+                raise PatchError("a value cannot be moved into itself")
             _remove(holder, source)
         _add(holder, keys, value)
     else:
-        raise PatchError(f"{_say(operation)}: '{verb}' is no JSON 6902 operation")
+        raise PatchError(f"'{verb}' is no JSON 6902 operation")
+
+
+def _keys(text: str) -> pointer.Tokens:
+    """Return the way to a value in the holder, in which the document is the value of an empty key."""
+    try:
+        return ("", *pointer.parse(text))
+    except ValueError as error:
+        raise PatchError(str(error)) from error
 
 
 def copied(value: Any) -> Any:
@@ -76,7 +102,7 @@ def _get(holder: Any, keys: pointer.Tokens) -> Any:
 
 
 def _index(key: str) -> int:
-    if not (key.isascii() and key.isdigit()) or (key[0] == "0" and key != "0"):
+    if not _INDEX.fullmatch(key):
         raise PatchError(f"'{key}' is no index of a list")
     return int(key)
 
@@ -100,6 +126,8 @@ def _set(holder: Any, keys: pointer.Tokens, value: Any) -> None:
 
 
 def _remove(holder: Any, keys: pointer.Tokens) -> None:
+    if len(keys) == 1:
+        raise PatchError("the whole document cannot be removed")
     parent, last = _get(holder, keys[:-1]), keys[-1]
     del parent[_index(last) if isinstance(parent, list) else last]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 from yaml._yaml import CParser
 
-from slicewright.core.document.scalar import read_plain
+from slicewright.core.document.scalar import NotPortableError, is_disputed, read_plain
 from slicewright.core.problem import Path, Problem
 
 MAX_DEPTH = 64
@@ -17,6 +18,20 @@ MAX_VALUES = 200_000
 """Values in one file once aliases are expanded, so that a few lines cannot fill the memory."""
 
 _MERGE = "<<"
+
+_HINTS = {
+    "tab": "indent with blanks, never with a tab",
+    "cannot start any token": "put a value that begins with @, ` or % in quotes, and indent with blanks only",
+    "mapping values are not allowed": 'put a value that holds ": " in quotes, or look at the indentation',
+    "expected ':'": "a colon is missing after the key, or the line belongs to the value above: indent it",
+    "quoted scalar": "look for the quote that is missing; a backslash is written twice inside double quotes",
+    "expected ',' or": "look for the bracket, brace or comma that is missing",
+    "expected '-' indicator": "begin each element of the list with '- ' in the same column",
+    "expected key": "look at the indentation: keys of one mapping begin in the same column",
+    "document start": "write --- between two documents",
+    "block scalar": "nothing but a comment may stand after | or >",
+}
+"""What to do about the parser's words, by a part of them; the first that fits is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +69,20 @@ class _Open:
     path: Path
     anchor: str | None
     key: str | None = None
-    merges: list[Any] = field(default_factory=list)
+    merging: bool = False
+    """Whether the value of the key that was read last is to be merged."""
+    merges: list[Any] | None = None
     count: int = 1
+    height: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchored:
+    """A value that aliases can repeat, with the number of values in it and their levels."""
+
+    value: Any
+    count: int = 1
+    height: int = 0
 
 
 class _Refused(Exception):
@@ -63,26 +90,47 @@ class _Refused(Exception):
         self.problem = problem
 
 
-def read_documents(text: str, file: str) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
+def read_documents(
+    text: str, file: str, *, undisputed: bool = False
+) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
     """Return the documents of a file, or no document and the problem that stopped the reading.
 
-    Empty documents are left out. Ids: YAML001 syntax, YAML002 a key given twice, YAML003 a key that is no
-    string, YAML004 nested too deeply or aliases that expand to too much, YAML005 a tag or an anchor that
-    has no meaning here.
+    Empty documents are left out. With `undisputed` what kustomize would read as something else is refused
+    as well. Ids: YAML001 syntax, YAML002 a key given twice, YAML003 a key that is no string, YAML004 nested
+    too deeply or aliases that expand to too much, YAML005 a tag or an anchor that has no meaning here,
+    YAML006 a number that is not portable, YAML007 a disputed scalar.
     """
     try:
-        return tuple(_Reader(text, file).documents()), ()
+        return tuple(_Reader(text, file, undisputed=undisputed).documents()), ()
     except _Refused as refused:
         return (), (refused.problem,)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        said = " ".join(part for part in (error.context, error.problem) if part)
-        return (), (Problem("YAML001", f"not valid YAML: {said}", file=file, line=line, column=column),)
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        message = f"not valid YAML: character {error.character!r} is not allowed"
-        return (), (Problem("YAML001", message, file=file, line=line),)
+        return (), (_syntax(error, file),)
+    except (yaml.reader.ReaderError, UnicodeEncodeError):
+        return (), (_bad_character(text, file),)
+
+
+def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
+    said = " ".join(part for part in (error.context, error.problem) if part)
+    hint = next((hint for part, hint in _HINTS.items() if part in said), "")
+    # What is still open at the end of the file began somewhere above, and that is the line to look at.
+    began = "end of stream" in said or "flow" in said or "simple key" in said
+    mark: Any = error.context_mark if began else error.problem_mark
+    line, column = mark.line + 1, mark.column + 1
+    return Problem("YAML001", f"not valid YAML: {said}", hint, file=file, line=line, column=column)
+
+
+_NOT_ALLOWED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _bad_character(text: str, file: str) -> Problem:
+    """Say which character YAML does not allow; the parser itself counts bytes."""
+    found = _NOT_ALLOWED.search(text)
+    at = found.start() if found else 0
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    message = f"not valid YAML: character U+{ord(text[at]):04X} is not allowed"
+    hint = "write it as an escape inside double quotes"
+    return Problem("YAML001", message, hint, file=file, line=line, column=column)
 
 
 def read_places(text: str, index: int) -> Places:
@@ -96,11 +144,14 @@ def read_places(text: str, index: int) -> Places:
 class _Reader:
     """Builds plain data from libyaml's events with an explicit stack: no recursion, one pass."""
 
-    def __init__(self, text: str, file: str, places_of: int = -1) -> None:
+    def __init__(
+        self, text: str, file: str, *, places_of: int | None = None, undisputed: bool = False
+    ) -> None:
         self._parser = CParser(text)
         self._file = file
         self._places_of = places_of
-        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._undisputed = undisputed
+        self._anchors: dict[str, _Anchored] = {}
         self._values = 0
         self.places = Places({}, {})
 
@@ -124,49 +175,59 @@ class _Reader:
         get_event = self._parser.get_event
         while True:
             kind = type(event)
-            if kind is yaml.ScalarEvent:
-                value, count = self._scalar(event), 1
-                if event.anchor is not None:
-                    self._anchors[event.anchor] = (value, 1)
-                if stack and self._is_key(stack[-1], value, event, tracked=tracked):
-                    event = get_event()
-                    continue
-            elif kind in (yaml.MappingStartEvent, yaml.SequenceStartEvent):
+            if kind in (yaml.MappingStartEvent, yaml.SequenceStartEvent):
                 self._open(stack, event, kind, tracked=tracked)
                 event = get_event()
                 continue
-            elif kind is yaml.AliasEvent:
-                value, count = self._alias(event)
-                if stack and self._is_key(stack[-1], value, event, tracked=tracked):
+            if kind in (yaml.MappingEndEvent, yaml.SequenceEndEvent):
+                closed = stack.pop()
+                node = _Anchored(_close(closed), closed.count, closed.height)
+                self._anchor(closed.anchor, node)
+            else:
+                node = self._leaf(event, len(stack))
+                if stack and self._is_key(stack[-1], node.value, event, tracked=tracked):
                     event = get_event()
                     continue
-            else:
-                closed = stack.pop()
-                value, count = self._close(closed, event), closed.count
-                if closed.anchor is not None:
-                    self._anchors[closed.anchor] = (value, count)
-            if kind in (yaml.ScalarEvent, yaml.AliasEvent):
-                self._count(count, event)
-                if tracked and stack:
-                    mark = event.start_mark
-                    self.places.values[self._path(stack[-1])] = (mark.line + 1, mark.column + 1)
+                self._count(node.count, event)
+                if tracked:
+                    path = self._path(stack[-1]) if stack else ()
+                    self.places.values[path] = _place(event)
             if not stack:
-                return value
-            self._put(stack[-1], value, count, event)
+                return node.value
+            self._put(stack[-1], node, event)
             event = get_event()
+
+    def _leaf(self, event: Any, depth: int) -> _Anchored:
+        """Return what a scalar or an alias stands for."""
+        if isinstance(event, yaml.ScalarEvent):
+            node = _Anchored(self._scalar(event))
+            self._anchor(event.anchor, node)
+            return node
+        found = self._anchors.get(event.anchor)
+        if found is None:
+            raise self._refuse("YAML005", f"alias '*{event.anchor}' has no anchor before it", event)
+        if depth + found.height > MAX_DEPTH:
+            raise self._refuse("YAML004", f"nested deeper than {MAX_DEPTH} levels", event)
+        return found
+
+    def _anchor(self, name: str | None, node: _Anchored) -> None:
+        if name is not None:
+            self._anchors[name] = node
 
     def _open(self, stack: list[_Open], event: Any, kind: type, *, tracked: bool) -> None:
         if len(stack) >= MAX_DEPTH:
             raise self._refuse("YAML004", f"nested deeper than {MAX_DEPTH} levels", event)
         if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
-            raise self._refuse("YAML003", "a key must be a string, not a collection", event)
-        if event.tag is not None and not event.implicit:
-            raise self._refuse("YAML005", f"tag '{event.tag}' has no meaning here", event)
+            hint = "put a text that begins with { or [ in quotes"
+            raise self._refuse("YAML003", "a key must be a string, not a collection", event, hint)
+        if event.tag is not None:
+            raise self._refuse("YAML005", f"tag '{event.tag}' has no meaning here", event, _UNTAG)
         path = self._path(stack[-1]) if stack else ()
         if tracked:
-            mark = event.start_mark
-            self.places.values[path] = (mark.line + 1, mark.column + 1)
+            self.places.values[path] = _place(event)
         self._count(1, event)
+        # An alias inside of the collection must not lead to an earlier one of the same name.
+        self._anchors.pop(event.anchor, None)
         stack.append(_Open({} if kind is yaml.MappingStartEvent else [], path, event.anchor))
 
     def _is_key(self, parent: _Open, value: Any, event: Any, *, tracked: bool) -> bool:
@@ -175,65 +236,80 @@ class _Reader:
             return False
         if not isinstance(value, str):
             wrote = getattr(event, "value", value)
-            raise self._refuse(
-                "YAML003", f"a key must be a string, not {wrote}", event, hint=f'write "{wrote}" in quotes'
-            )
-        if value in parent.value:
-            raise self._refuse("YAML002", f"key '{value}' is given twice", event)
-        parent.key = value
+            hint = f'write "{wrote}" in quotes' if wrote else "write the key before the colon"
+            raise self._refuse("YAML003", f"a key must be a string, not {wrote or 'nothing'}", event, hint)
+        merging = value == _MERGE and isinstance(event, yaml.ScalarEvent) and _is_plain(event)
+        if value in parent.value or (merging and parent.merges is not None):
+            hint = "merge several mappings as a list: <<: [*a, *b]" if merging else "delete one of the two"
+            raise self._refuse("YAML002", f"key '{value}' is given twice", event, hint)
+        parent.key, parent.merging = value, merging
         if tracked:
-            mark = event.start_mark
-            self.places.keys[(*parent.path, value)] = (mark.line + 1, mark.column + 1)
+            self.places.keys[(*parent.path, value)] = _place(event)
         return True
 
-    def _put(self, parent: _Open, value: Any, count: int, event: Any) -> None:
-        parent.count += count
+    def _put(self, parent: _Open, node: _Anchored, event: Any) -> None:
+        parent.count += node.count
+        parent.height = max(parent.height, node.height + 1)
         if isinstance(parent.value, list):
-            parent.value.append(value)
+            parent.value.append(node.value)
             return
-        key = parent.key
-        parent.key = None
-        if key == _MERGE:
-            sources = value if isinstance(value, list) else [value]
+        if parent.merging:
+            sources = node.value if isinstance(node.value, list) else [node.value]
             if not all(isinstance(source, dict) for source in sources):
                 raise self._refuse("YAML005", "'<<' merges mappings only", event)
-            parent.merges.extend(sources)
+            parent.merges = sources
         else:
-            parent.value[key] = value
-
-    def _close(self, closed: _Open, event: Any) -> Any:
-        for source in closed.merges:
-            for key, value in source.items():
-                closed.value.setdefault(key, value)
-        del event
-        return closed.value
-
-    def _alias(self, event: Any) -> tuple[Any, int]:
-        if event.anchor not in self._anchors:
-            raise self._refuse("YAML005", f"alias '*{event.anchor}' has no anchor before it", event)
-        return self._anchors[event.anchor]
+            parent.value[parent.key] = node.value
+        parent.key, parent.merging = None, False
 
     def _scalar(self, event: Any) -> Any:
-        if event.implicit[0] and event.style in (None, ""):
-            return read_plain(event.value)
+        if _is_plain(event):
+            return self._plain(event)
         if event.tag is None or event.tag in ("!", "tag:yaml.org,2002:str"):
             return event.value
-        raise self._refuse("YAML005", f"tag '{event.tag}' has no meaning here", event)
+        raise self._refuse("YAML005", f"tag '{event.tag}' has no meaning here", event, _UNTAG)
+
+    def _plain(self, event: Any) -> Any:
+        if self._undisputed and is_disputed(event.value):
+            message = f"kustomize reads {event.value} as something else than YAML 1.2 does"
+            raise self._refuse("YAML007", message, event, "write it in quotes if it is text")
+        try:
+            return read_plain(event.value)
+        except NotPortableError as error:
+            raise self._refuse("YAML006", str(error), event, error.hint) from error
 
     def _count(self, count: int, event: Any) -> None:
         self._values += count
         if self._values > MAX_VALUES:
             message = f"more than {MAX_VALUES} values once aliases are expanded"
-            raise self._refuse(
-                "YAML004", message, event, hint="write the repeated part out, or split the file"
-            )
+            hint = "write the repeated part out, or split the file"
+            raise self._refuse("YAML004", message, event, hint)
 
     def _path(self, parent: _Open) -> Path:
         last: str | int = len(parent.value) if isinstance(parent.value, list) else parent.key or ""
         return (*parent.path, last)
 
     def _refuse(self, ident: str, message: str, event: Any, hint: str = "") -> _Refused:
-        mark = event.start_mark
-        return _Refused(
-            Problem(ident, message, hint, file=self._file, line=mark.line + 1, column=mark.column + 1)
-        )
+        line, column = _place(event)
+        return _Refused(Problem(ident, message, hint, file=self._file, line=line, column=column))
+
+
+_UNTAG = "leave the tag out; text that looks like a number goes in quotes"
+
+
+def _place(event: Any) -> tuple[int, int]:
+    return event.start_mark.line + 1, event.start_mark.column + 1
+
+
+def _is_plain(event: Any) -> bool:
+    return bool(event.implicit[0]) and not event.style
+
+
+def _close(closed: _Open) -> Any:
+    """Return a collection that is complete; its own keys win over merged ones, the first of those too."""
+    if not closed.merges:
+        return closed.value
+    merged: dict[str, Any] = {}
+    for source in reversed(closed.merges):
+        merged |= source
+    return merged | closed.value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from functools import lru_cache
 
@@ -13,14 +14,32 @@ _INTEGER = re.compile(r"[-+]?[0-9]+")
 _OCTAL = re.compile(r"0o[0-7]+")
 _HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_INFINITY = re.compile(r"[-+]?\.(inf|Inf|INF)")
-_NOT_A_NUMBER = frozenset({".nan", ".NaN", ".NAN"})
+_NO_NUMBER = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9]+")
+
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+_DIGITS = 40
+"""Longer numbers are refused unread: Python takes its time for them, and no field holds them."""
+
+_QUOTE = "write it in quotes if it is text"
 
 Scalar = str | int | float | bool | None
 
 
+class NotPortableError(ValueError):
+    """A number that JSON cannot hold, or that readers of YAML take for different numbers."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
 def read_plain(text: str) -> Scalar:
-    """Return the value of an unquoted scalar by the core schema of YAML 1.2 (section 10.3.2)."""
+    """Return the value of an unquoted scalar by the core schema of YAML 1.2 (section 10.3.2).
+
+    Raises NotPortableError for an infinity, for no number, for an integer beyond 64 bits, and for one that
+    begins with a zero: `0644` is 420 to kustomize and 644 to YAML 1.2.
+    """
     first = text[:1]
     if first.isalpha() or first in {"/", "$", "_"}:
         if text in _TRUES:
@@ -30,24 +49,67 @@ def read_plain(text: str) -> Scalar:
         return None if text in _NULLS else text
     if text in _NULLS:
         return None
+    if _LEADING_ZERO.fullmatch(text):
+        raise NotPortableError(f"{text} is octal to some readers and decimal to others", _zero_hint(text))
     if _INTEGER.fullmatch(text):
-        return int(text)
+        return _bounded(text, 10)
     if _OCTAL.fullmatch(text):
-        return int(text[2:], 8)
+        return _bounded(text, 8)
     if _HEXADECIMAL.fullmatch(text):
-        return int(text[2:], 16)
+        return _bounded(text, 16)
     if _FLOAT.fullmatch(text):
-        return float(text)
-    if _INFINITY.fullmatch(text):
-        return float(text.lower().replace(".", ""))
-    return float("nan") if text in _NOT_A_NUMBER else text
+        value = float(text)
+        if math.isfinite(value):
+            return value
+    elif not _NO_NUMBER.fullmatch(text):
+        return text
+    raise NotPortableError(f"{_short(text)} is no number that JSON can hold", _QUOTE)
+
+
+def _bounded(text: str, base: int) -> int:
+    if len(text) <= _DIGITS:
+        value = int(text, base)
+        if _LOWEST <= value <= _HIGHEST:
+            return value
+    raise NotPortableError(f"{_short(text)} does not fit 64 bits", _QUOTE)
+
+
+def _zero_hint(text: str) -> str:
+    plain = text.lstrip("+-")
+    if len(plain) > _DIGITS or set(plain) & {"8", "9"}:
+        return "write it in quotes if it is text, else without the zero"
+    return f"write {int(plain, 8)} if it is octal, or put it in quotes if it is text"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _DIGITS else f"{text[:_DIGITS]}..."
+
+
+_DISPUTED = re.compile(
+    r"y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF"  # booleans of YAML 1.1
+    r"|[-+]?[0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?"  # 1_000
+    r"|[-+]?0b[01_]+|[-+]?0x[0-9a-fA-F_]*_[0-9a-fA-F_]*|[-+]0[xo][0-9a-fA-F_]+|0o[0-7_]*_[0-7_]*"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?"  # dates
+)
+_EXACT = 2**53
+"""Integers up to here survive where a reader takes every number for a float."""
+
+
+def is_disputed(text: str) -> bool:
+    """Tell whether kustomize, whose readers know YAML 1.1, takes an unquoted scalar for something else.
+
+    It does so for `y` and `on` in patches, for `1_000`, for dates, and for integers beyond 53 bits.
+    """
+    if _DISPUTED.fullmatch(text):
+        return True
+    return bool(_INTEGER.fullmatch(text)) and (len(text) > _DIGITS or abs(int(text)) > _EXACT)
 
 
 # Words that YAML 1.1 (section "bool" and "null" of its type repository) or 1.2 read as no string.
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"})
 # Everything that looks as if some reader takes it for a number, a time or a date: 1e3, 0o17, 12:30:45,
 # 2026-01-01, 1_000, 0b1, +1.
-_NUMBER_LIKE = re.compile(r"[-+.]?[0-9][0-9_.,:eExXoObBa-fA-FtTzZ+ -]*")
+_NUMBER_LIKE = re.compile(r"[-+]?\.?[0-9_][0-9_.,:eExXoObBa-fA-FtTzZ+ -]*")
 _TOPOLOGY = re.compile(r"[1-9][0-9]*(x[1-9][0-9]*)+")
 # JSON leaves these as they are; YAML 1.1 takes some for line breaks and refuses others.
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufdd0-\ufdef\ufffe\uffff]")
@@ -57,8 +119,11 @@ _PLAIN = re.compile(r"[A-Za-z0-9_/$.(-][A-Za-z0-9_./@%+=~$():,;'\"!?*&<>|\[\]{}\
 @lru_cache(maxsize=65536)
 def write_string(text: str) -> str:
     """Return a string on one line: plain where YAML 1.1 and 1.2 agree that it is a string, else quoted."""
-    if _is_plain(text):
-        return text
+    return text if _is_plain(text) else write_quoted(text)
+
+
+def write_quoted(text: str) -> str:
+    """Return a string on one line in double quotes, without a character that some reader refuses."""
     quoted = json.dumps(text, ensure_ascii=False)
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
 

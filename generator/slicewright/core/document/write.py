@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,16 @@ from slicewright.core.document.scalar import write_string
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# A block literal keeps a script readable. Kustomize and kubectl rewrite it as one long quoted line where a
-# line ends in a blank or holds a tab, and some readers trip on a first line that is indented: quote those.
-_NO_LITERAL = re.compile(r"[ \t]\n|\t|\A[ \n]|[^\n -~\u00a0-\ud7ff\ue000-\ufdcf\ufe00-\ufffd]|[ \t]\Z")
+_NO_LITERAL = re.compile(
+    r"[ \t]\n|\t|\A[ \n]|[ \t]\Z|\n\n\Z"
+    r"|[^\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufdcf\ufe00-\ufefe\uff00-\ufffd]"
+)
+"""What no block literal may hold, readable as it is: those texts are quoted.
 
+Kustomize and kubectl rewrite a literal as one long quoted line where a line ends in a blank or holds a tab,
+readers disagree about a first line that is indented and about empty lines at the end, and YAML 1.1 takes
+some characters beyond ASCII for line breaks.
+"""
 _LONG_KEY = 1000
 """Characters; a key that stands alone on its line may have 1024 (YAML 1.2.2, section 7.4.2)."""
 
@@ -74,7 +81,7 @@ def _sequence(data: list[Any], indent: str, lines: list[str]) -> None:
 
 def _text(value: str, head: str, indent: str, lines: list[str]) -> None:
     """Append a string of several lines, as a block literal where every reader keeps it as it is."""
-    if _NO_LITERAL.search(value) or value.endswith("\n\n"):
+    if _NO_LITERAL.search(value):
         lines.append(head + write_string(value))
         return
     body = value.removesuffix("\n")
@@ -93,4 +100,12 @@ def _inline(value: Any) -> str:
         return "{}"
     if isinstance(value, list):
         return "[]"
-    return repr(value)
+    return _float(value) if isinstance(value, float) else str(value)
+
+
+def _float(value: float) -> str:
+    """Return a number with a point, without which YAML 1.1 takes `1e-05` for a string."""
+    if not math.isfinite(value):
+        raise ValueError(f"{value} has no place in JSON")
+    digits, e, exponent = repr(value).partition("e")
+    return digits + e + exponent if "." in digits or not e else f"{digits}.0e{exponent}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from slicewright.core.problem import Path, Problem, did_you_mean
+from slicewright.core.problem import Path, Problem, did_you_mean, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,17 @@ _TYPES = {
     "null": "nothing",
 }
 _SHORT = 40
-"""Characters of a value that a message still quotes."""
+"""Characters of a value that a message still names beside its type."""
+_LONG = 100
+"""Characters of a value that a message quotes; then it is cut."""
+_UNITS = {
+    "minItems": "elements",
+    "maxItems": "elements",
+    "minLength": "characters",
+    "maxLength": "characters",
+    "minProperties": "keys",
+    "maxProperties": "keys",
+}
 _NAMES: dict[type, str] = {
     dict: "a mapping",
     list: "a list",
@@ -64,18 +74,18 @@ class Schemas:
         """Yield everything that a schema has against some data, with paths and no places yet.
 
         Ids: IN001 wrong type, IN002 unknown key, IN003 missing key, IN004 none of the choices, IN005 not of
-        the form that is asked for, IN006 keys that exclude each other.
+        the form that is asked for, IN006 keys that exclude each other. A value of the wrong type is reported
+        for that alone.
         """
         if self.accepts(name, data):
             return
-        explained = False
-        for error in _explainer(self._documents)({"$ref": BASE + name}).iter_errors(data):
-            for problem in _explain(error):
-                explained = True
-                yield problem
-        if not explained:  # pragma: no cover - the engines agree on everything that the tests know
-            for finding in self._fast[name].iter_errors(data):
-                yield Problem("IN005", finding.message, path=tuple(finding.instance_path))
+        errors = _explainer(self._documents)({"$ref": BASE + name}).iter_errors(data)
+        found = [problem for error in errors for problem in explain(error)]
+        if not found:  # the engines differ: what the stricter one says is short, but it must not get lost
+            refused = self._fast[name].iter_errors(data)
+            found = [Problem("IN005", error.message, path=tuple(error.instance_path)) for error in refused]
+        mistyped = {problem.path for problem in found if problem.id == "IN001"}
+        yield from (problem for problem in found if problem.id == "IN001" or problem.path not in mistyped)
 
 
 def _explainer(documents: Mapping[str, Any]) -> Callable[[dict[str, str]], Draft7Validator]:
@@ -104,32 +114,51 @@ def _whole(_engine: object, pattern: str, value: object, _schema: object) -> Ite
         yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
-def _explain(error: ValidationError) -> Iterator[Problem]:
+def explain(error: Any) -> Iterator[Problem]:
+    """Yield what a refusal means: that of a ValidationError, or of anything else that has its fields."""
     path: Path = tuple(error.absolute_path)
     wanted: Any = error.validator_value
     schema: Any = error.schema
     value: Any = error.instance
     validator = str(error.validator)
-    last = str(path[-1]) if path else "the document"
+    subject = _subject(path)
     if validator == "additionalProperties":
         yield from _unknown_keys(schema, value, path)
     elif validator == "required":
         for key in wanted:
-            if key not in value and f"'{key}'" in error.message:
+            if error.message.startswith(f"{key!r} "):
                 yield Problem("IN003", f"'{key}' is missing", _describe(schema, key), path=path)
-    elif validator == "type":
-        types = [wanted] if isinstance(wanted, str) else list(wanted)
-        said = " or ".join(_TYPES[name] for name in types)
-        message = f"'{last}' must be {said}, not {_name(value)}"
-        yield Problem("IN001", message, _quote(types, value), path=path)
+    elif "propertyNames" in error.absolute_schema_path:
+        message = f"{_quoted(value)} cannot be a key of {subject}"
+        yield Problem("IN005", message, "a key is a name with at most one '/' before it", path=path)
+    elif validator == "type" or (validator == "anyOf" and all("type" in branch for branch in wanted)):
+        branches = wanted if validator == "anyOf" else [{"type": wanted}]
+        types = [name for branch in branches for name in _listed(branch["type"])]
+        message = f"{subject} must be {' or '.join(_TYPES[name] for name in types)}, not {_name(value)}"
+        yield Problem("IN001", message, _quote(types, value) or _hint_of(schema), path=path)
     elif validator in {"enum", "const"}:
         choices = [wanted] if validator == "const" else wanted
         hint = did_you_mean(str(value), [str(choice) for choice in choices])
-        yield Problem("IN004", f"'{last}' cannot be {value!r}", hint, path=path)
+        yield Problem("IN004", f"{subject} cannot be {_quoted(value)}", hint, path=path)
     elif validator == "not":
         yield _excluded(path)
     else:
-        yield Problem("IN005", _form(validator, wanted, value, last), _hint_of(schema), path=path)
+        yield Problem("IN005", f"{subject} {_form(validator, wanted, value)}", _hint_of(schema), path=path)
+
+
+def _subject(path: Path) -> str:
+    """Return what a message calls the value at a path: its key, with the index where it is in a list."""
+    keys = [index for index, part in enumerate(path) if isinstance(part, str)]
+    return f"'{dotted(path[keys[-1] :])}'" if keys else "the document"
+
+
+def _listed(types: str | list[str]) -> list[str]:
+    return [types] if isinstance(types, str) else types
+
+
+def _quoted(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONG else f"{text[:_LONG]}..."
 
 
 def _unknown_keys(schema: dict[str, Any], value: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -140,43 +169,40 @@ def _unknown_keys(schema: dict[str, Any], value: dict[str, Any], path: Path) -> 
 
 
 def _excluded(path: Path) -> Problem:
-    last = str(path[-1]) if path else "the document"
     hint = "write one or the other"
-    if last in {"command", "args"}:
+    if path[-1] in {"command", "args"}:
         hint = "write either script, or command and args"
-    return Problem("IN006", f"'{last}' cannot stand beside the other keys here", hint, path=path)
+    return Problem("IN006", f"{_subject(path)} cannot stand beside the other keys here", hint, path=path)
 
 
-def _form(validator: str, wanted: Any, value: Any, last: str) -> str:
-    if validator == "pattern":
-        return f"'{last}' cannot be {value!r}"
-    if validator in ("minimum", "exclusiveMinimum"):
-        return f"'{last}' must be at least {wanted}, not {value}"
-    if validator in ("maximum", "exclusiveMaximum"):
-        return f"'{last}' must be at most {wanted}, not {value}"
-    if validator in ("minItems", "minLength", "minProperties"):
-        return f"'{last}' must not be empty"
-    if validator in ("maxItems", "maxLength"):
-        unit = "elements" if validator == "maxItems" else "characters"
-        return f"'{last}' has {len(value)} {unit}; {wanted} are the most"
+def _form(validator: str, wanted: Any, value: Any) -> str:
+    if validator == "minimum":
+        return f"must be at least {wanted}, not {value}"
+    if validator == "maximum":
+        return f"must be at most {wanted}, not {value}"
+    if validator in _UNITS:
+        unit = _UNITS[validator] if len(value) != 1 else _UNITS[validator][:-1]
+        if validator.startswith("max"):
+            return f"has {len(value)} {unit}; {wanted} {'is' if wanted == 1 else 'are'} the most"
+        return "must not be empty" if wanted == 1 else f"has {len(value)} {unit}; it needs {wanted} or more"
     if validator == "uniqueItems":
-        return f"'{last}' names something twice"
-    return f"'{last}' is not of the form that is asked for ({validator})"
+        return "names something twice"
+    return f"cannot be {_quoted(value)}"
 
 
-def _hint_of(schema: Any) -> str:
-    if not isinstance(schema, dict):
-        return ""
+def _hint_of(schema: dict[str, Any]) -> str:
+    """Return the description of a value, as its schema has it, with an example."""
     text = str(schema.get("description", ""))
     examples = schema.get("examples", [])
     if examples and isinstance(examples[0], str):
         text += f" For example: {examples[0]}"
+    if not text and schema.get("pattern") and "anyOf" in schema:
+        text = "a quantity, for example 500m, 4, 1.5Gi or 2e9"
     return text.strip()
 
 
-def _describe(schema: Any, key: str) -> str:
-    found = schema.get("properties", {}).get(key) if isinstance(schema, dict) else None
-    return _hint_of(found) or f"add '{key}'"
+def _describe(schema: dict[str, Any], key: str) -> str:
+    return _hint_of(schema.get("properties", {}).get(key, {})) or f"add '{key}'"
 
 
 def _name(value: Any) -> str:

@@ -42,9 +42,9 @@ class Source:
             return ""
         metadata = self.data.get("metadata")
         metadata = metadata if isinstance(metadata, dict) else {}
-        kind, name = self.data.get("kind", ""), metadata.get("name", "")
+        kind, name = self.data.get("kind") or "", metadata.get("name") or ""
         if kind == "TPUWorkload":
-            name = f"{metadata.get('namespace', 'default')}/{name}"
+            name = f"{metadata.get('namespace') or 'default'}/{name}"
         return f"{kind} {name}".strip()
 
     def problem(

@@ -1,0 +1,217 @@
+"""Read a kustomization and the files that it names; say what is wrong, or outside of the subset."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from slicewright.core.document.read import read_documents
+from slicewright.core.problem import Problem, did_you_mean
+
+FILE_NAME = "kustomization.yaml"
+"""The name that slicewright writes."""
+_FILE_NAMES = (FILE_NAME, "kustomization.yml", "Kustomization")
+_API_VERSIONS = {
+    "Kustomization": "kustomize.config.k8s.io/v1beta1",
+    "Component": "kustomize.config.k8s.io/v1alpha1",
+}
+_KNOWN = frozenset({"apiVersion", "kind", "metadata", "resources", "components", "patches"})
+_TARGET = frozenset({"group", "version", "kind", "name", "namespace"})
+_REMOTE = re.compile(r"//|\?|^git::|^git@|^github\.com[/:]")
+_PATTERN = re.compile(r"(?!.*(?:\(\?|[*+?][*+?]))[A-Za-z0-9_./|*+?^$()\[\]-]*")
+"""Regular expressions that Go and Python read alike."""
+
+ReadText = Callable[[str], str | None]
+"""Returns the text of a file of the tree by its path from the root, or None where there is none."""
+
+
+class Stopped(Exception):
+    """Composition ended early; carries the problem or the feature that is outside of the subset."""
+
+    def __init__(self, problem: Problem | None = None, outside: str = "") -> None:
+        super().__init__(problem.message if problem else outside)
+        self.problem = problem
+        self.outside = outside
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """One entry of `patches`: what it is applied to, and the operations."""
+
+    target: dict[str, str]
+    operations: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kustomization:
+    """A kustomization of the subset; what it names is not read yet, but for its patches."""
+
+    file: str
+    folder: str
+    kind: str
+    resources: tuple[str, ...]
+    components: tuple[str, ...]
+    patches: tuple[Patch, ...]
+
+
+def read_kustomization(folder: str, read_text: ReadText) -> Kustomization:
+    """Return the kustomization in a folder. Raises Stopped."""
+    file, text = _find(folder, read_text)
+    documents = _documents(text, file)
+    spec = documents[0] if documents else {}
+    if len(documents) > 1 or not isinstance(spec, dict):
+        raise Stopped(Problem("KUS002", "expected one kustomization", file=file))
+    if all(
+        value is None or key in _API_VERSIONS or key in ("apiVersion", "kind") for key, value in spec.items()
+    ):
+        hint = "kustomize refuses it; write resources: [] if nothing is meant"
+        raise Stopped(Problem("KUS002", "the kustomization is empty", hint, file=file))
+    for feature in sorted(set(spec) - _KNOWN):
+        raise Stopped(outside=f"{file}: {feature}")
+    return Kustomization(
+        file,
+        folder,
+        _kind(spec, file),
+        _paths(spec, "resources", file),
+        _paths(spec, "components", file),
+        tuple(_patch(entry, folder, read_text, file) for entry in _list(spec, "patches", file)),
+    )
+
+
+def read_file(file: str, read_text: ReadText) -> list[Any] | None:
+    """Return the documents of a file, None where there is no such file. Raises Stopped."""
+    text = read_text(file)
+    return None if text is None else _documents(text, file)
+
+
+def inside(folder: str, entry: str, file: str) -> str:
+    """Return an entry's path from the root of the tree; a path that leaves the tree is refused."""
+    if _REMOTE.search(entry):
+        raise Stopped(outside=f"{file}: remote {entry}")
+    joined = posixpath.normpath(posixpath.join(folder, entry))
+    if posixpath.isabs(joined) or joined == ".." or joined.startswith("../"):
+        raise Stopped(Problem("KUS004", f"'{entry}' leaves the repository", file=file))
+    return joined
+
+
+def below(folder: str, path: str) -> bool:
+    """Tell whether a path is in a folder or below it."""
+    return folder in {".", path} or path.startswith(f"{folder}/")
+
+
+def refuse_above(folder: str, path: str, file: str) -> None:
+    """Refuse a file that is not below the folder of the kustomization that names it, as kustomize does."""
+    if not below(folder, path):
+        hint = "name a folder with a kustomization.yaml instead, or move the file"
+        raise Stopped(Problem("KUS004", f"the file {path} is not below {folder}", hint, file=file))
+
+
+def _find(folder: str, read_text: ReadText) -> tuple[str, str]:
+    found = []
+    for name in _FILE_NAMES:
+        file = posixpath.normpath(posixpath.join(folder, name))
+        text = read_text(file)
+        if text is not None:
+            found.append((file, text))
+    if not found:
+        hint = f"check the path; a folder that is named needs a {FILE_NAME}"
+        file = posixpath.normpath(posixpath.join(folder, FILE_NAME))
+        raise Stopped(Problem("KUS001", f"there is no file {file}", hint, file=file))
+    if len(found) > 1:
+        names = " and ".join(posixpath.basename(file) for file, _ in found)
+        raise Stopped(Problem("KUS002", f"{names} stand in one folder", "keep one", file=found[0][0]))
+    return found[0]
+
+
+def _documents(text: str, file: str) -> list[Any]:
+    documents, problems = read_documents(text, file, undisputed=True)
+    for problem in problems:
+        if problem.id == "YAML007":
+            raise Stopped(outside=f"{file}:{problem.line}: {problem.message}")
+        raise Stopped(problem)
+    return [document.data for document in documents]
+
+
+def _kind(spec: dict[str, Any], file: str) -> str:
+    kind = spec.get("kind", "Kustomization")
+    if kind not in _API_VERSIONS:
+        hint = did_you_mean(str(kind), _API_VERSIONS)
+        raise Stopped(Problem("KUS002", f"kind '{kind}' is no kustomization", hint, file=file))
+    version = spec.get("apiVersion", _API_VERSIONS[kind])
+    if version != _API_VERSIONS[kind]:
+        message = f"the apiVersion of a {kind} cannot be '{version}'"
+        raise Stopped(Problem("KUS002", message, f"write {_API_VERSIONS[kind]}", file=file))
+    return str(kind)
+
+
+def _list(spec: dict[str, Any], field: str, file: str) -> list[Any]:
+    found = spec.get(field) or []
+    if not isinstance(found, list):
+        raise Stopped(Problem("KUS002", f"'{field}' must be a list", file=file))
+    return found
+
+
+def _paths(spec: dict[str, Any], field: str, file: str) -> tuple[str, ...]:
+    found = _list(spec, field, file)
+    if not all(isinstance(entry, str) and entry for entry in found):
+        raise Stopped(Problem("KUS002", f"'{field}' must hold paths", file=file))
+    return tuple(found)
+
+
+def _patch(entry: Any, folder: str, read_text: ReadText, file: str) -> Patch:
+    if not isinstance(entry, dict):
+        raise Stopped(Problem("KUS002", "'patches' must hold mappings", file=file))
+    if set(entry) - {"target", "patch", "path"}:
+        raise Stopped(outside=f"{file}: a patch with options")
+    target = entry.get("target")
+    if not isinstance(target, dict) or not _is_target(target):
+        raise Stopped(outside=f"{file}: a patch without a target, or with a selector")
+    text = entry.get("patch")
+    if ("path" in entry) == ("patch" in entry) or not isinstance(entry.get("path", text), str):
+        raise Stopped(Problem("KUS002", "a patch needs either 'path' or 'patch', a text", file=file))
+    if text is None:
+        path = inside(folder, entry["path"], file)
+        refuse_above(folder, path, file)
+        text, file = read_text(path), path
+    if text is None:
+        raise Stopped(Problem("KUS001", f"there is no file {file}", "check the path of the patch", file=file))
+    return Patch(target, _operations(text, file))
+
+
+def _is_target(target: dict[str, Any]) -> bool:
+    return not set(target) - _TARGET and all(
+        isinstance(pattern, str) and _is_pattern(pattern) for pattern in target.values()
+    )
+
+
+def _is_pattern(pattern: str) -> bool:
+    if not _PATTERN.fullmatch(pattern):
+        return False
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
+
+
+def _operations(text: str, file: str) -> list[dict[str, Any]]:
+    documents = _documents(text, file)
+    operations = documents[0] if len(documents) == 1 else None
+    if not isinstance(operations, list) or not operations:
+        raise Stopped(outside=f"{file}: a strategic-merge patch")
+    if text.lstrip().startswith("[") and not _is_json(text):
+        message = "kustomize takes a patch that begins with [ for JSON, and this is none"
+        raise Stopped(Problem("KUS002", message, "write one operation a line, each after '- '", file=file))
+    return operations
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

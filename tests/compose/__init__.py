@@ -1,0 +1,1 @@
+"""The Kustomize subset that slicewright evaluates itself, held against the real programs."""

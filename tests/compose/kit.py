@@ -1,0 +1,59 @@
+"""Trees of files as values, built by slicewright and by kustomize."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from slicewright.binaries.find import find
+from slicewright.core.compose.kustomization import Composed, compose
+from slicewright.core.problem import Problem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Tree = dict[str, str]
+
+VERSIONS = ("kustomize", "kustomize-oldest")
+"""The newest and the oldest version that generated overlays must be right for."""
+
+COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+
+
+def config_map(name: str, *, namespace: str = "", data: str = "{a: b}") -> str:
+    """Return a small object."""
+    within = f", namespace: {namespace}" if namespace else ""
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}{within}}}\ndata: {data}\n"
+
+
+def patching(*patches: str, target: str = "kind: ConfigMap") -> str:
+    """Return a `patches:` field with one inline patch an operation."""
+    entries = [f"- target: {{{target}}}\n  patch: |\n    - {operation}\n" for operation in patches]
+    return "patches:\n" + "".join(entries)
+
+
+def composed(tree: Tree, folder: str = "o") -> Composed:
+    """Return what slicewright makes of a folder of a tree."""
+    return compose(folder, tree.get)
+
+
+def built(version: str, tree: Tree, root: Path, folder: str = "o") -> list[Any] | None:
+    """Return the objects that kustomize makes of a folder of a tree, None where it refuses it."""
+    for path, text in tree.items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8", newline="")
+    program = find(version)
+    assert not isinstance(program, Problem), program.text()
+    answer = subprocess.run([program, "build", root / folder], capture_output=True, check=False)
+    if answer.returncode:
+        return None
+    return ordered(list(yaml.load_all(answer.stdout.decode(), yaml.CSafeLoader)))
+
+
+def ordered(objects: list[Any]) -> list[Any]:
+    """Return objects in an order of their own, because kustomize sorts them by kind."""
+    return sorted(objects, key=lambda item: json.dumps(item, sort_keys=True))

@@ -1,0 +1,49 @@
+"""JSON Pointers (RFC 6901)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slicewright.core.compose import pointer
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ()),
+        ("/", ("",)),
+        ("/a/b", ("a", "b")),
+        ("/a//b/", ("a", "", "b", "")),
+        ("/a~1b/m~0n", ("a/b", "m~n")),
+        ("/~01", ("~1",)),
+        ("/0/-", ("0", "-")),
+        ("/ /c%d", (" ", "c%d")),
+    ],
+)
+def test_tokens(text: str, expected: tuple[str, ...]) -> None:
+    """A pointer is a slash before each token; `~1` is a slash in a token and `~0` a tilde."""
+    assert expected == pointer.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a/b", "'a/b' is no JSON pointer: it must begin with '/'"),
+        ("/a~", "'/a~' is no JSON pointer: '~' is written ~0 and '/' in a key ~1"),
+        ("/a~2b", "'/a~2b' is no JSON pointer: '~' is written ~0 and '/' in a key ~1"),
+    ],
+)
+def test_no_pointers(text: str, message: str) -> None:
+    """What begins without a slash, or has a tilde that is no escape, is refused."""
+    with pytest.raises(ValueError, match="is no JSON pointer") as raised:
+        pointer.parse(text)
+
+    assert message == str(raised.value)
+
+
+@given(st.lists(st.text()))
+def test_any_keys_can_be_written(keys: list[str]) -> None:
+    """Escaped tokens, joined by slashes, are parsed to what they were."""
+    assert tuple(keys) == pointer.parse("".join(f"/{pointer.escape(key)}" for key in keys))

@@ -1,0 +1,1 @@
+"""YAML in and out: what slicewright reads and writes, held against the readers of others."""

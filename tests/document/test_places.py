@@ -1,0 +1,101 @@
+"""The way from a value back to the place in the file where somebody wrote it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from slicewright.core.document.read import Places, read_places
+from slicewright.core.document.scalar import write_string
+from slicewright.core.document.write import write_document
+
+from .kit import json_like
+
+TEXT = """\
+# comment
+apiVersion: v1
+spec:
+  containers:
+  - name: "main"
+    args: [a, b]
+  - {name: other, 'env': {A: 1}}
+  empty:
+  shared: &shared {x: 1}
+  again: *shared
+  merged: {<<: *shared, y: 2}
+---
+spec: second
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "key"),
+    [
+        ((), (2, 1), (2, 1)),
+        (("apiVersion",), (2, 13), (2, 1)),
+        (("spec",), (4, 3), (3, 1)),
+        (("spec", "containers"), (5, 3), (4, 3)),
+        (("spec", "containers", 0), (5, 5), (5, 5)),
+        (("spec", "containers", 0, "name"), (5, 11), (5, 5)),
+        (("spec", "containers", 0, "args", 1), (6, 15), (6, 15)),
+        (("spec", "containers", 1), (7, 5), (7, 5)),
+        (("spec", "containers", 1, "env"), (7, 26), (7, 19)),
+        (("spec", "containers", 1, "env", "A"), (7, 30), (7, 27)),
+        (("spec", "empty"), (8, 9), (8, 3)),
+        (("spec", "again"), (10, 10), (10, 3)),
+        (("spec", "again", "x"), (10, 10), (10, 10)),
+        (("spec", "merged", "x"), (11, 11), (11, 11)),
+        (("spec", "merged", "y"), (11, 28), (11, 25)),
+        (("spec", "missing", "deep", 3), (4, 3), (4, 3)),
+        (("missing",), (2, 1), (2, 1)),
+    ],
+)
+def test_places_of_values_and_keys(
+    path: tuple[str | int, ...], value: tuple[int, int], key: tuple[int, int]
+) -> None:
+    """Each value and each key has line and column; what stands nowhere has those of what is around it."""
+    places = read_places(TEXT, 0)
+
+    assert (value, key) == (places.of(path), places.of(path, key=True))
+
+
+def test_places_of_another_document() -> None:
+    """Places count from the begin of the file, whichever document they are in."""
+    assert read_places(TEXT, 1).of(("spec",)) == (13, 7)
+
+
+def test_no_document_has_no_places() -> None:
+    """A document that is not there has no places; (0, 0) is no place at all."""
+    assert Places({}, {}) == read_places(TEXT, 2)
+    assert read_places(TEXT, 2).of(("spec",)) == (0, 0)
+
+
+def test_a_byte_order_mark_takes_no_column() -> None:
+    """Editors do not show the mark, so that it counts for nothing."""
+    assert read_places("\ufeffa: 1\n", 0).of(("a",)) == (1, 4)
+
+
+@settings(deadline=None, derandomize=True, max_examples=200)
+@given(data=json_like)
+def test_the_text_at_a_place_is_the_value(data: Any) -> None:
+    """At the place of a scalar or a key its own text begins, in any document that we write."""
+    text = write_document(data)
+    lines = text.split("\n")
+    places = read_places(text, 0)
+
+    for path, expected in _scalars(data, ()):
+        line, column = places.of(path)
+        assert lines[line - 1][column - 1 :].startswith(expected)
+    for path, (line, column) in places.keys.items():
+        assert lines[line - 1][column - 1 :].startswith(write_string(str(path[-1])))
+
+
+def _scalars(value: object, path: tuple[str | int, ...]) -> list[tuple[tuple[str | int, ...], str]]:
+    """Return the paths of all scalars with the begin of what is written for them."""
+    if isinstance(value, dict) and value:
+        return [found for key, item in value.items() for found in _scalars(item, (*path, key))]
+    if isinstance(value, list) and value:
+        return [found for index, item in enumerate(value) for found in _scalars(item, (*path, index))]
+    return [(path, write_document([value]).removeprefix("- ").split("\n")[0])]

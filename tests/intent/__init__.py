@@ -1,0 +1,1 @@
+"""What people write: checked against its schema, and brought back to the line that it stands on."""

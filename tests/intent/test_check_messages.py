@@ -1,0 +1,276 @@
+"""The messages of the schema check, word for word."""
+
+from __future__ import annotations
+
+import textwrap
+from types import SimpleNamespace
+
+import pytest
+
+from slicewright.core.intent.check import Schemas, explain
+from slicewright.core.problem import Problem
+
+from .kit import SCHEMAS, workload
+
+NAME = "slicewright/tpuworkload.json"
+QUEUE = "The name of a LocalQueue: an RFC 1123 subdomain that fits a label value (63 characters)."
+
+
+def _texts(change: str, *, without: str = "") -> list[str]:
+    problems = SCHEMAS.problems(NAME, workload(change, without=without))
+    return [f"{problem.dotted()}: {problem.text()}" for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        pytest.param(
+            "slices: '2'",
+            "spec.slices: IN001 'slices' must be an integer, not a string (2)\n"
+            "  hint: How many slices. More than one makes a multislice workload, one node pool a slice.",
+            id="another type",
+        ),
+        pytest.param(
+            "podTemplate: {metadata: {annotations: {a: true}}}",
+            "spec.podTemplate.metadata.annotations.a: IN001 'a' must be a string, not true\n"
+            "  hint: write it in quotes",
+            id="a string without quotes",
+        ),
+        pytest.param(
+            "hostNetwork: 'yes'",
+            "spec.hostNetwork: IN001 'hostNetwork' must be true or false, not a string (yes)\n"
+            "  hint: write true or false",
+            id="a boolean in quotes",
+        ),
+        pytest.param(
+            "slices:",
+            "spec.slices: IN001 'slices' must be an integer, not nothing\n"
+            "  hint: How many slices. More than one makes a multislice workload, one node pool a slice.",
+            id="a value that somebody forgot",
+        ),
+        pytest.param(
+            "run: [1]",
+            "spec.run: IN001 'run' must be an integer or a string, not a list\n"
+            "  hint: Change it to run the same content again; `slicewright rerun` does it for you.",
+            id="one of two types",
+        ),
+        pytest.param(
+            "auxiliaryJobs: [x]",
+            "spec.auxiliaryJobs[0]: IN001 'auxiliaryJobs[0]' must be a mapping, not a string (x)\n"
+            "  hint: One CPU job.",
+            id="an element",
+        ),
+        pytest.param(
+            "podTemplate: {spec: {containers: [{name: a, livenessProbe: {httpGet: {port: 1.5}}}]}}",
+            "spec.podTemplate.spec.containers[0].livenessProbe.httpGet.port: "
+            "IN001 'port' must be an integer or a string, not a number (1.5)",
+            id="an integer or a string, in Kubernetes",
+        ),
+        pytest.param(
+            "podTemplate: {spec: {containers: [{name: a, resources: {limits: {cpu: []}}}]}}",
+            "spec.podTemplate.spec.containers[0].resources.limits.cpu: "
+            "IN001 'cpu' must be an integer or a string, not a list\n"
+            "  hint: a quantity, for example 500m, 4, 1.5Gi or 2e9",
+            id="a quantity that is none",
+        ),
+        pytest.param(
+            "slcies: 2",
+            "spec.slcies: IN002 unknown key 'slcies'\n  hint: did you mean 'slices'?",
+            id="an unknown key",
+        ),
+        pytest.param(
+            "pathways: {}",
+            "spec.pathways: IN003 'pathwaysDir' is missing\n"
+            "  hint: A Cloud Storage folder for compiled programs and temporary data; the bucket must exist. "
+            "For example: gs://my-bucket/pathways",
+            id="a missing key",
+        ),
+        pytest.param(
+            "api: PathwaysJob",
+            "spec: IN003 'pathways' is missing\n  hint: add 'pathways'",
+            id="a key that is needed here",
+        ),
+        pytest.param(
+            "api: RayJob",
+            "spec.api: IN004 'api' cannot be 'RayJob'\n  hint: did you mean 'Job'?",
+            id="none of the choices",
+        ),
+        pytest.param(
+            "onChange: Delete",
+            "spec.onChange: IN004 'onChange' cannot be 'Delete'\n  hint: one of: Keep, Replace",
+            id="nothing near",
+        ),
+        pytest.param(
+            "queueName: team/queue",
+            f"spec.queueName: IN005 'queueName' cannot be 'team/queue'\n  hint: {QUEUE}",
+            id="another form",
+        ),
+        pytest.param(
+            "components: [../mine]",
+            "spec.components[0]: IN005 'components[0]' cannot be '../mine'\n"
+            "  hint: The folder of a component: a path from the root of the repository, without `..`.",
+            id="an element of another form",
+        ),
+        pytest.param(
+            "podTemplate: {spec: {containers: [{name: a, resources: {limits: {memory: 16GB}}}]}}",
+            "spec.podTemplate.spec.containers[0].resources.limits.memory: IN005 'memory' cannot be '16GB'\n"
+            "  hint: a quantity, for example 500m, 4, 1.5Gi or 2e9",
+            id="no quantity",
+        ),
+        pytest.param(
+            "slices: 0",
+            "spec.slices: IN005 'slices' must be at least 1, not 0\n"
+            "  hint: How many slices. More than one makes a multislice workload, one node pool a slice.",
+            id="too small",
+        ),
+        pytest.param(
+            "backoffLimit: 2147483648",
+            "spec.backoffLimit: IN005 'backoffLimit' must be at most 2147483647, not 2147483648\n"
+            "  hint: How many pods of one slice may fail before its Job fails. "
+            "Default: 0; for Pathways workers 4 a host.",
+            id="too large",
+        ),
+        pytest.param(
+            "rehearsal: {expect: [{order: [a]}]}",
+            "spec.rehearsal.expect[0].order: IN005 'order' has 1 element; it needs 2 or more\n"
+            "  hint: These workloads start in this order (equal starts are a failure). "
+            "Names of workloads of the same namespace, or `namespace/name`.",
+            id="too few",
+        ),
+        pytest.param(
+            "run: ''",
+            "spec.run: IN005 'run' must not be empty\n"
+            "  hint: Change it to run the same content again; `slicewright rerun` does it for you.",
+            id="empty",
+        ),
+        pytest.param(
+            f"queueName: {'q' * 64}",
+            f"spec.queueName: IN005 'queueName' has 64 characters; 63 are the most\n  hint: {QUEUE}",
+            id="too long",
+        ),
+        pytest.param(
+            "rehearsal: {expect: [{finishes: true, waitBelow: 1s}]}",
+            "spec.rehearsal.expect[0]: IN005 'expect[0]' has 2 keys; 1 is the most\n"
+            "  hint: One expectation: exactly one of the fields.",
+            id="too many keys",
+        ),
+        pytest.param(
+            "pathways: {pathwaysDir: 'gs://b', worker: {nodeSelector: {'a b': c}}}",
+            "spec.pathways.worker.nodeSelector: IN005 'a b' cannot be a key of 'nodeSelector'\n"
+            "  hint: a key is a name with at most one '/' before it",
+            id="a key of another form",
+        ),
+        pytest.param(
+            "provisioning: {type: Spot, name: a}",
+            "spec.provisioning.name: IN006 'name' cannot stand beside the other keys here\n"
+            "  hint: write one or the other",
+            id="keys that exclude each other",
+        ),
+    ],
+)
+def test_message(change: str, expected: str) -> None:
+    """Each finding says what is wrong with which value, and what to write instead."""
+    assert [expected] == _texts(change)
+
+
+def test_twice() -> None:
+    """A list of different things that has one twice says so."""
+    assert _texts("clusters: [c, c]", without="clusters") == [
+        (
+            "spec.clusters: IN005 'clusters' names something twice\n"
+            "  hint: The TPUClusters on which the workload runs, one overlay each."
+        )
+    ]
+
+
+def test_script_or_command() -> None:
+    """A script stands for command and args, so that they exclude each other by name."""
+    text = "container: {image: 'i:1', script: a, command: [b], args: [c]}"
+
+    hint = "  hint: write either script, or command and args"
+    assert [
+        f"spec.container.{key}: IN006 '{key}' cannot stand beside the other keys here\n{hint}"
+        for key in ("command", "args")
+    ] == _texts(text, without="container")
+
+
+def test_all_findings_at_once() -> None:
+    """A person sees everything that is wrong with a document, not one thing after the other."""
+    change = textwrap.dedent("""\
+        slices: 0
+        naming: fixed
+        colour: red
+        provisioning: {type: Reservation}
+    """)
+
+    assert sorted(problem.id for problem in SCHEMAS.problems(NAME, workload(change, without="tpu"))) == [
+        "IN002",
+        "IN003",
+        "IN003",
+        "IN004",
+        "IN005",
+    ]
+
+
+def test_a_value_of_the_wrong_type_is_only_that() -> None:
+    """What else a schema has against a value of the wrong type is of no use to anybody."""
+    assert [p.dotted() for p in SCHEMAS.problems(NAME, workload("api: [JobSet]"))] == ["spec.api"]
+
+
+def test_the_document_itself() -> None:
+    """A problem of the whole has no key to name."""
+    assert [Problem("IN001", "the document must be a mapping, not a list", NAMED)] == list(
+        SCHEMAS.problems(NAME, [])
+    )
+
+
+NAMED = "What to run on TPUs: rendered for every cluster it names to a JobSet, a Job or a PathwaysJob."
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "expected"),
+    [
+        ({"pattern": "^a$"}, "b" * 1000, "the document cannot be '" + "b" * 99 + "..."),
+        ({"type": "string"}, 10**50, "the document must be a string, not an integer"),
+        ({"type": "null"}, {}, "the document must be nothing, not a mapping"),
+        ({"const": 1}, 2, "the document cannot be 2"),
+        ({"multipleOf": 2}, 3, "the document cannot be 3"),
+        ({"minItems": 1}, [], "the document must not be empty"),
+        ({"minProperties": 2}, {}, "the document has 0 keys; it needs 2 or more"),
+        ({"anyOf": [{"minimum": 3}, {"type": "string"}]}, 2, "the document cannot be 2"),
+        ({"pattern": "^a$"}, "a\n", "the document cannot be 'a\\n'"),
+    ],
+)
+def test_messages_that_our_schemas_do_not_need(
+    schema: dict[str, object], value: object, expected: str
+) -> None:
+    """Long values are cut, and a keyword without a sentence of its own still names the value."""
+    (problem,) = Schemas({"a.json": schema}).problems("a.json", value)
+
+    assert expected == problem.message
+
+
+def test_examples_of_other_types_are_no_hint() -> None:
+    """An example that is a mapping would fill the screen; the description alone is shown."""
+    schema = {"type": "string", "description": "A thing.", "examples": [{"a": 1}]}
+
+    (problem,) = Schemas({"a.json": schema}).problems("a.json", [])
+    assert problem.hint == "A thing."
+
+
+def test_refusals_of_other_engines_are_explained_alike() -> None:
+    """Whatever has the fields of a ValidationError gets the same words, for the schemas of Kubernetes."""
+    refusal = SimpleNamespace(
+        absolute_path=("spec", "args", 1),
+        absolute_schema_path=("properties", "args", "items", "type"),
+        validator="type",
+        validator_value=["string"],
+        schema={"type": ["string"]},
+        instance=1,
+        message="1 is not of type 'string'",
+    )
+
+    (problem,) = explain(refusal)
+    assert (
+        problem.text() == "IN001 'args[1]' must be a string, not an integer (1)\n  hint: write it in quotes"
+    )

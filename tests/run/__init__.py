@@ -1,0 +1,1 @@
+"""Runs: what makes one, and how its file is known."""
