@@ -61,6 +61,7 @@ bench: $(VENV)/.dev ## Measure rendering against one kustomize process; prints J
 .PHONY: docs
 docs: $(VENV)/.dev ## Write the pages that are made from schemas.
 	@$(BIN)/python docs/fields.py
+	@$(BIN)/python -m tests.seeds.table
 
 ##@ Tools and pins
 

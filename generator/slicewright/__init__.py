@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING
 from slicewright.version import __version__
 
 if TYPE_CHECKING:
-    from slicewright.api import Plans, compose, load, plan, render
+    from slicewright.api import NoRepositoryError, Plans, WrongVersionError, compose, load, plan, render
 
-
-__all__ = ["Plans", "__version__", "compose", "load", "plan", "render"]
+__all__ = [
+    "NoRepositoryError",
+    "Plans",
+    "WrongVersionError",
+    "__version__",
+    "compose",
+    "load",
+    "plan",
+    "render",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -18,10 +18,29 @@ from slicewright.core.problem import Problem, in_order
 from slicewright.core.render.changes import Rendering
 from slicewright.core.render.changes import render as _render
 from slicewright.core.render.plans import plan_all
-from slicewright.workspace.read import Checkout, find_root, read_checkout
+from slicewright.workspace.read import (
+    Checkout,
+    NoRepositoryError,
+    WrongVersionError,
+    find_root,
+    read_checkout,
+)
 
 if TYPE_CHECKING:
     from slicewright.core.plan.plan import Plan
+
+__all__ = [
+    "Checkout",
+    "Composed",
+    "NoRepositoryError",
+    "Plans",
+    "Rendering",
+    "WrongVersionError",
+    "compose",
+    "load",
+    "plan",
+    "render",
+]
 
 
 @dataclass(frozen=True, slots=True)

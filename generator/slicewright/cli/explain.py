@@ -17,6 +17,8 @@ from slicewright.workspace.read import read_checkout
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from slicewright.core.plan.explain import Fact
+
 
 @click.command()
 @click.argument("name")
@@ -25,10 +27,14 @@ if TYPE_CHECKING:
 def explain(name: str, folder: Path, output: str) -> None:
     """Say where each number of a workload comes from."""
     checkout = show.checked(read_checkout, show.root_of(folder))
-    chosen = select.workloads([name], checkout.repository.workloads) or frozenset()
+    chosen = select.workloads([name], checkout.repository) or frozenset()
     planned, found = plan_all(checkout.repository)
-    of_workload = [problem for problem in in_order(found) if problem.object in _subjects(chosen)]
+    subjects = {f"TPUWorkload {key}" for key in chosen}
     shown = [entry for entry in planned if entry.workload.key in chosen]
+    problems = [problem for problem in in_order(found) if problem.object in subjects]
+    if not shown and not errors(problems):
+        # Nothing is wrong with the workload itself: then it is its cluster's file.
+        problems = list(in_order(found))
     if output == "json":
         show.as_json([_record(entry) for entry in shown])
     else:
@@ -39,15 +45,11 @@ def explain(name: str, folder: Path, output: str) -> None:
             show.table(
                 ("  WHAT", "VALUE", "BECAUSE"), ((f"  {what}", value, why) for what, value, why in rows)
             )
-    show.problems(of_workload)
-    sys.exit(1 if errors(of_workload) else 0)
+    show.problems(problems)
+    sys.exit(1 if errors(problems) else 0)
 
 
-def _subjects(chosen: frozenset[str]) -> frozenset[str]:
-    return frozenset(f"TPUWorkload {key}" for key in chosen)
-
-
-def _facts(entry: Planned) -> tuple:  # type: ignore[type-arg]
+def _facts(entry: Planned) -> tuple[Fact, ...]:
     return facts_of(entry.plan, entry.workload, catalogue().same_count(entry.plan.shape))
 
 

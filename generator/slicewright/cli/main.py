@@ -44,7 +44,7 @@ class Commands(click.Group):
         if name not in _COMMANDS and not name.startswith("-"):
             from slicewright.core.problem import did_you_mean  # noqa: PLC0415
 
-            ctx.fail(f"there is no command '{name}'; {did_you_mean(name, _COMMANDS)}")
+            ctx.fail(f"there is no command '{name}'; {did_you_mean(name, _COMMANDS)}".rstrip("; "))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

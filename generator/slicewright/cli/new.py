@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from slicewright.cli import show
-from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.core.document.write import write_document
-from slicewright.core.problem import Problem, did_you_mean
-from slicewright.core.render.repository import API_VERSION
+from slicewright.core.intent.source import SourceFile
+from slicewright.core.problem import Problem, errors, in_order
+from slicewright.core.render.plans import Planned, plan_all
+from slicewright.core.render.repository import API_VERSION, identities, read_repository
 from slicewright.workspace import write
-from slicewright.workspace.package import catalogue, schemas
 from slicewright.workspace.read import Checkout, read_checkout
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _HEAD = "# yaml-language-server: $schema=../schemas/slicewright/tpuworkload.json
 @click.option("--namespace", default="default", show_default=True, help="The namespace.")
 @click.option("--queue", help="A LocalQueue of the namespace; default: the only one that there is.")
 @show.folder_option
+@show.output_option
 def new(
     name: str,
     command: tuple[str, ...],
@@ -42,6 +44,7 @@ def new(
     namespace: str,
     queue: str | None,
     folder: Path,
+    output: str,
 ) -> None:
     """Write a TPUWorkload file, workloads/NAME.yaml, from a few options.
 
@@ -51,23 +54,40 @@ def new(
     with write.locked(root):
         checkout = show.checked(read_checkout, root)
         chosen = list(clusters) or _only_cluster(checkout)
-        answer = resolve(catalogue(), TpuRequest(name=tpu))
-        if isinstance(answer, Refusal):
-            show.problems([Problem(answer.id, answer.message, answer.hint)])
-            sys.exit(1)
         queue = queue if queue is not None else _only_queue(checkout, chosen, namespace)
         document = _document(name, namespace, chosen, tpu, slices, queue, image, command)
-        path = f"workloads/{name}.yaml"
-        found = _refusals(checkout, document, root / path, path, chosen)
-        found = found or list(write.apply(root, {path: _HEAD + write_document(document)}, ()))
-    if found:
-        show.problems(found)
+        path, text = f"workloads/{name}.yaml", _HEAD + write_document(document)
+        planned, found = _plan(checkout, SourceFile(path, text))
+        if not errors(found):
+            found += write.apply(root, {path: text}, ())
+    show.problems(found)
+    if errors(found):
         sys.exit(1)
-    chips = answer.chips * slices
+    shape = planned[0].plan.shape
+    chips = shape.chips * slices
+    if output == "json":
+        key = f"{namespace}/{name}"
+        show.as_json({"file": path, "workload": key, "clusters": chosen, "chips": chips})
+        return
     click.echo(
-        f"{path}: {show.count(slices, 'slice')} of {answer.topology}, {show.count(chips, 'chip')} in all"
+        f"{path}: {show.count(slices, 'slice')} of {shape.topology}, {show.count(chips, 'chip')} in all"
     )
-    click.echo("the next render starts it: make render")
+    click.echo("the next render starts it: slicewright render")
+
+
+def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Problem, ...]]:
+    """Plan the new workload beside those that are there; its problems have no line, for it is not written."""
+    known = checkout.repository
+    alone = read_repository([file], known.settings, known.package, known.read_text)
+    if alone.workloads and (checkout.root / file.path).exists():
+        return [], (Problem("FILE005", "the file exists already", "choose another name", file=file.path),)
+    everyone = (*known.workloads, *alone.workloads)
+    beside = replace(known, workloads=everyone, problems=(*alone.problems, *identities(everyone)))
+    planned, problems = plan_all(beside)
+    own = [replace(problem, line=0, column=0) for problem in problems if problem.file == file.path]
+    found = [entry for entry in planned if entry.workload.source.file is file]
+    # No plan and nothing against it: then its cluster's file is wrong.
+    return found, in_order(own if found or errors(own) else known.problems)
 
 
 def _document(
@@ -108,16 +128,3 @@ def _only_queue(checkout: Checkout, clusters: list[str], namespace: str) -> str 
         if queue.namespace == namespace
     }
     return found.pop() if len(found) == 1 else None
-
-
-def _refusals(
-    checkout: Checkout, document: dict[str, Any], target: Path, path: str, clusters: list[str]
-) -> list[Problem]:
-    found = list(schemas().problems("slicewright/tpuworkload.json", document))
-    if not found and target.exists():
-        found.append(Problem("FILE005", "the file exists already", "choose another name", file=path))
-    for cluster in clusters:
-        if cluster not in checkout.repository.sites:
-            hint = did_you_mean(cluster, checkout.repository.sites)
-            found.append(Problem("REF001", f"there is no TPUCluster '{cluster}'", hint))
-    return found

@@ -28,7 +28,7 @@ def outdated(names: tuple[str, ...], exit_code: bool, folder: Path, output: str)
     (slicewright rerun).
     """
     checkout = show.checked(read_checkout, show.root_of(folder))
-    chosen = select.workloads(names, checkout.repository.workloads)
+    chosen = select.workloads(names, checkout.repository)
     found, problems = find_outdated(checkout.repository, checkout.existing, chosen)
     if output == "json":
         show.as_json([entry.record() for entry in found])

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import select, show
-from slicewright.core.problem import errors
+from slicewright.core.document.read import read_documents
+from slicewright.core.problem import Problem, did_you_mean, errors, in_order
 from slicewright.core.render import tree
-from slicewright.core.render.changes import Rendering, RunChange, edited
+from slicewright.core.render.changes import Rendering, RunChange
 from slicewright.core.render.changes import render as render_tree
+from slicewright.core.render.existing import Existing, edited
 from slicewright.core.render.outdated import unified
+from slicewright.core.render.plans import Planned, plan_all
 from slicewright.workspace import write
 from slicewright.workspace.read import Checkout, read_checkout
 
@@ -42,70 +45,63 @@ def render(
     """Write the overlays, and say which runs start and end.
 
     NAME is a workload, as name or namespace/name; without one all are rendered. A run that is frozen is
-    never written again. Nothing is written while anything is wrong.
+    never written again. Nothing is written while anything is wrong, a frozen run edited by hand included.
     """
+    _exclude(check=check, stdout=stdout, cluster=cluster, end_runs=end_runs)
     root = show.root_of(folder)
     with write.locked(root, shared=check or stdout):
         checkout = show.checked(read_checkout, root)
-        if errors(checkout.repository.problems):
-            _report(checkout, _all_problems(checkout), output, check=check)
-            sys.exit(1)
-        chosen = select.workloads(names, checkout.repository.workloads)
+        # While a file is wrong, a name may be unknown only because it stands there.
+        sound = not errors(checkout.repository.problems)
+        chosen = select.workloads(names, checkout.repository) if sound else None
         if stdout:
-            sys.exit(_print_objects(checkout, chosen, cluster))
+            sys.exit(_print_objects(checkout, chosen, cluster, output))
         rendering = render_tree(checkout.repository, checkout.existing, chosen)
-        if errors(rendering.problems):
-            _report(checkout, rendering, output, check=check)
-            sys.exit(1)
         if check:
             sys.exit(_check(checkout, rendering, output))
-        _refuse_ends(rendering, checkout.repository.settings.end_runs, end_runs)
-        refused = write.apply(root, rendering.writes, rendering.deletes)
-    if refused:
-        show.problems(refused)
-        sys.exit(1)
-    _report(checkout, rendering, output, check=False)
+        limit = checkout.repository.settings.end_runs if end_runs is None else end_runs
+        over = rendering.over_limit(limit)
+        refused: tuple[Problem, ...] = (over,) if over else ()
+        if not errors(rendering.problems) and not over:
+            refused = write.apply(root, rendering.writes, rendering.deletes)
+    if over and output == "text":
+        for run in sorted(rendering.ended, key=_name):
+            click.echo(f"  - {_name(run)} would end: {run.reason}", err=True)
+    _report(rendering, (*rendering.problems, *refused), output, check=False)
+    sys.exit(1 if errors((*rendering.problems, *refused)) else 0)
 
 
-def _all_problems(checkout: Checkout) -> Rendering:
-    """Plan what can be planned beside the files that are wrong, so that one run shows every problem."""
-    return render_tree(checkout.repository, checkout.existing)
-
-
-def _refuse_ends(rendering: Rendering, limit: int, allowed: int | None) -> None:
-    ended = rendering.ended
-    if len(ended) <= (limit if allowed is None else allowed):
-        return
-    for run in ended:
-        click.echo(f"  - {_name(run)} would end: {run.reason}", err=True)
-    most = limit if allowed is None else allowed
-    click.echo(f"this render would end {show.count(len(ended), 'run')}, and {most} may end at once", err=True)
-    click.echo(f"  hint: if that is what you want: slicewright render --end-runs {len(ended)}", err=True)
-    sys.exit(1)
+def _exclude(*, check: bool, stdout: bool, cluster: str | None, end_runs: int | None) -> None:
+    """Refuse options that would have no effect beside the others."""
+    if check and stdout:
+        raise click.UsageError("--check compares files and --stdout prints objects: use one of them")
+    if cluster is not None and not stdout:
+        raise click.UsageError("--cluster chooses what --stdout prints: use it with --stdout")
+    if end_runs is not None and (check or stdout):
+        raise click.UsageError("--end-runs is for a render that writes: leave out --check and --stdout")
 
 
 def _name(run: RunChange) -> str:
     return f"{run.cluster}/{run.namespace}/{run.name}"
 
 
-def _report(checkout: Checkout, rendering: Rendering, output: str, *, check: bool) -> None:
-    found = (*rendering.problems, *edited(checkout.existing))
+def _report(rendering: Rendering, problems: tuple[Problem, ...], output: str, *, check: bool) -> None:
+    stopped = bool(errors(problems))
     if output == "json":
         show.as_json(
             {
-                "current": rendering.is_current and not errors(found),
+                "current": rendering.is_current and not stopped,
                 "checked": check,
-                "written": sorted(rendering.writes),
-                "deleted": list(rendering.deletes),
+                "written": [] if stopped else sorted(rendering.writes),
+                "deleted": [] if stopped else list(rendering.deletes),
                 "unchanged": rendering.unchanged,
                 "runs": [run.record() for run in rendering.runs],
-                "problems": [problem.record() for problem in found],
+                "problems": [problem.record() for problem in problems],
             }
         )
         return
-    show.problems(found)
-    if errors(rendering.problems):
-        click.echo("nothing was written", err=True)
+    show.problems(problems)
+    if stopped:
         return
     for run in sorted(rendering.runs, key=_name):
         click.echo(f"  {_SIGNS[run.effect]} {_name(run)} {run.effect}: {run.reason}")
@@ -114,9 +110,9 @@ def _report(checkout: Checkout, rendering: Rendering, output: str, *, check: boo
     click.echo(
         f"{show.count(len(rendering.planned), 'workload')} on {show.count(len(clusters), 'cluster')}: "
         f"{show.count(sum(run.effect == 'starts' for run in rendering.runs), 'run')} to start, "
-        f"{len(rendering.ended)} to end; "
+        f"{len(rendering.ended):,} to end; "
         f"{show.count(len(rendering.writes), 'file')} {done}written, "
-        f"{len(rendering.deletes)} {done}deleted, {rendering.unchanged:,} unchanged"
+        f"{len(rendering.deletes):,} {done}deleted, {rendering.unchanged:,} unchanged"
     )
 
 
@@ -125,28 +121,56 @@ def _check(checkout: Checkout, rendering: Rendering, output: str) -> int:
         for path in sorted([*rendering.writes, *rendering.deletes]):
             diff = unified(path, checkout.existing.get(path), rendering.writes.get(path))
             click.echo(diff, nl=False)
-    _report(checkout, rendering, output, check=True)
-    current = rendering.is_current and not list(edited(checkout.existing))
-    if not current and output == "text":
-        click.echo("the tree is not what a render would make\n  hint: make render, and commit", err=True)
-    return 0 if current else 1
+    _report(rendering, rendering.problems, output, check=True)
+    if rendering.is_current:
+        return 0
+    if output == "text" and not errors(rendering.problems):
+        hint = "slicewright render, and commit"
+        click.echo(f"the tree is not what a render would make\n  hint: {hint}", err=True)
+    return 1
 
 
-def _print_objects(checkout: Checkout, chosen: frozenset[str] | None, cluster: str | None) -> int:
-    rendering = render_tree(checkout.repository, {}, chosen)
-    show.problems(rendering.problems)
-    if errors(rendering.problems):
+def _print_objects(
+    checkout: Checkout, chosen: frozenset[str] | None, cluster: str | None, output: str
+) -> int:
+    planned, problems = plan_all(checkout.repository)
+    found = list(problems)
+    bodies: list[str] = []
+    if not errors(found):
+        bases, existing = tree.Bases(checkout.repository.read_text), Existing(checkout.existing)
+        wanted = _on_one_cluster(planned, chosen, cluster)
+        bodies = [_body(entry, bases, existing, found) for entry in wanted]
+    show.problems(in_order(found))
+    if errors(found):
         return 1
-    bases = tree.Bases(checkout.repository.read_text)
-    planned = [
-        entry
-        for entry in rendering.planned
-        if (chosen is None or entry.workload.key in chosen) and cluster in (None, entry.plan.cluster)
-    ]
-    clusters = sorted({entry.plan.cluster for entry in planned})
-    if len(clusters) != 1:
-        wanted = ", ".join(clusters or checkout.repository.sites)
-        raise click.UsageError(f"name one cluster with --cluster: {wanted}")
-    bodies = [tree.frozen_body(made) for entry in planned for made in [tree.make(entry, bases)[0]] if made]
-    click.echo("---\n".join(bodies), nl=False)
+    text = "---\n".join(bodies)
+    if output == "json":
+        items = [document.data for document in read_documents(text, "")[0]]
+        show.as_json({"apiVersion": "v1", "kind": "List", "items": items})
+    else:
+        click.echo(text, nl=False)
     return 0
+
+
+def _on_one_cluster(
+    planned: tuple[Planned, ...], chosen: frozenset[str] | None, cluster: str | None
+) -> list[Planned]:
+    wanted = [entry for entry in planned if chosen is None or entry.workload.key in chosen]
+    clusters = sorted({entry.plan.cluster for entry in wanted})
+    if cluster is not None and cluster not in clusters:
+        hint = did_you_mean(cluster, clusters)
+        raise click.UsageError(f"nothing of this runs on a cluster '{cluster}'; {hint}".rstrip("; "))
+    if cluster is None and len(clusters) > 1:
+        raise click.UsageError(f"name one cluster with --cluster: {', '.join(clusters)}")
+    return [entry for entry in wanted if cluster in (None, entry.plan.cluster)]
+
+
+def _body(entry: Planned, bases: tree.Bases, existing: Existing, found: list[Problem]) -> str:
+    """Return the objects of a run as text: as they are frozen, where the run is there, else as of today."""
+    path = tree.frozen_file(entry.plan)
+    if path in existing.frozen:
+        found += edited(existing, [path])
+        return existing.body(path) or ""
+    made, problems = tree.make(entry, bases)
+    found += problems
+    return tree.frozen_body(made) if made else ""

@@ -36,7 +36,7 @@ def rerun(names: tuple[str, ...], folder: Path, output: str) -> None:
         if errors(checkout.repository.problems):
             show.problems(in_order(checkout.repository.problems))
             sys.exit(1)
-        chosen = select.workloads(names, checkout.repository.workloads) or frozenset()
+        chosen = select.workloads(names, checkout.repository) or frozenset()
         texts: dict[str, str] = {}
         changes: list[dict[str, object]] = []
         problems: list[Problem] = []
@@ -52,7 +52,7 @@ def rerun(names: tuple[str, ...], folder: Path, output: str) -> None:
         return
     for change in changes:
         click.echo(f"{change['file']}: {change['workload']} run {change['before']} -> {change['after']}")
-    click.echo("the next render starts them: make render")
+    click.echo("the next render starts them: slicewright render")
 
 
 def _next(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
-from slicewright.core.problem import Problem, errors
-from slicewright.core.render.changes import ROOT
-from slicewright.core.render.repository import Repository, Settings, read_repository
+from slicewright.core.problem import Problem
+from slicewright.core.render.existing import ROOT
+from slicewright.core.render.repository import Repository, Settings, against_schema, read_repository
 from slicewright.workspace.package import package
-from slicewright.workspace.requires import satisfies
+from slicewright.workspace.requires import MalformedError, satisfies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,16 +63,7 @@ def read_checkout(root: Path) -> Checkout:
         return _read_in_tree(root, path)
 
     repository = read_repository(files, settings, package(), read_text)
-    problems = (*found, *repository.problems)
-    complete = Repository(
-        repository.package,
-        repository.settings,
-        repository.workloads,
-        repository.sites,
-        repository.read_text,
-        problems,
-    )
-    return Checkout(root, complete, existing)
+    return Checkout(root, replace(repository, problems=(*found, *repository.problems)), existing)
 
 
 def _read_settings(root: Path, found: list[Problem]) -> Settings:
@@ -84,50 +75,79 @@ def _read_settings(root: Path, found: list[Problem]) -> Settings:
     if not documents:
         return Settings()
     source = Source(SourceFile(SETTINGS, text), documents[0])
-    refused = [
-        source.placed(problem)
-        for problem in package().schemas.problems("slicewright/settings.json", source.data)
-    ]
+    if len(documents) > 1:
+        message, hint = "the settings are one document, and here are several", "merge them into one"
+        line = documents[1].line
+        found.append(Problem("IN007", message, hint, file=SETTINGS, line=line, column=1))
+    refused = against_schema(source, "slicewright/settings.json", package().schemas)
     found += refused
-    if errors(refused):
+    if refused:
         return Settings()
-    wanted, version = source.data.get("requires", ""), package().version
-    if wanted and not satisfies(version, wanted):
-        message = (
-            f"{SETTINGS} requires slicewright {wanted}, and this is {version}\n"
-            f"  hint: pip install 'slicewright{wanted}'"
-        )
-        raise WrongVersionError(message)
+    _require(source, found)
     return Settings(end_runs=source.data.get("limits", {}).get("endRuns", Settings().end_runs))
+
+
+def _require(source: Source, found: list[Problem]) -> None:
+    wanted, version = source.data.get("requires", ""), package().version
+    try:
+        if not wanted or satisfies(version, wanted):
+            return
+    except MalformedError as error:
+        hint = "write for example ~=0.1, >=0.1,<0.3 or ==0.1.*"
+        found.append(source.problem("IN005", ("requires",), str(error), hint))
+        return
+    message = f"{SETTINGS} requires slicewright {wanted}, and this is {version}"
+    raise WrongVersionError(f"{message}\n  hint: pip install 'slicewright{wanted}'")
 
 
 def _input_files(root: Path, found: list[Problem]) -> Iterator[SourceFile]:
     for folder in INPUT_FOLDERS:
-        for path in _walk(root, folder, found):
+        for path in _walk(root, folder, found, ours=False):
             text = _read(root / path, path, found)
             if text is not None:
                 yield SourceFile(path, text)
 
 
 def _existing(root: Path, found: list[Problem]) -> Iterator[tuple[str, str]]:
-    for path in _walk(root, ROOT, found):
+    for path in _walk(root, ROOT, found, ours=True):
         text = _read(root / path, path, found)
         if text is not None:
             yield path, text
 
 
-def _walk(root: Path, folder: str, found: list[Problem]) -> Iterator[str]:
-    """Yield the YAML files below a folder, in order of their path; links to folders are not followed."""
+def _walk(root: Path, folder: str, found: list[Problem], *, ours: bool) -> Iterator[str]:
+    """Yield the YAML files below a folder, in order of their path; hidden ones are passed by.
+
+    In `ours`, the tree that is generated, whatever we cannot have written is passed by. Elsewhere nothing is
+    left out in silence: links to folders, and names that no report could print.
+    """
 
     def report(error: OSError) -> None:
         found.append(_unreadable(os.path.relpath(error.filename, root), error))
 
     for base, folders, names in os.walk(root / folder, onerror=report if (root / folder).exists() else None):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
         relative = os.path.relpath(base, root).replace(os.sep, "/")
+        if not ours:
+            found += _links(base, relative, folders)
         for name in sorted(names):
-            if name.endswith(_SUFFIXES):
-                yield f"{relative}/{name}"
+            path = f"{relative}/{name}"
+            if name.startswith(".") or not name.endswith(_SUFFIXES):
+                continue
+            if path.isprintable():
+                yield path
+            elif not ours:
+                shown = path.encode("unicode_escape", "backslashreplace").decode()
+                found.append(
+                    Problem("FILE006", "a file name that cannot be printed", "rename it", file=shown)
+                )
+
+
+def _links(base: str, relative: str, folders: list[str]) -> Iterator[Problem]:
+    for name in folders:
+        if os.path.islink(os.path.join(base, name)):  # noqa: PTH114, PTH118 - as os.walk gives it
+            message = "a link to a folder is not followed"
+            yield Problem("FILE004", message, "move the files here", file=f"{relative}/{name}")
 
 
 def _read(path: Path, name: str, found: list[Problem]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import TYPE_CHECKING
 
@@ -10,19 +11,27 @@ if TYPE_CHECKING:
 
 Release = tuple[int, ...]
 
-_CLAUSE = re.compile(r"(~=|==|!=|>=|<=|>|<)\s*([0-9]+(?:\.[0-9]+)*)")
+_CLAUSE = re.compile(r"(~=|==|!=|>=|<=|>|<)\s*([0-9]{1,9}(?:\.[0-9]{1,9})*)(\.\*)?")
+
+
+class MalformedError(ValueError):
+    """What is asked for is no version requirement, or one that this tool does not know."""
 
 
 def satisfies(version: str, requirement: str) -> bool:
-    """Tell whether a version meets every clause of a requirement. Raises ValueError for a malformed one."""
-    return all(_meets(_release(version), clause.strip()) for clause in requirement.split(","))
+    """Tell whether a version meets every clause of a requirement.
 
-
-def _release(version: str) -> Release:
+    A pre-release or development version counts as its release. Raises MalformedError.
+    """
     found = re.match(r"[0-9]+(?:\.[0-9]+)*", version)
     if found is None:
-        raise ValueError(f"'{version}' is no version")
-    return tuple(int(part) for part in found[0].split("."))
+        raise MalformedError(f"'{version}' is no version")
+    met = [_meets(_release(found[0]), clause.strip()) for clause in requirement.split(",")]
+    return all(met)
+
+
+def _release(text: str) -> Release:
+    return tuple(int(part) for part in text.split("."))
 
 
 def _padded(left: Release, right: Release) -> tuple[Release, Release]:
@@ -30,24 +39,26 @@ def _padded(left: Release, right: Release) -> tuple[Release, Release]:
     return left + (0,) * (width - len(left)), right + (0,) * (width - len(right))
 
 
-def _compatible(have: Release, want: Release) -> bool:
-    left, right = _padded(have, want)
-    return left >= right and have[: len(want) - 1] == want[:-1]
+def _begins(have: Release, want: Release) -> bool:
+    return _padded(have, want)[0][: len(want)] == want
 
 
 _OPERATORS: dict[str, Callable[[Release, Release], bool]] = {
-    "~=": _compatible,
-    "==": lambda have, want: _padded(have, want)[0] == _padded(have, want)[1],
-    "!=": lambda have, want: _padded(have, want)[0] != _padded(have, want)[1],
-    ">=": lambda have, want: _padded(have, want)[0] >= _padded(have, want)[1],
-    "<=": lambda have, want: _padded(have, want)[0] <= _padded(have, want)[1],
-    ">": lambda have, want: _padded(have, want)[0] > _padded(have, want)[1],
-    "<": lambda have, want: _padded(have, want)[0] < _padded(have, want)[1],
+    "~=": lambda have, want: operator.ge(*_padded(have, want)) and _begins(have, want[:-1]),
+    "==": lambda have, want: operator.eq(*_padded(have, want)),
+    "!=": lambda have, want: operator.ne(*_padded(have, want)),
+    ">=": lambda have, want: operator.ge(*_padded(have, want)),
+    "<=": lambda have, want: operator.le(*_padded(have, want)),
+    ">": lambda have, want: operator.gt(*_padded(have, want)),
+    "<": lambda have, want: operator.lt(*_padded(have, want)),
+    "==.*": _begins,
+    "!=.*": lambda have, want: not _begins(have, want),
 }
 
 
 def _meets(have: Release, clause: str) -> bool:
     found = _CLAUSE.fullmatch(clause)
-    if found is None:
-        raise ValueError(f"'{clause}' is no version requirement; write for example ~=0.1")
-    return _OPERATORS[found[1]](have, _release(found[2]))
+    operation = _OPERATORS.get(found[1] + (found[3] or "")) if found else None
+    if found is None or operation is None or (found[1] == "~=" and "." not in found[2]):
+        raise MalformedError(f"'{clause}' is no version requirement")
+    return operation(have, _release(found[2]))

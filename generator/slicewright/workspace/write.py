@@ -41,11 +41,12 @@ def locked(root: Path, *, shared: bool = False) -> Iterator[None]:
 
 
 def apply(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) -> tuple[Problem, ...]:
-    """Write files and delete others; return the problem that kept it from doing any of it.
+    """Write files and delete others, in the order given; return the problems that stood against it.
 
     All files are staged first, on the same file system, so that a full disk or a missing permission
-    is found before anything changed. Then runs move into place before the lists that name them, and only
-    then are old files deleted: whoever is killed in between leaves a tree that the next render completes.
+    is found before anything changed. Then they move into place one by one, and only then are old files
+    deleted: whoever is killed in between leaves a tree that the next render completes. A file is replaced
+    as a whole or not at all, and links are neither followed nor replaced.
     """
     _remove_stages(root)
     refused = _refused(root, writes, deletes)
@@ -58,47 +59,63 @@ def apply(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) -> tu
     try:
         for number, text in enumerate(writes.values()):
             (stage / str(number)).write_bytes(text.encode())
+        for folder in dict.fromkeys(path.rpartition("/")[0] for path in writes):
+            (root / folder).mkdir(parents=True, exist_ok=True)
         for number, path in enumerate(writes):
-            target = root / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            (stage / str(number)).replace(target)
+            (stage / str(number)).replace(root / path)
         for path in deletes:
             _delete(root, path)
     except OSError as error:
-        return (_unwritable(str(error.filename or "."), error),)
+        return (_unwritable(os.path.relpath(error.filename or root, root), error),)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
     return ()
 
 
 def _refused(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) -> tuple[Problem, ...]:
-    """Find the folders that cannot be written to, or that lead out of the tree, before anything is."""
+    """Find what stands in the way, or leads out of the tree, before anything is written."""
     found: dict[str, Problem] = {}
-    top = root.resolve()
+    seen: set[str] = set()
     for path in (*writes, *deletes):
-        folder = (root / path).parent
-        while not folder.exists():
-            folder = folder.parent
-        name = os.path.relpath(folder, root)
-        if name in found:
-            continue
-        if not folder.resolve().is_relative_to(top):
-            message = "a link leads out of the repository"
-            found[name] = Problem("FILE004", message, "replace the link by a folder", file=name)
-        elif not folder.is_dir():
-            hint = "move the file away"
-            found[name] = Problem("FILE003", "a file stands where a folder belongs", hint, file=name)
-        elif not os.access(folder, os.W_OK | os.X_OK):
-            hint = "check the permissions of the folder"
-            found[name] = Problem("FILE003", "cannot be written to", hint, file=name)
+        parts = path.split("/")[:-1]
+        for end in range(len(parts) + 1):
+            folder = "/".join(parts[:end])
+            if folder in seen:
+                continue
+            if not os.path.lexists(root / folder):
+                break
+            seen.add(folder)
+            problem = _in_the_way(root / folder, folder or ".")
+            if problem is not None:
+                found[folder] = problem
+    for path in writes:
+        target = root / path
+        if target.is_symlink():
+            hint = "replace the link by the file that it leads to"
+            found[path] = Problem("FILE004", "a link stands where a file belongs", hint, file=path)
+        elif target.is_dir():
+            message, hint = "a folder stands where a file belongs", "move the folder away"
+            found[path] = Problem("FILE003", message, hint, file=path)
     return tuple(found.values())
+
+
+def _in_the_way(folder: Path, name: str) -> Problem | None:
+    if folder.is_symlink() and name != ".":
+        message, hint = "a link stands where a folder belongs", "replace the link by a folder"
+        return Problem("FILE004", message, hint, file=name)
+    if not folder.is_dir():
+        return Problem("FILE003", "a file stands where a folder belongs", "move the file away", file=name)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        hint = "check the permissions of the folder"
+        return Problem("FILE003", "cannot be written to", hint, file=name)
+    return None
 
 
 def _delete(root: Path, path: str) -> None:
     """Delete a file that is ours, and the folders that it leaves empty."""
     target = root / path
     with contextlib.suppress(FileNotFoundError):
-        if header.is_ours(target.read_text(encoding="utf-8")):
+        if header.is_ours(target.read_bytes().decode(errors="replace")):
             target.unlink()
     for folder in target.parents:
         if folder == root:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.read import GROUP_OF, Pods, pods_of, texts
 from slicewright.core.problem import Path, Problem, Severity
 
 if TYPE_CHECKING:
@@ -17,12 +18,14 @@ class Item:
     """One Kubernetes object.
 
     `file` is the file in which it stands, or the overlay folder from which it was composed; `source` gives
-    line and column, and is None for a composed object.
+    line and column, and is None for a composed object. `at` is the way from the root of the document to the
+    object, for one that stands in a List.
     """
 
     data: dict[str, Any]
     file: str
     source: Source | None = None
+    at: Path = ()
 
     @cached_property
     def group(self) -> str:
@@ -55,6 +58,28 @@ class Item:
         """The namespace as written; empty where none is."""
         return str(self.metadata.get("namespace", ""))
 
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """The labels that are strings."""
+        return texts(self.metadata.get("labels"))
+
+    @cached_property
+    def annotations(self) -> dict[str, str]:
+        """The annotations that are strings."""
+        return texts(self.metadata.get("annotations"))
+
+    @cached_property
+    def is_known(self) -> bool:
+        """Whether the kind is of the API group that rules mean by it."""
+        if self.kind in ("Kustomization", "Component") and "apiVersion" not in self.data:
+            return True
+        return GROUP_OF.get(self.kind, self.group) == self.group
+
+    @cached_property
+    def pods(self) -> tuple[Pods, ...]:
+        """The pod templates of the object."""
+        return pods_of(self.data, self.kind) if self.is_known else ()
+
     @property
     def subject(self) -> str:
         """What a report calls the object: `Kind namespace/name`."""
@@ -62,8 +87,15 @@ class Item:
         return f"{self.kind} {name}".strip()
 
     def problem(
-        self, ident: str, path: Path, message: str, hint: str = "", *, severity: Severity = "error"
+        self,
+        ident: str,
+        path: Path,
+        message: str,
+        hint: str = "",
+        *,
+        severity: Severity = "error",
+        key: bool = False,
     ) -> Problem:
-        """Return a problem at a path of this object."""
-        line, column = self.source.places.of(path) if self.source else (0, 0)
+        """Return a problem at a path of this object; `key` points at the key instead of the value."""
+        line, column = self.source.places.of((*self.at, *path), key=key) if self.source else (0, 0)
         return Problem(ident, message, hint, severity, self.file, line, column, self.subject, path)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.item import Item
     from slicewright.core.plan.site import Site
+
+Made = TypeVar("Made")
 
 
 class World:
@@ -22,6 +24,7 @@ class World:
         self.items = tuple(items)
         self.catalogue = catalogue
         self.site = site
+        self._made: dict[str, Any] = {}
 
     @cached_property
     def _by_kind(self) -> dict[str, list[Item]]:
@@ -41,3 +44,10 @@ class World:
     def find(self, kind: str, name: str, namespace: str = "default") -> Item | None:
         """Return an object by kind, name and namespace (`default` for cluster-scoped kinds)."""
         return self._by_name.get((kind, namespace or "default", name))
+
+    def once(self, name: str, make: Callable[[World], Made]) -> Made:
+        """Return what a function makes of these objects, made at its first use."""
+        if name not in self._made:
+            self._made[name] = make(self)
+        made: Made = self._made[name]
+        return made

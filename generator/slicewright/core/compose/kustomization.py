@@ -100,7 +100,7 @@ def _build(
     for entry in kustomization.resources:
         target = inside(folder, entry, file)
         items += _load(target, kustomization, read_text, above)
-        _refuse_twins(items, file)
+    _refuse_twins(items, file)
     for entry in kustomization.components:
         items = _step("Component", inside(folder, entry, file), items, read_text, above)
     for change in kustomization.patches:

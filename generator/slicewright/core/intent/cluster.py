@@ -16,21 +16,27 @@ if TYPE_CHECKING:
 class TpuPool:
     """Node pools of one TPU shape: one node pool a slice."""
 
+    index: int
+    """Position in spec.pools, for messages."""
     name: str
     tpu: TpuRequest
     slices: int
     provisioning: Provisioning = Provisioning()
     node_pool_names: tuple[str, ...] = ()
+    """As written; empty: `<name>-0`, `<name>-1`, ..."""
 
 
 @dataclass(frozen=True, slots=True)
 class CpuPool:
     """A node pool without TPUs, for Pathways heads and auxiliary jobs."""
 
+    index: int
+    """Position in spec.pools, for messages."""
     name: str
     machine_type: str
     nodes: int
-    node_pool_names: tuple[str, ...] = ()
+    node_pool_names: tuple[str, ...]
+    """As written; else the one that is called as the pool."""
 
 
 @dataclass(frozen=True, slots=True)

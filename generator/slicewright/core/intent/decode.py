@@ -62,8 +62,8 @@ def workload(source: Source) -> Workload:
 
 def cluster(source: Source) -> Cluster:
     """Return the TPUCluster of a document that its schema accepts."""
-    spec = source.data.get("spec", {})
-    pools = spec.get("pools", [])
+    spec = source.data["spec"]
+    pools = list(enumerate(spec["pools"]))
     queues = spec.get("clusterQueues", [])
     declared = tuple(item["name"] for item in spec.get("priorityClasses", []))
     return Cluster(
@@ -72,8 +72,8 @@ def cluster(source: Source) -> Cluster:
         spec=spec,
         mode=spec.get("mode", "Standard"),
         managed=spec.get("managed", True),
-        tpu_pools=tuple(_tpu_pool(item) for item in pools if "tpu" in item),
-        cpu_pools=tuple(_cpu_pool(item) for item in pools if "tpu" not in item),
+        tpu_pools=tuple(_tpu_pool(index, item) for index, item in pools if "tpu" in item),
+        cpu_pools=tuple(_cpu_pool(index, item) for index, item in pools if "tpu" not in item),
         local_queues=tuple(
             LocalQueue(item["name"], item.get("namespace", "default"), queue["name"])
             for queue in queues
@@ -146,20 +146,20 @@ def _pathways(value: dict[str, Any]) -> Pathways:
     )
 
 
-def _tpu_pool(value: dict[str, Any]) -> TpuPool:
-    slices = value.get("slices", 1)
-    default = tuple(f"{value['name']}-{index}" for index in range(slices))
+def _tpu_pool(index: int, value: dict[str, Any]) -> TpuPool:
     return TpuPool(
+        index=index,
         name=value["name"],
         tpu=tpu_request(value["tpu"]),
-        slices=slices,
+        slices=value.get("slices", 1),
         provisioning=provisioning(value.get("provisioning", "OnDemand")),
-        node_pool_names=tuple(value.get("nodePoolNames", default)),
+        node_pool_names=tuple(value.get("nodePoolNames", ())),
     )
 
 
-def _cpu_pool(value: dict[str, Any]) -> CpuPool:
+def _cpu_pool(index: int, value: dict[str, Any]) -> CpuPool:
     return CpuPool(
+        index=index,
         name=value["name"],
         machine_type=value.get("machineType", ""),
         nodes=value.get("nodes", 1),

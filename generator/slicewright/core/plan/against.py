@@ -40,6 +40,8 @@ def fields(workload: Workload) -> Iterator[Problem]:
         path: Path = ("spec", "maxExecutionTimeSeconds")
         hint = "add spec.queueName: Kueue enforces the limit"
         yield source.problem("FIELD001", path, "maxExecutionTimeSeconds needs a queue", hint, key=True)
+    if workload.failure_policy.restart_strategy == "InPlaceRestart":
+        yield from _in_place(workload)
     yield from _failure_rules(workload)
     yield from _auxiliary_jobs(workload)
     if workload.failure_policy.on_host_maintenance is not None:
@@ -71,6 +73,17 @@ def _job(workload: Workload) -> Iterator[Problem]:
             path: Path = ("spec", "failurePolicy", field)
             hint = "write api: JobSet, or use spec.backoffLimit"
             yield source.problem("FIELD001", path, f"a Job has no failurePolicy.{field}", hint, key=True)
+
+
+def _in_place(workload: Workload) -> Iterator[Problem]:
+    """JobSet's webhook asks for one backoffLimit in every job of a JobSet that restarts in place."""
+    paths: list[Path] = [("spec", "backoffLimit")] if workload.backoff_limit is not None else []
+    for index, job in enumerate(workload.auxiliary_jobs):
+        if job.backoff_limit is not None:
+            paths.append(("spec", "auxiliaryJobs", index, "backoffLimit"))
+    for path in paths:
+        message = "restartStrategy: InPlaceRestart sets every backoffLimit itself"
+        yield workload.source.problem("FIELD001", path, message, "leave it out", key=True)
 
 
 def _failure_rules(workload: Workload) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan import placement, program
+from slicewright.core.plan import program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +32,10 @@ def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     yield from _custom_components(workload, runtime)
     if workload.api == "PathwaysJob":
         yield from _pathwaysjob(workload, runtime)
-    else:
-        yield from _direct(workload, runtime)
+    elif "maxSliceRestarts" in spec["pathways"] and not runtime.elastic_slices:
+        message = "maxSliceRestarts counts only with elastic slices"
+        hint = "add pathways.elasticSlices, or use failurePolicy.maxRestarts for the whole"
+        yield source.problem("FIELD001", (*_HERE, "maxSliceRestarts"), message, hint, key=True)
 
 
 def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
@@ -47,7 +49,9 @@ def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
         message = "a headless Pathways run has no container to mount a bucket into"
         yield source.problem("FIELD001", ("spec", "gcsFuse"), message, "leave gcsFuse out", key=True)
     if not runtime.headless and not program.has_image(workload):
-        message = f"nothing to run: the head has no container '{program.main_container(workload)}' with an image"
+        message = (
+            f"nothing to run: the head has no container '{program.main_container(workload)}' with an image"
+        )
         hint = "add spec.container.image, or write pathways.headless: true"
         yield source.problem("FIELD001", ("spec",), message, hint)
     if runtime.deployment_mode != "default" and runtime.head.pool:
@@ -73,31 +77,14 @@ def _custom_components(workload: Workload, runtime: Pathways) -> Iterator[Proble
         taken.add(kind)
         if kind != _COLOCATED:
             continue
-        if workload.api == "PathwaysJob" and runtime.colocated_python:
-            message = "the colocated-python sidecar is described twice"
-            hint = "leave out pathways.colocatedPython, and write the image here"
-            yield source.problem("FIELD001", path, message, hint)
+        if runtime.colocated_python and "image" in component:
+            message = "the image of the colocated-python sidecar is given twice"
+            hint = "write it here or in pathways.colocatedPython, not in both"
+            yield source.problem("FIELD001", (*path, "image"), message, hint, key=True)
         elif workload.api != "PathwaysJob" and not runtime.colocated_python:
             message = "there is no colocated-python sidecar to customize"
             hint = "add pathways.colocatedPython.image"
             yield source.problem("FIELD001", (*path, "componentType"), message, hint)
-        elif workload.api != "PathwaysJob" and "image" in component:
-            message = "the image of the colocated-python sidecar is given twice"
-            hint = "write it in pathways.colocatedPython.image only"
-            yield source.problem("FIELD001", (*path, "image"), message, hint, key=True)
-
-
-def _direct(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
-    """A JobSet of our own has a pod template for its workers, and no controller that counts restarts."""
-    source, written = workload.source, workload.spec["pathways"]
-    if "worker" in written:
-        message = "pathways.worker is for api: PathwaysJob"
-        hint = "use spec.podTemplate.spec: it is the workers' pod"
-        yield source.problem("FIELD001", (*_HERE, "worker"), message, hint, key=True)
-    if "maxSliceRestarts" in written and not runtime.elastic_slices:
-        message = "maxSliceRestarts counts only with elastic slices"
-        hint = "add pathways.elasticSlices, or use failurePolicy.maxRestarts for the whole"
-        yield source.problem("FIELD001", (*_HERE, "maxSliceRestarts"), message, hint, key=True)
 
 
 def _pathwaysjob(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
@@ -121,13 +108,12 @@ def _pathwaysjob(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
         hint = "use metadata.annotations and metadata.labels of the workload, or api: JobSet"
         path = (*_HERE, "head", "podTemplate", "metadata")
         yield source.problem("FIELD001", path, message, hint, key=True)
+    for field in ("pool", "podTemplate"):
+        if runtime.headless and field in spec["pathways"].get("head", {}):
+            message = f"a headless PathwaysJob has no template for its head, so head.{field} would be dropped"
+            path = (*_HERE, "head", field)
+            yield source.problem("FIELD001", path, message, "leave it out, or write api: JobSet", key=True)
     if runtime.deployment_mode != "default" and "nodeSelector" in runtime.head.pod_template.get("spec", {}):
         message = "the controller of PathwaysJob replaces the node selector of a head beside the workers"
         path = (*_HERE, "head", "podTemplate", "spec", "nodeSelector")
         yield source.problem("FIELD001", path, message, "leave it out", key=True)
-
-
-def pool_selector(workload: Workload) -> bool:
-    """Tell whether the head's pod template says itself on which nodes it runs."""
-    head = workload.pathways.head.pod_template.get("spec", {}) if workload.pathways else {}
-    return "nodeSelector" in head or "affinity" in head or placement.NODE_POOL in head

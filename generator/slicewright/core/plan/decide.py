@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
-from slicewright.core.plan import against, names, owned, pathways, placement
+from slicewright.core.plan import against, names, owned, pathways, placement, program
 from slicewright.core.plan.plan import Auxiliary, Pattern, Plan
 from slicewright.core.problem import Path, Problem, did_you_mean, errors
 from slicewright.core.run.identity import run_id
@@ -24,7 +24,6 @@ QUEUE = "kueue.x-k8s.io/queue-name"
 MAX_EXECUTION_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
 WORKLOAD_LABEL = "slicewright.dev/workload"
 RUN_LABEL = "slicewright.dev/run"
-DEFAULT_CONTAINER = "main"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +38,14 @@ class Decision:
 def decide_shape(workload: Workload, catalogue: Catalogue) -> Decision:
     """Resolve a workload's TPU and collect what is wrong with it wherever it runs."""
     answer = resolve(catalogue, workload.tpu)
-    found = [*owned.in_workload(workload), *against.fields(workload)]
+    shape = None if isinstance(answer, Refusal) else answer
+    found = [*owned.in_workload(workload), *against.fields(workload), *placement.refusals(workload, shape)]
     if isinstance(answer, Refusal):
         path: Path = ("spec", "tpu", answer.field) if answer.field else ("spec", "tpu")
         found.append(workload.source.problem(answer.id, path, answer.message, answer.hint))
-        return Decision(workload, None, tuple(found))
-    found += placement.refusals(workload, answer)
-    found += against.shape(workload, answer)
-    return Decision(workload, answer, tuple(found))
+    else:
+        found += against.shape(workload, answer)
+    return Decision(workload, shape, tuple(found))
 
 
 def decide(decision: Decision, site: Site) -> tuple[Plan | None, tuple[Problem, ...]]:
@@ -88,8 +87,8 @@ def _plan(workload: Workload, shape: Shape, cluster: Cluster) -> Plan:
         labels=_labels(workload, run),
         annotations={**workload.annotations, **placed.annotations},
         node_selector=placed.node_selector,
-        env={"SLICEWRIGHT_WORKLOAD": workload.name, "SLICEWRIGHT_RUN": run} if run else {},
-        main_container=main_container(workload),
+        env=dict(zip(owned.ENV, (workload.name, run), strict=True)) if run else {},
+        main_container=program.main_container(workload),
         container=workload.container,
         pod_template=workload.pod_template,
         gcs_fuse=workload.gcs_fuse,
@@ -99,22 +98,35 @@ def _plan(workload: Workload, shape: Shape, cluster: Cluster) -> Plan:
             Auxiliary(job.name, _node_pool(cluster, job.pool), job.pod_template, job.backoff_limit)
             for job in workload.auxiliary_jobs
         ),
-        pathways=pathways.plan(workload, shape, name, _node_pool(cluster, _head_pool(workload))),
+        pathways=pathways.plan(workload, shape, name, _head_node_pool(workload, cluster)),
         patches=workload.patches,
         left_out=() if standard else tuple(_left_out(workload)),
     )
 
 
-def _head_pool(workload: Workload) -> str:
-    return workload.pathways.head.pool if workload.pathways else ""
-
-
 def _node_pool(cluster: Cluster, pool: str) -> str:
-    """Return the GKE node pool behind a CPU pool's name; '' for no pool."""
+    """Return the GKE node pool behind a CPU pool's name; '' where it is not clear, which is an error then."""
     for cpu in cluster.cpu_pools:
         if cpu.name == pool:
             return cpu.node_pool_names[0]
     return ""
+
+
+def _head_node_pool(workload: Workload, cluster: Cluster) -> str:
+    """Return where the head of Pathways runs: on the pool that it names, else on the only CPU pool.
+
+    '' leaves it to the scheduler: where the head shares the workers' hosts, says itself on which nodes it
+    runs, or has no pool or several to choose from.
+    """
+    runtime = workload.pathways
+    if runtime is None or runtime.deployment_mode != "default":
+        return ""
+    if runtime.head.pool:
+        return _node_pool(cluster, runtime.head.pool)
+    spec = runtime.head.pod_template.get("spec", {})
+    names = [name for cpu in cluster.cpu_pools for name in cpu.node_pool_names]
+    own = "nodeSelector" in spec or "affinity" in spec
+    return names[0] if len(names) == 1 and not own else ""
 
 
 def _pattern(workload: Workload, shape: Shape) -> Pattern:
@@ -179,19 +191,6 @@ def _labels(workload: Workload, run: str) -> dict[str, str]:
     return labels
 
 
-def main_container(workload: Workload) -> str:
-    """Return the name of the container that runs the user's program.
-
-    It is `container.name`; else the only container of the pod template; else `main`.
-    """
-    if workload.pathways is not None:
-        return str(workload.container.get("name", workload.pathways.main_container_name))
-    if "name" in workload.container:
-        return str(workload.container["name"])
-    own = workload.pod_template.get("spec", {}).get("containers", [])
-    return str(own[0]["name"]) if len(own) == 1 and not workload.container else DEFAULT_CONTAINER
-
-
 def _references(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
     """Yield what a workload names that the cluster does not have."""
     source = workload.source
@@ -210,9 +209,9 @@ def _references(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
         yield source.problem("REF003", ("spec", "workloadPriorityClassName"), message, hint)
     for index, job in enumerate(workload.auxiliary_jobs):
         yield from _pool_reference(workload, cluster, job.pool, ("spec", "auxiliaryJobs", index, "pool"))
-    if _head_pool(workload):
-        path = ("spec", "pathways", "head", "pool")
-        yield from _pool_reference(workload, cluster, _head_pool(workload), path)
+    if workload.pathways is not None and workload.pathways.head.pool:
+        path: Path = ("spec", "pathways", "head", "pool")
+        yield from _pool_reference(workload, cluster, workload.pathways.head.pool, path)
 
 
 def _pool_reference(workload: Workload, cluster: Cluster, pool: str, path: Path) -> Iterator[Problem]:
@@ -251,8 +250,9 @@ def _names(workload: Workload, plan: Plan) -> Iterator[Problem]:
     if len(plan.name) <= room.length:
         return
     left = room.length - (len(plan.name) - len(workload.name))
-    message = f"name '{workload.name}' has {len(workload.name)} characters; {left} are left: {room.because}"
-    hint = f"shorten it to {left} characters"
+    has = "1 character" if len(workload.name) == 1 else f"{len(workload.name)} characters"
+    message = f"name '{workload.name}' has {has}; {max(left, 0)} are left: {room.because}"
+    hint = f"shorten it to {left} characters" if left > 0 else "shorten the name of the auxiliary job"
     if plan.run:
         hint += f" (the run's id '-{plan.run}' takes {len(plan.run) + 1})"
     yield workload.source.problem("NAME001", ("metadata", "name"), message, hint)

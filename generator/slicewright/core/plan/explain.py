@@ -40,12 +40,12 @@ def _shape(plan: Plan, workload: Workload, same_count: tuple[Shape, ...]) -> Ite
     yield Fact("tpu", asked, f"spec.tpu, catalogue {shape.generation} ({shape.tier}): {sources}")
     yield Fact("machine type", shape.machine_type, f"the {shape.chips_per_host}-chip host of this shape")
     yield Fact("topology", shape.topology, _choice(shape, same_count))
-    yield Fact("chips per slice", str(shape.chips), f"{shape.topology.replace('x', ' x ')}")
+    yield Fact("chips per slice", str(shape.chips), shape.topology.replace("x", " x "))
     per_host = f"{shape.chips} chips / {shape.chips_per_host} chips per host"
     yield Fact("hosts per slice", str(shape.hosts), per_host)
     yield Fact("slices", str(plan.slices), "spec.slices" if "slices" in workload.spec else "default")
-    chips = f"{plan.slices} slices x {shape.chips} chips"
-    yield Fact("chips in all", str(plan.slices * shape.chips), f"{chips}: what Kueue counts")
+    chips = f"{plan.slices} x {shape.chips} chips: what Kueue counts"
+    yield Fact("chips in all", str(plan.slices * shape.chips), chips)
     yield Fact("TensorCores per slice", str(shape.tensor_cores), "chips x cores per chip of the generation")
     if shape.exceeds_documented_max:
         yield Fact("warning", shape.topology, "larger than the largest slice that Google documents")
@@ -76,11 +76,27 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
         yield Fact(f"nodeSelector {key}", value, "shape and provisioning")
     if plan.exclusive_topology and plan.pattern in ("jobset", "pathways", "pathways-headless"):
         yield Fact("exclusive-topology", "cloud.google.com/gke-nodepool", "one slice is one node pool")
-    if plan.pathways is not None:
-        yield Fact("instance_type", plan.pathways.instance_type, "Pathways version of the machine: topology")
+    yield from _runtime(plan)
     for component in plan.components:
         yield Fact("component", component, "what the workload asks for")
     for field in plan.left_out:
         yield Fact(field, "left out", f"the Autopilot cluster {plan.cluster} refuses it")
-    if workload.backoff_limit is None and plan.pathways is None:
-        yield Fact("backoffLimit", str(plan.backoff_limit), "default: a slice is whole or lost")
+    if plan.pathways is None:
+        given = "default: a slice is whole or lost" if workload.backoff_limit is None else "spec.backoffLimit"
+        yield Fact("backoffLimit", str(plan.backoff_limit), given)
+
+
+def _runtime(plan: Plan) -> Iterator[Fact]:
+    runtime = plan.pathways
+    if runtime is None:
+        return
+    if runtime.head_node_pool:
+        yield Fact("head's node pool", runtime.head_node_pool, "pathways.head.pool, or the only CPU pool")
+    yield Fact("instance type", runtime.instance_type, "Pathways' word for the machine type: topology")
+    if plan.pattern == "pathwaysjob":
+        return
+    each = runtime.worker_backoff_limit // plan.hosts
+    yield Fact("workers' backoffLimit", str(runtime.worker_backoff_limit), f"{plan.hosts} hosts x {each}")
+    yield Fact(
+        "subdomain", runtime.subdomain, "short and its own: the coordinator's address is a label value"
+    )

@@ -9,8 +9,6 @@ MAX_LABEL = 63
 """Characters of a DNS label and of a label value (RFC 1123, Kubernetes)."""
 _POD_SUFFIX = 6
 """A hyphen and the five characters that a Job controller appends to a pod's name."""
-RUN_ID = 8
-"""Hexadecimal digits of a run's id."""
 PATHWAYS_HEAD = "pathways-head"
 _COORDINATOR = len(f"-{PATHWAYS_HEAD}-0-0.")
 """What stands between a JobSet's name and its subdomain in the coordinator's address."""

@@ -24,6 +24,8 @@ _SELECTORS = {
     placement.SPOT: "spec.provisioning: Spot",
     placement.COMPUTE_CLASS: "spec.provisioning: {type: ComputeClass, name: ...}",
     f"{placement.RESERVATION}name": "spec.provisioning: {type: Reservation, name: ...}",
+    f"{placement.RESERVATION}project": "spec.provisioning: {type: Reservation, project: ...}",
+    f"{placement.RESERVATION}blocks": "spec.provisioning: {type: Reservation, block: ...}",
     placement.MAX_RUN_DURATION: "spec.maxRunDurationSeconds",
 }
 _POD_FIELDS = {
@@ -41,52 +43,81 @@ _ANNOTATIONS = {
     placement.PROVISIONING_REQUEST_DURATION: "set spec.maxRunDurationSeconds",
     "alpha.jobset.sigs.k8s.io/exclusive-topology": "leave it out: each slice gets a node pool of its own",
 }
-_OUR_PREFIX = "slicewright.dev/"
+_PREFIXES = {"labels": ("slicewright.dev/", "kueue.x-k8s.io/"), "annotations": ("slicewright.dev/",)}
+ENV = ("SLICEWRIGHT_WORKLOAD", "SLICEWRIGHT_RUN")
+"""What a hashed run tells its pods: the name of the workload and the id of the run."""
+
+Words = dict[str, Any]
 
 
 def in_workload(workload: Workload) -> Iterator[Problem]:
     """Yield a problem for each thing in a workload's own words that only the generator may set."""
     source = workload.source
-    for field, taken in (("labels", _LABELS), ("annotations", _ANNOTATIONS)):
-        for key in source.data["metadata"].get(field, {}):
-            if key in taken or key.startswith(_OUR_PREFIX):
-                hint = taken.get(key, "the prefix slicewright.dev/ is the generator's own")
-                path: Path = ("metadata", field, key)
-                yield source.problem("POD001", path, f"'{key}' cannot be set here", hint, key=True)
+    yield from _in_metadata(source, source.data["metadata"], ("metadata",))
     yield from _in_container(source, workload.container, ("spec", "container"))
     yield from _in_template(source, workload.pod_template, ("spec", "podTemplate"))
     for index, job in enumerate(workload.auxiliary_jobs):
-        yield from _in_template(source, job.pod_template, ("spec", "auxiliaryJobs", index, "podTemplate"))
+        path: Path = ("spec", "auxiliaryJobs", index, "podTemplate")
+        yield from _in_template(source, job.pod_template, path, pool="the job's pool")
     if workload.pathways is not None:
+        head, worker = workload.pathways.head, workload.pathways.worker
         path = ("spec", "pathways", "head", "podTemplate")
-        yield from _in_template(source, workload.pathways.head.pod_template, path)
+        yield from _in_template(source, head.pod_template, path, pool="head.pool" if head.pool else "")
+        path = ("spec", "pathways", "worker", "nodeSelector")
+        yield from _in_selector(source, worker.node_selector, path)
 
 
-def _in_template(source: Source, template: dict[str, Any], path: Path) -> Iterator[Problem]:
-    spec = template.get("spec", {})
-    where = (*path, "spec")
-    for key in spec.get("nodeSelector", {}):
-        if key in _SELECTORS:
-            hint = f"the node selector follows from {_SELECTORS[key]}"
-            place = (*where, "nodeSelector", key)
-            yield source.problem("POD001", place, f"'{key}' cannot be set here", hint, key=True)
+def _refused(source: Source, path: Path, hint: str) -> Problem:
+    return source.problem("POD001", path, f"'{path[-1]}' cannot be set here", hint, key=True)
+
+
+def _in_metadata(source: Source, metadata: Words, path: Path) -> Iterator[Problem]:
+    for field, taken in (("labels", _LABELS), ("annotations", _ANNOTATIONS)):
+        for key in metadata.get(field, {}):
+            if key in taken:
+                yield _refused(source, (*path, field, key), taken[key])
+            elif key.startswith(_PREFIXES[field]):
+                prefix = key.partition("/")[0]
+                hint = f"choose another prefix: {prefix}/ is the generator's own"
+                yield _refused(source, (*path, field, key), hint)
+
+
+def _in_template(source: Source, template: Words, path: Path, *, pool: str = "") -> Iterator[Problem]:
+    """Look through a pod template; `pool` says what else decides on which node pool the pod runs."""
+    spec, where = template.get("spec", {}), (*path, "spec")
+    yield from _in_metadata(source, template.get("metadata", {}), (*path, "metadata"))
+    yield from _in_selector(source, spec.get("nodeSelector", {}), (*where, "nodeSelector"))
+    if pool and placement.NODE_POOL in spec.get("nodeSelector", {}):
+        hint = f"the node selector follows from {pool}"
+        yield _refused(source, (*where, "nodeSelector", placement.NODE_POOL), hint)
     for field, hint in _POD_FIELDS.items():
         if field in spec:
-            yield source.problem("POD001", (*where, field), f"'{field}' cannot be set here", hint, key=True)
+            yield _refused(source, (*where, field), hint)
     for name in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(name, [])):
             yield from _in_container(source, container, (*where, name, index))
 
 
-def _in_container(source: Source, container: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _in_selector(source: Source, selector: dict[str, str], path: Path) -> Iterator[Problem]:
+    for key in selector:
+        if key in _SELECTORS:
+            yield _refused(source, (*path, key), f"the node selector follows from {_SELECTORS[key]}")
+
+
+def _in_container(source: Source, container: Words, path: Path) -> Iterator[Problem]:
+    for index, variable in enumerate(container.get("env", [])):
+        if variable["name"] in ENV:
+            message = f"'{variable['name']}' cannot be set here"
+            hint = "leave it out: hashed runs have it, and your own variables may refer to it"
+            yield source.problem("POD001", (*path, "env", index, "name"), message, hint)
     for field in ("limits", "requests"):
+        place = (*path, "resources", field)
         for name, value in container.get("resources", {}).get(field, {}).items():
+            if name == TPU:
+                hint = "leave it out: spec.tpu says how many chips each host has"
+                yield _refused(source, (*place, name), hint)
+                continue
             try:
                 canonical(value)
             except ValueError as error:
-                yield source.problem("POD002", (*path, "resources", field, name), str(error))
-    for field in ("limits", "requests"):
-        if TPU in container.get("resources", {}).get(field, {}):
-            place = (*path, "resources", field, TPU)
-            hint = "leave it out: spec.tpu says how many chips each host has"
-            yield source.problem("POD001", place, f"'{TPU}' cannot be set here", hint, key=True)
+                yield source.problem("POD002", (*place, name), str(error))

@@ -77,12 +77,13 @@ def _reservation(wanted: Provisioning) -> dict[str, str]:
     return {RESERVATION + key: value for key, value in labels.items() if value}
 
 
-def refusals(workload: Workload, shape: Shape) -> list[Problem]:
-    """Return what GKE or Kueue would refuse about a workload's provisioning."""
+def refusals(workload: Workload, shape: Shape | None) -> list[Problem]:
+    """Return what GKE or Kueue would refuse about a workload's provisioning; None is a shape not known."""
     wanted, seconds, source = workload.provisioning, workload.max_run_duration_seconds, workload.source
     flex = wanted.type in ("FlexStart", "FlexStartQueued")
     found: list[Problem] = []
-    if flex and not shape.flex_start:
+    queued = wanted.type == "FlexStartQueued"
+    if shape and flex and (not shape.flex_start or (queued and shape.machine.queued is False)):
         message = f"{shape.machine_type} cannot be had as {wanted.type}"
         hint = "write OnDemand, Spot or a Reservation; `slicewright catalog` shows what flex-start serves"
         found.append(source.problem("TPU011", ("spec", "provisioning"), message, hint))
@@ -95,11 +96,11 @@ def refusals(workload: Workload, shape: Shape) -> list[Problem]:
         message = f"flex-start runs last {low} to {high} seconds, not {seconds}"
         hint = f"write a number from {low} (10 minutes) to {high} (7 days)"
         found.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint))
-    if wanted.type == "FlexStartQueued" and not workload.queue_name:
+    if queued and not workload.queue_name:
         message = "FlexStartQueued needs a queue: Kueue makes the ProvisioningRequest"
         hint = "add spec.queueName, or write provisioning: FlexStart"
         found.append(source.problem("TPU013", ("spec", "provisioning"), message, hint))
-    if wanted.type == "FlexStartQueued" and workload.api == "PathwaysJob":
+    if queued and workload.api == "PathwaysJob":
         message = "FlexStartQueued pods need a toleration that a PathwaysJob cannot carry"
         hint = "write api: JobSet with the same pathways block"
         found.append(source.problem("TPU013", ("spec", "provisioning"), message, hint))

@@ -25,7 +25,7 @@ def main_container(workload: Workload) -> str:
 
 
 def own_containers(workload: Workload) -> list[dict[str, Any]]:
-    """Return what the user writes into the pod of the program: the pods on TPU hosts, or the head of Pathways."""
+    """Return the containers that the user adds to the pod of the program: on TPU hosts, or Pathways' head."""
     template = workload.pod_template
     if workload.pathways is not None:
         template = workload.pathways.head.pod_template

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import posixpath
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.compose.kustomization import FILE_NAME
-from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render import tree
+from slicewright.core.render.existing import (
+    Existing,
+    content_of,
+    edited,
+    is_namespace,
+    is_workload,
+)
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.run import header
 
@@ -19,7 +24,6 @@ if TYPE_CHECKING:
 
     from slicewright.core.render.repository import Repository
 
-ROOT = "overlays"
 Effect = Literal["starts", "ends", "changes"]
 
 
@@ -68,19 +72,32 @@ class Rendering:
     @property
     def is_current(self) -> bool:
         """Whether the tree already holds what it should."""
-        return not self.writes and not self.deletes
+        return not self.writes and not self.deletes and not errors(self.problems)
+
+    def over_limit(self, most: int) -> Problem | None:
+        """Return the problem of a render that ends more runs than it may."""
+        ended = len(self.ended)
+        if ended <= most:
+            return None
+        noun = "run" if ended == 1 else "runs"
+        message = f"this render would end {ended:,} {noun}, and {most:,} may end at once"
+        return Problem("RUN004", message, f"if that is what you want: slicewright render --end-runs {ended}")
 
 
 @dataclass(slots=True)
 class _Draft:
     """A rendering while it grows."""
 
-    existing: Mapping[str, str]
+    existing: Existing
+    problems: list[Problem]
     files: dict[str, str] = field(default_factory=dict)
-    lists: dict[str, str] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     runs: list[RunChange] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+
+    def note(self, effect: Effect, folder: str, name: str, reason: str) -> None:
+        """Note what happens to a run."""
+        _, cluster, namespace, workload = folder.split("/")
+        self.runs.append(RunChange(effect, cluster, namespace, workload, name, reason))
 
 
 def render(
@@ -89,167 +106,151 @@ def render(
     """Return what has to change under overlays/.
 
     `existing` holds the text of every file under overlays/ by path from the root. `selected` limits the
-    change to some workloads, by `namespace/name`; None means all. With errors among the problems nothing
-    is to be written.
+    change to some workloads, by `namespace/name`; None means all. With errors among the problems there is
+    nothing to write.
     """
     planned, problems = plan_all(repository)
-    if errors(problems):
-        return Rendering(problems=in_order(problems), planned=planned)
-    draft = _Draft(existing, problems=list(problems))
+    draft = _Draft(Existing(existing), list(problems))
     bases = tree.Bases(repository.read_text)
-    folders = _by_folder(existing)
-    wanted: dict[str, Planned] = {entry.plan.folder: entry for entry in planned}
+    wanted = {entry.plan.folder: entry for entry in planned}
+    present = [folder for folder in draft.existing.folders if is_workload(folder)]
+    touched = {folder for folder in (*wanted, *present) if selected is None or _key(folder) in selected}
     for folder, entry in wanted.items():
-        if selected is None or entry.workload.key in selected:
-            _render_one(draft, entry, bases, folders.get(folder, []), repository.package.version)
-        else:
-            draft.kept.update(folders.get(folder, []))
-    gone = {folder for folder in folders if _is_workload(folder) and folder not in wanted}
-    for folder in sorted(gone):
-        if selected is None:
-            _end_folder(draft, folder, folders[folder])
-        else:
-            draft.kept.update(folders[folder])
-    _lists(draft, wanted, gone if selected is not None else set(), folders, selected)
+        if folder in touched:
+            _render_one(draft, entry, bases, repository.package.version)
+    keys = {entry.workload.key for entry in planned}
+    for folder in sorted(touched - wanted.keys()):
+        still = _key(folder) in keys
+        _end_folder(draft, folder, "the workload left the cluster" if still else "the workload is gone")
+    rendered = [folder for folder in wanted if folder in touched]
+    _lists(draft, [*rendered, *(folder for folder in present if folder not in touched)], touched)
+    if selected is not None:
+        _keep_others(draft, touched)
     return _finish(draft, planned)
 
 
-def _by_folder(existing: Mapping[str, str]) -> dict[str, list[str]]:
-    folders: dict[str, list[str]] = defaultdict(list)
-    for path, text in existing.items():
-        if header.is_ours(text):
-            folders[posixpath.dirname(path)].append(path)
-    return folders
+def _key(folder: str) -> str:
+    """Return `namespace/name` of a workload's folder."""
+    return folder.split("/", 2)[2]
 
 
-_DEPTH = 3
-"""Slashes in overlays/<cluster>/<namespace>/<workload>."""
-
-
-def _is_workload(folder: str) -> bool:
-    return folder.count("/") == _DEPTH and not folder.split("/")[2].startswith("_")
-
-
-def _render_one(draft: _Draft, entry: Planned, bases: tree.Bases, present: list[str], tool: str) -> None:
+def _render_one(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) -> None:
     if entry.plan.run:
-        _render_hashed(draft, entry, bases, present, tool)
+        _render_hashed(draft, entry, bases, tool)
     else:
-        _render_fixed(draft, entry, bases, present)
+        _render_fixed(draft, entry, bases)
 
 
-def _render_fixed(draft: _Draft, entry: Planned, bases: tree.Bases, present: list[str]) -> None:
-    plan = entry.plan
+def _render_fixed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
+    plan, existing = entry.plan, draft.existing
     made, problems = tree.make(entry, bases)
     draft.problems += problems
     if made is None:
         return
     files = tree.live_files(made)
-    for path in present:
-        if header.read_frozen(draft.existing[path]) is not None:
-            _note(draft, "ends", plan.folder, _run_of(path), "the workload became Fixed")
-    if f"{plan.folder}/{FILE_NAME}" not in present:
-        _note(draft, "starts", plan.folder, plan.name, "the workload is new")
-    elif any(
-        header.body_of(draft.existing.get(path, "\n\n")) != header.body_of(files[path]) for path in files
-    ):
-        _note(draft, "changes", plan.folder, plan.name, "its overlay is live")
+    listed = f"{plan.folder}/{FILE_NAME}"
+    runs = []
+    if any(path in existing.frozen for path in existing.folders.get(plan.folder, ())):
+        runs = existing.live_runs(plan.folder)
+    for path in runs:
+        draft.note("ends", plan.folder, _run_of(path), "the workload became Fixed")
+    if runs or not existing.is_ours(listed):
+        reason = "the workload became Fixed" if runs else "the workload is new"
+        draft.note("starts", plan.folder, plan.name, reason)
+    elif any(existing.content(path) != content_of(text) for path, text in files.items()):
+        draft.note("changes", plan.folder, plan.name, "its overlay is live")
     draft.files |= files
 
 
-def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, present: list[str], tool: str) -> None:
-    plan = entry.plan
-    path = tree.frozen_file(plan)
-    earlier = [other for other in _live_runs(draft, plan.folder, present) if other != path]
-    if path in draft.existing and header.read_frozen(draft.existing[path]) is not None:
+def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) -> None:
+    plan, existing = entry.plan, draft.existing
+    path, folder = tree.frozen_file(plan), plan.folder
+    alone = tree.run_list(folder, [posixpath.basename(path)])
+    if all(existing.texts.get(file) == text for file, text in alone.items()):
+        live, overlay = [path], False  # as it nearly always is: no need to read the list
+    else:
+        live, overlay = existing.live_runs(folder), existing.is_overlay(folder)
+    earlier = [other for other in live if other != path]
+    if path in existing.frozen:
         draft.kept.add(path)
+        if path not in live or not existing.is_ours(f"{folder}/{FILE_NAME}"):
+            draft.note("starts", folder, plan.name, "its list did not name it")
     else:
         made, problems = tree.make(entry, bases)
         draft.problems += problems
         if made is None:
             return
         draft.files[path] = header.frozen(made.inputs, tool, tree.frozen_body(made))
-        known = "the intent changed" if earlier else "the workload is new"
-        _note(draft, "starts", plan.folder, plan.name, known)
-    live = [path]
-    if plan.on_change == "Keep":
-        live += earlier
-        draft.kept.update(earlier)
-    else:
-        for other in earlier:
-            _note(draft, "ends", plan.folder, _run_of(other), "the intent changed")
-    draft.lists |= tree.run_list(plan.folder, [posixpath.basename(file) for file in live])
+        reason = "the intent changed" if earlier else "the workload is new"
+        draft.note("starts", folder, plan.name, "the workload became Hashed" if overlay else reason)
+    if overlay:
+        draft.note("ends", folder, plan.workload, "the workload became Hashed")
+    kept = [other for other in earlier if other in existing.frozen] if plan.on_change == "Keep" else []
+    for other in earlier:
+        if other not in kept:
+            draft.note("ends", folder, _run_of(other), _why(existing, path, other, live))
+    draft.kept.update(kept)
+    draft.files |= tree.run_list(folder, [posixpath.basename(file) for file in (path, *kept)])
 
 
-def _live_runs(draft: _Draft, folder: str, present: list[str]) -> list[str]:
-    """Return the files of the runs that a folder lists; all of them where the list is missing.
-
-    A file that no list names was left by a render that was interrupted: it never was live.
-    """
-    runs = [path for path in present if header.read_frozen(draft.existing[path]) is not None]
-    text = draft.existing.get(f"{folder}/{FILE_NAME}")
-    if text is None:
-        return sorted(runs)
-    documents, _ = read_documents(text, "")
-    data = documents[0].data if documents else {}
-    listed = data.get("resources") or [] if isinstance(data, dict) else []
-    return sorted(path for path in runs if posixpath.basename(path) in listed)
+def _why(existing: Existing, path: str, other: str, live: list[str]) -> str:
+    """Say why an earlier run ends beside the one at `path`."""
+    if other not in existing.frozen:
+        return "its file is gone"
+    return "onChange is Replace" if path in live else "the intent changed"
 
 
-def _end_folder(draft: _Draft, folder: str, present: list[str]) -> None:
-    runs = _live_runs(draft, folder, present)
-    for path in runs:
-        _note(draft, "ends", folder, _run_of(path), "the workload is gone")
-    if not runs and f"{folder}/{FILE_NAME}" in present:
-        _note(draft, "ends", folder, posixpath.basename(folder), "the workload is gone")
+def _end_folder(draft: _Draft, folder: str, reason: str) -> None:
+    runs = [_run_of(path) for path in draft.existing.live_runs(folder)]
+    if draft.existing.is_overlay(folder):
+        runs.append(posixpath.basename(folder))
+    for name in runs:
+        draft.note("ends", folder, name, reason)
 
 
 def _run_of(path: str) -> str:
     return posixpath.basename(path).removesuffix(".yaml")
 
 
-def _note(draft: _Draft, effect: Effect, folder: str, name: str, reason: str) -> None:
-    _, cluster, namespace, workload = folder.split("/")
-    draft.runs.append(RunChange(effect, cluster, namespace, workload, name, reason))
-
-
-def _lists(
-    draft: _Draft,
-    wanted: Mapping[str, Planned],
-    staying: set[str],
-    folders: Mapping[str, list[str]],
-    selected: frozenset[str] | None,
-) -> None:
-    """Write the list of each namespace: the workloads that have a folder once this render is done."""
-    namespaces: dict[str, set[str]] = defaultdict(set)
-    for folder, entry in wanted.items():
-        done = selected is None or entry.workload.key in selected or folder in folders
-        if done:
-            namespaces[posixpath.dirname(folder)].add(posixpath.basename(folder))
+def _lists(draft: _Draft, staying: Iterable[str], touched: set[str]) -> None:
+    """Write the list of each namespace in which something is touched: the workloads that it holds then."""
+    namespaces: dict[str, set[str]] = {posixpath.dirname(folder): set() for folder in touched}
     for folder in staying:
-        namespaces[posixpath.dirname(folder)].add(posixpath.basename(folder))
+        namespaces.get(posixpath.dirname(folder), set()).add(posixpath.basename(folder))
     for namespace, workloads in namespaces.items():
-        draft.lists |= tree.workload_list(namespace, workloads)
+        if workloads:
+            draft.files |= tree.workload_list(namespace, workloads)
+
+
+def _keep_others(draft: _Draft, touched: set[str]) -> None:
+    """Keep what belongs to workloads that were not named."""
+    namespaces = {posixpath.dirname(folder) for folder in touched}
+    for folder, paths in draft.existing.folders.items():
+        if folder not in touched and folder not in namespaces:
+            draft.kept.update(paths)
 
 
 def _finish(draft: _Draft, planned: tuple[Planned, ...]) -> Rendering:
-    files = {**draft.files, **draft.lists}
+    existing = draft.existing
     writes: dict[str, str] = {}
-    for path, text in files.items():
-        present = draft.existing.get(path)
-        if present == text:
+    for path, text in sorted(draft.files.items(), key=_rank):
+        if existing.texts.get(path) == text:
             continue
-        if present is not None and not header.is_ours(present):
+        if path in existing.texts and not existing.is_ours(path):
             draft.problems.append(_foreign(path))
         writes[path] = text
-    stay = files.keys() | draft.kept
-    deletes = [
-        path
-        for path, text in draft.existing.items()
-        if path not in stay and _is_rendered(path) and header.is_ours(text)
-    ]
+    stay = draft.files.keys() | draft.kept
+    draft.problems += edited(existing, sorted(stay))
     problems = in_order(draft.problems)
     if errors(problems):
         return Rendering(problems=problems, planned=planned)
+    deletes = [
+        path
+        for folder, paths in existing.folders.items()
+        if is_workload(folder) or is_namespace(folder)
+        for path in paths
+        if path not in stay
+    ]
     return Rendering(
         writes=writes,
         deletes=tuple(sorted(deletes)),
@@ -260,24 +261,15 @@ def _finish(draft: _Draft, planned: tuple[Planned, ...]) -> Rendering:
     )
 
 
-def _is_rendered(path: str) -> bool:
-    """Tell whether a path is one that this module writes: a namespace's list, or a workload's folder."""
-    folder = posixpath.dirname(path)
-    depth = folder.count("/")
-    return depth in (_DEPTH - 1, _DEPTH) and not folder.split("/")[2].startswith("_")
+def _rank(file: tuple[str, str]) -> int:
+    """Order files so that each comes after those that it names: runs, their lists, namespaces' lists."""
+    folder, name = posixpath.split(file[0])
+    if name != FILE_NAME:
+        return 0
+    return 1 if is_workload(folder) else 2
 
 
 def _foreign(path: str) -> Problem:
     message = "this file stands where a generated one belongs, and slicewright did not write it"
     hint = "move it to custom/, or delete it"
     return Problem("TREE001", message, hint, file=path)
-
-
-def edited(existing: Mapping[str, str]) -> Iterable[Problem]:
-    """Yield a problem for each frozen run that somebody edited by hand."""
-    for path, text in existing.items():
-        frozen = header.read_frozen(text) if header.is_ours(text) else None
-        if frozen is not None and not frozen.intact:
-            message = "a frozen run was edited by hand: its content is not what its header says"
-            hint = "restore it (git checkout), or start a new run: slicewright rerun NAME"
-            yield Problem("RUN001", message, hint, file=path)

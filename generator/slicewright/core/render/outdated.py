@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render import tree
+from slicewright.core.render.existing import Existing, edited
 from slicewright.core.render.plans import plan_all
-from slicewright.core.run import header
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,19 +53,23 @@ def outdated(
     if errors(problems):
         return (), in_order(problems)
     bases = tree.Bases(repository.read_text)
+    present = Existing(existing)
     found: list[Outdated] = []
     noted = list(problems)
     for entry in planned:
         plan = entry.plan
         path = tree.frozen_file(plan)
-        frozen = header.read_frozen(existing.get(path, "")) if plan.run else None
+        frozen = present.frozen.get(path)
         if frozen is None or (selected is not None and entry.workload.key not in selected):
+            continue
+        if not frozen.intact:
+            noted += edited(present, [path])
             continue
         made, stopped = tree.make(entry, bases)
         noted += stopped
         if made is None:
             continue
-        before, after = header.body_of(existing[path]), tree.frozen_body(made)
+        before, after = present.body(path), tree.frozen_body(made)
         if before != after:
             diff = unified(path, before, after)
             found.append(Outdated(path, entry.workload.key, plan.cluster, plan.name, frozen.tool, diff))

@@ -10,7 +10,7 @@ from slicewright.core.problem import Problem, did_you_mean
 
 if TYPE_CHECKING:
     from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.plan import Pattern, Plan
+    from slicewright.core.plan.plan import Plan
     from slicewright.core.render.repository import Repository
 
 
@@ -31,6 +31,8 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
         found += decision.problems
         for index, name in enumerate(workload.clusters):
             site = repository.sites.get(name)
+            if site is None and name in repository.refused_clusters:
+                continue
             if site is None:
                 message = f"there is no TPUCluster '{name}'"
                 hint = did_you_mean(name, repository.sites) or "declare it in clusters/"
@@ -44,26 +46,18 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
     return tuple(planned), tuple(found)
 
 
-_KIND: dict[Pattern, str] = {
-    "jobset": "JobSet",
-    "job": "Job",
-    "indexed-job": "Job",
-    "pathways": "JobSet",
-    "pathways-headless": "JobSet",
-    "pathwaysjob": "PathwaysJob",
-}
-
-
 def _same_objects(planned: list[Planned]) -> list[Problem]:
-    """Find objects of one name and kind in one namespace that two workloads would write."""
-    taken: dict[tuple[str, ...], Planned] = {}
+    """Find runs of one name in one namespace that two workloads would make.
+
+    Their kinds do not matter: what controllers make of them meets (Jobs, Services, a PathwaysJob's JobSet).
+    """
+    taken: dict[tuple[str, str, str], Planned] = {}
     found: list[Problem] = []
     for entry in planned:
         plan = entry.plan
-        kind = _KIND[plan.pattern]
-        first = taken.setdefault((plan.cluster, plan.namespace, kind, plan.name), entry)
-        if first is not entry:
-            message = f"object '{plan.name}' would be written by two workloads"
+        first = taken.setdefault((plan.cluster, plan.namespace, plan.name), entry)
+        if first.plan.workload != plan.workload:
+            message = f"two workloads would make an object called '{plan.name}'"
             hint = f"the other one is {first.workload.key} in {first.workload.source.file.path}; rename one"
             found.append(entry.workload.source.problem("NAME003", ("metadata", "name"), message, hint))
     return found

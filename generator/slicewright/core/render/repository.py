@@ -11,7 +11,7 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.intent import decode
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.plan.site import Site, survey
-from slicewright.core.problem import Problem, did_you_mean, errors
+from slicewright.core.problem import Problem, did_you_mean
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -54,6 +54,8 @@ class Repository:
     read_text: ReadText
     """Reads a file of the tree, for bases and components."""
     problems: tuple[Problem, ...] = ()
+    refused_clusters: frozenset[str] = frozenset()
+    """Clusters that are declared, but wrongly: workloads that name them are not to blame."""
 
 
 def read_repository(
@@ -63,14 +65,16 @@ def read_repository(
     found: list[Problem] = []
     workloads: list[Workload] = []
     sites: dict[str, Site] = {}
+    refused_clusters: set[str] = set()
     for source in _sources(files, found):
         schema = _schema_of(source, found)
         if schema is None:
             continue
-        against = [source.placed(problem) for problem in package.schemas.problems(schema, source.data)]
+        against = against_schema(source, schema, package.schemas)
         if against:
-            found += _at_keys(source, against)
+            found += against
             found += _tpu_refusal(source, package.catalogue)
+            refused_clusters |= _cluster_name(source)
             continue
         if source.data["kind"] == "TPUWorkload":
             workloads.append(decode.workload(source))
@@ -80,8 +84,27 @@ def read_repository(
         if site.cluster.name in sites:
             found.append(_twice(source, sites[site.cluster.name].cluster.source))
         sites.setdefault(site.cluster.name, site)
-    found += _identities(workloads)
-    return Repository(package, settings, tuple(workloads), sites, read_text, tuple(found))
+    found += identities(workloads)
+    return Repository(
+        package, settings, tuple(workloads), sites, read_text, tuple(found), frozenset(refused_clusters)
+    )
+
+
+def against_schema(source: Source, schema: str, schemas: Schemas) -> tuple[Problem, ...]:
+    """Return what a schema has against a document, each problem with its place."""
+    return tuple(
+        # An unknown key, or one beside which another stands: the key is what is wrong, not its value.
+        source.problem(problem.id, problem.path, problem.message, problem.hint, key=True)
+        if problem.id in ("IN002", "IN006")
+        else source.placed(problem)
+        for problem in schemas.problems(schema, source.data)
+    )
+
+
+def _cluster_name(source: Source) -> set[str]:
+    metadata = source.data.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return {name} if source.data["kind"] == "TPUCluster" and isinstance(name, str) else set()
 
 
 def _sources(files: Iterable[SourceFile], found: list[Problem]) -> Iterator[Source]:
@@ -112,15 +135,6 @@ def _schema_of(source: Source, found: list[Problem]) -> str | None:
     return _SCHEMA_OF[kind]
 
 
-def _at_keys(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Point at the key where the key is what is wrong."""
-    for problem in problems:
-        if problem.id in ("IN002", "IN006"):
-            yield source.problem(problem.id, problem.path, problem.message, problem.hint, key=True)
-        else:
-            yield problem
-
-
 def _tpu_refusal(source: Source, catalogue: Catalogue) -> Iterator[Problem]:
     """Say what is wrong with the TPU of a workload that its schema refuses, so that one run shows it all."""
     spec = source.data.get("spec")
@@ -138,7 +152,7 @@ def _twice(source: Source, first: Source) -> Problem:
     return source.problem("NAME002", ("metadata", "name"), message, hint)
 
 
-def _identities(workloads: Iterable[Workload]) -> Iterator[Problem]:
+def identities(workloads: Iterable[Workload]) -> Iterator[Problem]:
     """Yield a problem for each (cluster, namespace, name) that comes twice."""
     taken: dict[tuple[str, str], Workload] = {}
     for workload in workloads:
@@ -149,8 +163,3 @@ def _identities(workloads: Iterable[Workload]) -> Iterator[Problem]:
                 message = f"workload '{workload.key}' is declared twice for cluster '{cluster}'"
                 hint = f"the first one is at {first.source.file.path}:{line}; names are unique in a namespace"
                 yield workload.source.problem("NAME002", ("spec", "clusters", index), message, hint)
-
-
-def is_sound(repository: Repository) -> bool:
-    """Tell whether nothing stands against planning the repository's runs."""
-    return not errors(repository.problems)

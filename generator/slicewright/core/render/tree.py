@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.objects import build, patched
 from slicewright.core.build.overlay import KUSTOMIZATION, overlay
-from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with
+from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity
 from slicewright.core.document.write import write_document, write_documents
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from slicewright.core.render.repository import ReadText
 
 KubernetesObject = dict[str, Any]
-
-
-class NotBuilt(Exception):
-    """A base or a component could not be evaluated."""
-
-    def __init__(self, problem: Problem) -> None:
-        """Carry the problem."""
-        super().__init__(problem.message)
-        self.problem = problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +41,12 @@ class Bases:
         self._read_text = read_text
         self._made: dict[tuple[str, tuple[str, ...]], Base | Problem] = {}
 
-    def get(self, plan: Plan) -> Base:
-        """Return the base of a plan after its components. Raises NotBuilt."""
+    def get(self, plan: Plan) -> Base | Problem:
+        """Return the base of a plan after its components, or why it cannot be evaluated."""
         key = (plan.base, plan.components)
         if key not in self._made:
             self._made[key] = self._make(plan)
-        made = self._made[key]
-        if isinstance(made, Problem):
-            raise NotBuilt(made)
-        return made
+        return self._made[key]
 
     def _make(self, plan: Plan) -> Base | Problem:
         try:
@@ -66,9 +54,10 @@ class Bases:
         except Stopped as stopped:
             if stopped.problem is not None:
                 return stopped.problem
-            message = f"{stopped.outside} is outside of what slicewright evaluates itself"
-            hint = "a component that workloads name may hold resources, components and JSON 6902 patches"
-            return Problem("KUS007", message, hint)
+            file, _, feature = stopped.outside.partition(": ")
+            message = f"{feature} is outside of what slicewright evaluates itself"
+            hint = "write resources, components and JSON 6902 patches with a target"
+            return Problem("KUS007", message, hint, file=file)
         return Base(objects, digest(objects))
 
 
@@ -85,24 +74,50 @@ class Made:
 
 def make(planned: Planned, bases: Bases) -> tuple[Made | None, tuple[Problem, ...]]:
     """Build the objects of a plan."""
+    plan, source = planned.plan, planned.workload.source
+    base = bases.get(plan)
+    if isinstance(base, Problem):
+        return None, (_at_component(planned, base),)
     try:
-        base = bases.get(planned.plan)
-    except NotBuilt as stopped:
-        return None, (stopped.problem,)
-    objects = build(planned.plan, base.objects)
-    objects, problems = patched(planned.plan, objects, planned.workload.source)
+        objects = build(plan, base.objects)
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        message = f"{plan.base} and its components lack what {plan.pattern} workloads need: {error!r}"
+        hint = "compare it with the base that slicewright brings along"
+        return None, (Problem("BASE001", message, hint, file=f"{plan.base}/{FILE_NAME}"),)
+    named = [identity(item) for item in objects]
+    objects, problems = patched(plan, objects, source)
     if problems:
         return None, problems
+    if named != [identity(item) for item in objects]:
+        message = "a patch renames an object, or makes it another one"
+        hint = "names, namespaces and kinds follow from metadata, naming and api"
+        return None, (source.problem("PATCH003", ("spec", "patches"), message, hint, key=True),)
     return Made(planned, base, objects, _inputs(planned, base)), ()
+
+
+def _at_component(planned: Planned, problem: Problem) -> Problem:
+    """Point at the workload that names a component, where a component of the user is what is wrong."""
+    source = planned.workload.source
+    for index, component in enumerate(planned.workload.components):
+        if problem.file.startswith(f"{component}/"):
+            file = "" if problem.file in problem.message else f" ({problem.file})"
+            message = f"{problem.message}{file}"
+            return source.problem(problem.id, ("spec", "components", index), message, problem.hint)
+    return problem
+
+
+_ELSEWHERE = frozenset({"clusters", "rehearsal", "onChange"})
+"""Fields of a TPUWorkload that say nothing of what one of its runs holds."""
 
 
 def _inputs(planned: Planned, base: Base) -> str:
     """Name what a run's files were resolved from, with one digest over its parsed content."""
-    plan, shape = planned.plan, planned.plan.shape
+    plan, shape, source = planned.plan, planned.plan.shape, planned.workload.source
     tpu = f"catalog {shape.generation} {shape.topology} on {shape.machine_type}"
     facts = json.dumps(
         [
-            planned.workload.source.data,
+            source.data["metadata"],
+            {key: value for key, value in planned.workload.spec.items() if key not in _ELSEWHERE},
             plan.cluster,
             plan.node_selector,
             plan.left_out,
@@ -113,8 +128,7 @@ def _inputs(planned: Planned, base: Base) -> str:
         sort_keys=True,
     )
     value = hashlib.sha256(facts.encode()).hexdigest()[:16]
-    file = planned.workload.source.file.path
-    return f"{file}, cluster {plan.cluster}, {plan.base}, {tpu}; sha256:{value}"
+    return f"{source.file.path}, cluster {plan.cluster}, {plan.base}, {tpu}; sha256:{value}"
 
 
 def frozen_file(plan: Plan) -> str:
