@@ -1,4 +1,4 @@
-"""Render 1,000 and 10,000 workloads, check the unchanged tree, and build the 1,000 with one kustomize process.
+"""Render 1,000 and 10,000 workloads, check the unchanged tree, build the 1,000 with one kustomize process.
 
 Prints JSON. Every command is a process of its own, so that start-up counts; peak memory is the process's.
 """
@@ -15,10 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench.workloads import make_repository
 from slicewright.binaries.find import find
 from slicewright.core.problem import Problem
-
-from bench.workloads import make_repository
 
 _MEBI = 1024 * 1024
 
@@ -82,7 +81,8 @@ def stages(root: Path) -> dict[str, float]:
     """Say where the time of a render goes, in one process: seconds by stage."""
     code = (
         "import time, json; t0 = time.perf_counter()\n"
-        "from pathlib import Path; from slicewright import load, render; from slicewright.workspace import write\n"
+        "from pathlib import Path; from slicewright import load, render\n"
+        "from slicewright.workspace import write\n"
         "from slicewright.workspace.package import package\n"
         "t1 = time.perf_counter(); package(); t2 = time.perf_counter(); c = load('.')\n"
         "t3 = time.perf_counter(); r = render(c); t4 = time.perf_counter()\n"

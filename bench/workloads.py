@@ -79,7 +79,7 @@ _TEMPLATES = (_JOBSET, _JOBSET, _JOB, _PATHWAYS)
 
 
 def make_repository(root: Path, count: int) -> None:
-    """Write a repository with `count` workloads, one a file: half JobSets, a quarter Jobs and Pathways each."""
+    """Write `count` workloads, one a file: half JobSets, a quarter Jobs, a quarter Pathways."""
     shutil.copytree(ROOT / "bases", root / "bases")
     (root / "slicewright.yaml").write_text("limits: {endRuns: 0}\n", encoding="utf-8")
     (root / "clusters").mkdir()

@@ -1,11 +1,13 @@
-"""Write docs/fields.md from the JSON Schemas of the input formats: `python docs/fields.py`, or `make docs`."""
+"""Write docs/fields.md from the JSON Schemas of the input formats (`make docs`)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "fields.md"
@@ -17,7 +19,8 @@ _FORMATS = {
 _HEAD = """\
 # Fields
 
-Made from the JSON Schemas in `schemas/slicewright` (`make docs`); editors read the same schemas. An unknown field is an error.
+Made from the JSON Schemas in `schemas/slicewright` (`make docs`); editors read the same schemas.
+An unknown field is an error.
 `[]` is an element of a list, `{}` a value of a map.
 """
 
