@@ -80,7 +80,7 @@ def make(planned: Planned, bases: Bases) -> tuple[Made | None, tuple[Problem, ..
         return None, (_at_component(planned, base),)
     try:
         objects = build(plan, base.objects)
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError) as error:
         message = f"{plan.base} and its components lack what {plan.pattern} workloads need: {error!r}"
         hint = "compare it with the base that slicewright brings along"
         return None, (Problem("BASE001", message, hint, file=f"{plan.base}/{FILE_NAME}"),)

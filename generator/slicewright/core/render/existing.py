@@ -1,0 +1,106 @@
+"""What the tree holds: which files are ours, which of them are frozen runs, and which runs are live."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from slicewright.core.compose.kustomization import FILE_NAME
+from slicewright.core.document.read import read_documents
+from slicewright.core.problem import Problem
+from slicewright.core.run import header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+ROOT = "overlays"
+PATCH = ".patch.yaml"
+"""How the names of a Fixed overlay's patches end."""
+
+_DEPTH = 3
+"""Slashes in overlays/<cluster>/<namespace>/<workload>."""
+_BROKEN = header.Frozen(tool="", intact=False)
+"""A frozen run whose header somebody broke: it is still a run, and no render may write it anew."""
+
+
+def is_workload(folder: str) -> bool:
+    """Tell whether a folder is a workload's: overlays/<cluster>/<namespace>/<workload>."""
+    return folder.count("/") == _DEPTH and not folder.split("/")[2].startswith("_")
+
+
+def is_namespace(folder: str) -> bool:
+    """Tell whether a folder is a namespace's: overlays/<cluster>/<namespace>."""
+    return folder.count("/") == _DEPTH - 1 and not folder.split("/")[2].startswith("_")
+
+
+class Existing:
+    """The files under overlays/, read for what slicewright wrote there."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        """Take the text of every file by its path from the root."""
+        self.texts = texts
+        self.folders: dict[str, list[str]] = defaultdict(list)
+        """The files that are ours, by folder."""
+        self.frozen: dict[str, header.Frozen] = {}
+        """The frozen runs, live or not."""
+        for path, text in texts.items():
+            if not header.is_ours(text):
+                continue
+            folder, name = posixpath.split(path)
+            self.folders[folder].append(path)
+            if is_workload(folder) and name != FILE_NAME and not name.endswith(PATCH):
+                self.frozen[path] = header.read_frozen(text) or _BROKEN
+
+    def is_ours(self, path: str) -> bool:
+        """Tell whether slicewright wrote the file at a path."""
+        return path in self.folders.get(posixpath.dirname(path), ())
+
+    def body(self, path: str) -> str | None:
+        """Return what a file holds below its header; None where there is none."""
+        text = self.texts.get(path, "")
+        return header.body_of(text) if text.count("\n") > 1 else None
+
+    def content(self, path: str) -> tuple[str, str] | None:
+        """Return the digest and the body of a file that is not frozen; None where there is none."""
+        return content_of(self.texts.get(path, ""))
+
+    def is_overlay(self, folder: str) -> bool:
+        """Tell whether a folder holds a Fixed workload's overlay: then its kustomization names a base."""
+        return any(entry.startswith("../") for entry in self._listed(folder) or ())
+
+    def live_runs(self, folder: str) -> list[str]:
+        """Return the files of the runs that a folder lists.
+
+        A frozen run that the list does not name was left by a render that was interrupted: it never was
+        live. Where the list is missing, or cannot be read (markers of a merge conflict), all of them are.
+        """
+        listed = self._listed(folder)
+        if listed is None:
+            return sorted(path for path in self.folders.get(folder, ()) if path in self.frozen)
+        return sorted(f"{folder}/{entry}" for entry in listed if not entry.startswith("../"))
+
+    def _listed(self, folder: str) -> list[str] | None:
+        text = self.texts.get(f"{folder}/{FILE_NAME}")
+        documents, problems = read_documents(text or "", "")
+        if problems or len(documents) != 1 or not isinstance(documents[0].data, dict):
+            return None
+        entries = documents[0].data.get("resources") or []
+        return [str(entry) for entry in entries] if isinstance(entries, list) else None
+
+
+def content_of(text: str) -> tuple[str, str] | None:
+    """Return the digest of the inputs and the body of a generated file: what it says beside their names."""
+    if text.count("\n") <= 1:
+        return None
+    return text.split("\n", 2)[1].rpartition("sha256:")[2], header.body_of(text)
+
+
+def edited(existing: Existing, paths: Iterable[str]) -> Iterator[Problem]:
+    """Yield a problem for each of the frozen runs that somebody edited by hand."""
+    for path in paths:
+        frozen = existing.frozen.get(path)
+        if frozen is not None and not frozen.intact:
+            message = "a frozen run was edited by hand: its content is not what its header says"
+            hint = "restore it (git checkout), or start a new run: slicewright rerun NAME"
+            yield Problem("RUN001", message, hint, file=path)

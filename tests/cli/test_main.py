@@ -1,0 +1,224 @@
+"""The entry point: names, help, completion, colours, and how fast it starts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from slicewright import __version__
+from slicewright.cli import main, show
+from slicewright.core.problem import Problem
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+HEAVY = (
+    "yaml",
+    "ruamel",
+    "jsonschema",
+    "jsonschema_rs",
+    "referencing",
+    "slicewright.core",
+    "slicewright.workspace",
+)
+
+
+def invoke(*arguments: str, code: int = 0) -> tuple[str, str]:
+    """Run the command line in process."""
+    done = CliRunner().invoke(main.cli, arguments, prog_name="slicewright", catch_exceptions=False)
+    assert code == done.exit_code, done.output
+    return done.stdout, done.stderr
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    """Run Python code in a process of its own."""
+    return subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], []])
+def test_start_imports_nothing_heavy(arguments: list[str]) -> None:
+    """Neither YAML nor schemas nor the catalogue are loaded to say the version or to help."""
+    code = (
+        "import sys\nfrom slicewright.cli.main import cli\n"
+        f"try:\n    cli({arguments!r}, prog_name='slicewright')\nexcept SystemExit:\n    pass\n"
+        f"print([name for name in sys.modules if name.startswith({HEAVY!r})], file=sys.stderr)\n"
+    )
+
+    assert python(code).stderr.splitlines()[-1] == "[]"
+
+
+def test_import_of_the_package_is_lazy() -> None:
+    """`import slicewright` costs nothing until something of it is used."""
+    code = f"import sys, slicewright\nprint([name for name in sys.modules if name.startswith({HEAVY!r})])"
+
+    assert python(code).stdout == "[]\n"
+
+
+def test_version_is_that_of_the_package() -> None:
+    """As every command line has it."""
+    assert (f"slicewright, version {__version__}\n", "") == invoke("--version")
+
+
+def test_module_and_script_are_one() -> None:
+    """`python -m slicewright` is the console script."""
+    done = subprocess.run(
+        [sys.executable, "-m", "slicewright", "--version"], check=False, capture_output=True, text=True
+    )
+
+    assert f"slicewright, version {__version__}\n" == done.stdout
+
+
+def test_help_lists_every_command_without_importing_it() -> None:
+    """What the list says of a command is how the command's own help begins."""
+    out, _ = invoke("--help")
+
+    assert "Exit codes: 0 fine, 1 problems found, 2 wrong usage" in out
+    for name in main._COMMANDS:
+        assert f"\n  {name} " in out
+
+
+@pytest.mark.parametrize("name", sorted(main._COMMANDS))
+def test_every_command_has_help(name: str) -> None:
+    """Each module has a function of its name, with help for each option."""
+    out, _ = invoke(name, "-h")
+
+    assert out.startswith(f"Usage: slicewright {name} ")
+
+
+def test_console_script_runs_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `pip` installs as `slicewright`."""
+    monkeypatch.setattr(sys, "argv", ["slicewright", "--version"])
+
+    with pytest.raises(SystemExit, match="0"):
+        main.main()
+
+    assert capsys.readouterr().out == f"slicewright, version {__version__}\n"
+
+
+def test_unknown_command_is_a_usage_error_with_the_nearest() -> None:
+    """Exit 2."""
+    _, near = invoke("rendr", code=2)
+    _, option = invoke("--nonsense", code=2)
+
+    assert near.endswith("Error: there is no command 'rendr'; did you mean 'render'?\n")
+    assert "No such option" in option
+
+
+def test_no_command_shows_the_help() -> None:
+    """And says by its exit code that this was no use of it."""
+    out, err = invoke(code=2)
+
+    assert "Usage: slicewright [OPTIONS] COMMAND" in out + err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_there(shell: str) -> None:
+    """As click makes it: `_SLICEWRIGHT_COMPLETE=bash_source slicewright`."""
+    environment = {**os.environ, "_SLICEWRIGHT_COMPLETE": f"{shell}_source"}
+
+    done = subprocess.run(
+        [sys.executable, "-m", "slicewright"], env=environment, check=False, capture_output=True, text=True
+    )
+
+    assert "_SLICEWRIGHT_COMPLETE" in done.stdout
+    assert done.returncode == 0
+
+
+def test_completion_knows_commands_and_options() -> None:
+    """Commands by their beginning, and the options of a command."""
+    environment = {
+        "_SLICEWRIGHT_COMPLETE": "bash_complete",
+        "COMP_CWORD": "1",
+        "COMP_WORDS": "slicewright re",
+    }
+    command = [sys.executable, "-m", "slicewright"]
+
+    names = subprocess.run(
+        command, env={**os.environ, **environment}, check=False, capture_output=True, text=True
+    ).stdout
+    environment |= {"COMP_CWORD": "2", "COMP_WORDS": "slicewright render --end"}
+    options = subprocess.run(
+        command, env={**os.environ, **environment}, check=False, capture_output=True, text=True
+    ).stdout
+
+    assert {"plain,render", "plain,rerun"} <= set(names.split())
+    assert options == "plain,--end-runs\n"
+
+
+class Terminal:
+    """A stderr that says it is a terminal."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.text = ""
+
+    def write(self, text: str) -> int:
+        """Take some text."""
+        self.text += text
+        return len(text)
+
+    def flush(self) -> None:
+        """Have nothing to do."""
+
+    def isatty(self) -> bool:
+        """Say that it is a terminal."""
+        return True
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_ids_are_coloured_on_a_terminal_unless_no_color_is_set(
+    monkeypatch: pytest.MonkeyPatch, no_color: str, coloured: bool
+) -> None:
+    """NO_COLOR, when it is set to anything, is honoured; errors are red, warnings yellow."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("NO_COLOR", no_color)
+
+    show.problems([Problem("TPU001", "x"), Problem("REF006", "y", severity="warning")])
+
+    assert coloured == ("\x1b[31m\x1b[1mTPU001\x1b[0m" in terminal.text)
+    assert coloured == ("\x1b[33m\x1b[1mREF006\x1b[0m" in terminal.text)
+    assert terminal.text.endswith("1 error, 1 warning\n")
+
+
+def test_messages_go_to_stderr_and_results_to_stdout(repo: Repo) -> None:
+    """A pipe gets the result and nothing else."""
+    repo.workload("a", "clusters: [c1]\ntpu: v6e-8\ncontainer: {image: x}")
+    commands = [["render"], ["render", "--check"], ["render", "a", "--stdout"], ["explain", "a"]]
+
+    for command in commands:
+        done = repo.run(*command)
+        assert "REF006" in done.err
+        assert "REF006" not in done.out
+        assert done.out
+
+
+JSON_COMMANDS = [
+    ["render"],
+    ["render", "--check"],
+    ["render", "--stdout"],
+    ["outdated"],
+    ["explain", "a"],
+    ["catalog"],
+    ["rerun", "a"],
+    ["new", "b", "--tpu", "v5e-8", "--image", "x"],
+]
+
+
+@pytest.mark.parametrize("command", JSON_COMMANDS, ids=" ".join)
+def test_every_result_has_a_json_form(repo: Repo, command: list[str]) -> None:
+    """`-o json` prints one JSON value on stdout, and no message beside it."""
+    repo.run("render")
+    arguments = [*command, "-o", "json"]
+
+    if command == ["catalog"]:
+        assert invoke(*arguments)[0].startswith("[\n")
+    else:
+        assert isinstance(repo.run(*arguments).json, dict | list)

@@ -1,0 +1,163 @@
+"""`slicewright new`: a TPUWorkload file from a few options, checked before it is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+NEW = ("new", "b", "--tpu", "v5litepod-8", "--image", "python:3.12")
+
+
+def test_file_has_what_was_asked_for_and_no_more(repo: Repo) -> None:
+    """The only cluster and the only queue are taken; the command follows `--`."""
+    done = repo.run(*NEW, "--slices", "2", "--", "python", "train.py", "--steps", "10")
+
+    assert done.out == (
+        "workloads/b.yaml: 2 slices of 2x4, 16 chips in all\nthe next render starts it: slicewright render\n"
+    )
+    assert (
+        repo.read("workloads/b.yaml")
+        == """\
+# yaml-language-server: $schema=../schemas/slicewright/tpuworkload.json
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUWorkload
+metadata:
+  name: b
+spec:
+  clusters:
+  - c1
+  tpu: v5litepod-8
+  slices: 2
+  queueName: queue
+  container:
+    image: python:3.12
+    command:
+    - python
+    - train.py
+    - --steps
+    - "10"
+"""
+    )
+    assert len(repo.effects()) == 2
+
+
+def test_json_form_says_what_was_written(repo: Repo) -> None:
+    """For scripts that go on with it."""
+    repo.cluster("c2", "pools: [{name: tpus, tpu: v5litepod-8}]")
+
+    found = repo.run(*NEW, "--cluster", "c1", "--cluster", "c2", "--namespace", "team", "-o", "json").json
+
+    assert found == {"file": "workloads/b.yaml", "workload": "team/b", "clusters": ["c1", "c2"], "chips": 8}
+    text = repo.read("workloads/b.yaml")
+    assert "metadata:\n  name: b\n  namespace: team\n" in text
+    assert "queueName" not in text
+
+
+def test_queue_may_be_named_or_left_out(repo: Repo) -> None:
+    """`--queue ''` is for a workload that starts at once."""
+    repo.run(*NEW, "--queue", "")
+
+    assert "queueName" not in repo.read("workloads/b.yaml")
+
+
+REFUSED = {
+    "a name that is no name": (
+        ("new", "../x", *NEW[2:]),
+        "workloads/../x.yaml: IN005 'name' cannot be '../x'\n",
+    ),
+    "a name that is too long": (
+        ("new", "n" * 60, *NEW[2:]),
+        f"workloads/{'n' * 60}.yaml: NAME001 name '{'n' * 60}' has 60 characters; ",
+    ),
+    "a namespace that is none": (
+        (*NEW, "--namespace", "A"),
+        "workloads/b.yaml: IN005 'namespace' cannot be 'A'\n",
+    ),
+    "an unknown cluster": (
+        (*NEW, "--cluster", "cc1"),
+        "workloads/b.yaml: REF001 there is no TPUCluster 'cc1'\n  hint: did you mean 'c1'?\n",
+    ),
+    "an unknown queue": (
+        (*NEW, "--queue", "queu"),
+        "REF002 cluster 'c1' has no LocalQueue 'queu' in namespace 'default'\n  hint: did you mean 'queue'",
+    ),
+    "an impossible TPU": (
+        ("new", "b", "--tpu", "v5litepod-7", "--image", "x"),
+        "workloads/b.yaml: TPU005 no v5litepod slice has the count of 'v5litepod-7': counts are chips\n",
+    ),
+    "slices that cannot be joined": (
+        ("new", "b", "--tpu", "v5litepod-4", "--slices", "2", "--image", "x"),
+        "b.yaml: TPU010 multislice joins multi-host slices, and 2x2 on ct5lp-hightpu-4t is one host\n",
+    ),
+    "no image": ((*NEW[:-1], " "), "workloads/b.yaml: IN005 'image' cannot be ' '\n"),
+    "a file that exists": (
+        ("new", "a", *NEW[2:]),
+        "workloads/a.yaml: FILE005 the file exists already\n  hint: choose another name\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_a_render_would_refuse_is_not_written(repo: Repo, what: str) -> None:
+    """The problems are those of a render, before there is a file."""
+    arguments, expected = REFUSED[what]
+    before = repo.stamps("workloads")
+
+    done = repo.run(*arguments, code=1)
+
+    assert expected in done.err
+    assert ("", before) == (done.out, repo.stamps("workloads"))
+    assert not (repo.root / "x.yaml").exists()
+
+
+def test_workload_of_another_file_is_not_declared_twice(repo: Repo) -> None:
+    """The identity counts, not the file."""
+    repo.workload("b", file="workloads/elsewhere.yaml")
+
+    done = repo.run(*NEW, code=1)
+
+    assert done.err.startswith(
+        "workloads/b.yaml: NAME002 workload 'default/b' is declared twice for cluster 'c1'\n"
+    )
+
+
+def test_warning_does_not_stop(repo: Repo) -> None:
+    """A shape that no pool has is written, and said."""
+    done = repo.run("new", "b", "--tpu", "v6e-8", "--image", "x")
+
+    assert done.err.startswith("workloads/b.yaml: warning: REF006 cluster 'c1' has no pool of 2x4")
+    assert (repo.root / "workloads/b.yaml").exists()
+
+
+def test_wrong_files_of_others_do_not_stop(repo: Repo) -> None:
+    """Only the new workload is judged, unless its cluster's own file is wrong."""
+    repo.write("workloads/wrong.yaml", "a: [")
+    repo.run(*NEW)
+
+    repo.cluster("c2", "pools: [{name: tpus}]")
+    done = repo.run("new", "c", *NEW[2:], "--cluster", "c2", code=1)
+
+    assert "clusters/c2.yaml:6:11: IN003 'tpu' is missing" in done.err
+    assert not (repo.root / "workloads/c.yaml").exists()
+
+
+def test_cluster_has_to_be_named_where_there_is_not_one(empty: Repo) -> None:
+    """None and several are usage errors."""
+    none = empty.run(*NEW, code=2)
+    for name in ("c2", "c1"):
+        empty.cluster(name)
+
+    several = empty.run(*NEW, code=2)
+
+    assert none.err.endswith("Error: name a cluster with --cluster: there is none yet\n")
+    assert several.err.endswith("Error: name a cluster with --cluster: c1, c2\n")
+
+
+@pytest.mark.parametrize("options", [("--slices", "0"), ("--slices", "x"), ("--nonsense",)])
+def test_wrong_options_are_usage_errors(repo: Repo, options: tuple[str, ...]) -> None:
+    """Exit 2, as click says it."""
+    assert "Error: " in repo.run(*NEW, *options, code=2).err

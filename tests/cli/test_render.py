@@ -1,0 +1,302 @@
+"""`slicewright render`: what it prints, where, and how it exits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+FIXED = "naming: Fixed\nclusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x}"
+
+
+def test_report_says_what_starts_and_how_much_was_written(repo: Repo) -> None:
+    """Like terraform: a line for each run, then the numbers; nothing on stderr."""
+    repo.workload("b", FIXED)
+
+    done = repo.run("render")
+
+    run = repo.runs()[0].removesuffix(".yaml")
+    assert (
+        f"  + c1/default/{run} starts: the workload is new\n"
+        "  + c1/default/b starts: the workload is new\n"
+        "2 workloads on 1 cluster: 2 runs to start, 0 to end; 5 files written, 0 deleted, 0 unchanged\n"
+    ) == done.out
+    assert done.err == ""
+
+
+def test_report_of_a_change(repo: Repo) -> None:
+    """`~` for a live overlay that changed, `-` for a run that ends."""
+    repo.workload("b", FIXED)
+    repo.run("render")
+    repo.workload("a", "run: 2\nclusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x}")
+    repo.workload("b", FIXED.replace("image: x", "image: y"))
+
+    lines = repo.run("render").out.splitlines()
+
+    assert sorted(line[:7] for line in lines[:-1]) == ["  + c1/", "  - c1/", "  ~ c1/"]
+    assert (
+        lines[-1]
+        == "2 workloads on 1 cluster: 1 run to start, 1 to end; 4 files written, 1 deleted, 1 unchanged"
+    )
+
+
+def test_json_report_has_its_keys(repo: Repo) -> None:
+    """Paths, runs and problems; valid JSON and nothing else on stdout."""
+    found = repo.run("render", "-o", "json").json
+
+    run = repo.runs()[0]
+    folder = "overlays/c1/default"
+    assert {
+        "current": False,
+        "checked": False,
+        "written": [f"{folder}/a/{run}", f"{folder}/a/kustomization.yaml", f"{folder}/kustomization.yaml"],
+        "deleted": [],
+        "unchanged": 0,
+        "runs": [
+            {
+                "effect": "starts",
+                "cluster": "c1",
+                "namespace": "default",
+                "workload": "a",
+                "name": run.removesuffix(".yaml"),
+                "reason": "the workload is new",
+            }
+        ],
+        "problems": [],
+    } == {**found, "written": sorted(found["written"])}
+    assert repo.run("render", "-o", "json").json["current"]
+
+
+def test_check_prints_a_diff_and_a_summary(repo: Repo) -> None:
+    """Exit 1 with the unified diff on stdout and what to do on stderr; nothing is written."""
+    repo.run("render")
+    path = "overlays/c1/default/kustomization.yaml"
+    repo.write(path, repo.read(path).replace("- a\n", "- b\n"))
+    before = repo.stamps()
+
+    done = repo.run("render", "--check", code=1)
+
+    assert (
+        f"--- a/{path}\n+++ b/{path}\n@@ -3,4 +3,4 @@\n"
+        " apiVersion: kustomize.config.k8s.io/v1beta1\n kind: Kustomization\n resources:\n-- b\n+- a\n"
+        "1 workload on 1 cluster: 0 runs to start, 0 to end; 1 file would be written, "
+        "0 would be deleted, 2 unchanged\n"
+    ) == done.out
+    assert done.err == "the tree is not what a render would make\n  hint: slicewright render, and commit\n"
+    assert before == repo.stamps()
+
+
+def test_check_shows_new_and_deleted_files_against_nothing(repo: Repo) -> None:
+    """As git does: a file that is not there is /dev/null."""
+    new = repo.run("render", "--check", code=1).out
+    repo.run("render")
+    (repo.root / "workloads/a.yaml").unlink()
+
+    gone = repo.run("render", "--check", code=1).out
+
+    assert (new.count("--- /dev/null\n"), gone.count("+++ /dev/null\n")) == (3, 3)
+    assert "  - c1/default/a-" in gone
+
+
+def test_check_of_a_current_tree_exits_0(repo: Repo) -> None:
+    """What CI runs on every change."""
+    repo.run("render")
+
+    done = repo.run("render", "--check")
+    record = repo.run("render", "--check", "-o", "json").json
+
+    assert done.out == (
+        "1 workload on 1 cluster: 0 runs to start, 0 to end; 0 files would be written, "
+        "0 would be deleted, 3 unchanged\n"
+    )
+    assert (done.err, record["current"], record["checked"]) == ("", True, True)
+
+
+def test_check_shows_problems_and_no_diff(repo: Repo) -> None:
+    """With an error there is nothing to compare with."""
+    repo.workload("a", FIXED.replace("v5litepod-8", "v5litepod-7"))
+
+    done = repo.run("render", "--check", code=1)
+
+    assert done.out == ""
+    assert done.err.startswith("workloads/a.yaml:7:8: TPU005 ")
+    assert done.err.endswith("1 error, 0 warnings\n")
+
+
+def test_stdout_equals_the_frozen_run(repo: Repo) -> None:
+    """What is piped into kubectl is what would be committed, with no files involved."""
+    piped = repo.run("render", "a", "--stdout")
+    assert not (repo.root / "overlays").exists()
+
+    repo.run("render")
+
+    _, _, body = repo.read(f"overlays/c1/default/a/{repo.runs()[0]}").split("\n", 2)
+    assert (body, "") == (piped.out, piped.err)
+    assert yaml.safe_load(piped.out)["kind"] == "JobSet"
+
+
+def test_stdout_of_a_frozen_run_is_what_is_frozen(repo: Repo) -> None:
+    """A run that is there stays as it is, whatever today's bases would make of it."""
+    repo.run("render")
+    before = repo.run("render", "a", "--stdout").out
+    base = repo.read("bases/jobset/jobset.yaml")
+    repo.write("bases/jobset/jobset.yaml", base.replace("restartPolicy: Never", "restartPolicy: OnFailure"))
+
+    assert before == repo.run("render", "a", "--stdout").out
+
+
+def test_stdout_of_an_edited_run_is_refused(repo: Repo) -> None:
+    """What nobody vouches for is not piped into a cluster."""
+    repo.run("render")
+    path = f"overlays/c1/default/a/{repo.runs()[0]}"
+    repo.write(path, repo.read(path) + "# mine\n")
+
+    done = repo.run("render", "a", "--stdout", code=1)
+
+    assert (done.out, done.err.startswith(f"{path}: RUN001 ")) == ("", True)
+
+
+def test_stdout_prints_several_objects_and_workloads(repo: Repo) -> None:
+    """A Job with its Service, and all workloads of a cluster, as one stream of documents."""
+    repo.workload("b", "api: Job\nclusters: [c1]\ntpu: v5litepod-16\ncontainer: {image: x}")
+
+    text = repo.run("render", "--stdout").out
+    record = repo.run("render", "--stdout", "-o", "json").json
+
+    documents = list(yaml.safe_load_all(text))
+    assert [document["kind"] for document in documents] == ["JobSet", "Service", "Job"]
+    assert {"apiVersion": "v1", "kind": "List", "items": documents} == record
+
+
+def test_stdout_of_a_fixed_workload_is_the_whole_object(repo: Repo) -> None:
+    """Not its patches: what kustomize would build."""
+    repo.workload("b", FIXED)
+
+    found = yaml.safe_load(repo.run("render", "b", "--stdout").out)
+
+    assert (
+        found["kind"],
+        found["metadata"]["name"],
+        found["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]["image"],
+    ) == ("JobSet", "b", "x")
+
+
+def test_stdout_wants_one_cluster(repo: Repo) -> None:
+    """Objects of two clusters in one stream would go to one of them."""
+    repo.cluster("c2")
+    repo.workload("a", "clusters: [c1, c2]\ntpu: v5litepod-8\ncontainer: {image: x}")
+
+    several = repo.run("render", "--stdout", code=2)
+    unknown = repo.run("render", "--stdout", "--cluster", "cc2", code=2)
+
+    assert several.err.endswith("Error: name one cluster with --cluster: c1, c2\n")
+    assert unknown.err.endswith("Error: nothing of this runs on a cluster 'cc2'; did you mean 'c2'?\n")
+    assert repo.run("render", "--stdout", "--cluster", "c2").out != ""
+
+
+def test_stdout_of_an_empty_repository_is_empty(empty: Repo) -> None:
+    """Nothing is no document."""
+    assert empty.run("render", "--stdout").out == ""
+    assert empty.run("render", "--stdout", "-o", "json").json["items"] == []
+
+
+def test_stdout_shows_problems_on_stderr(repo: Repo) -> None:
+    """Whatever stands against the tree stands against the pipe."""
+    repo.workload("a", FIXED.replace("v5litepod-8", "v5litepod-7"))
+    unplanned = repo.run("render", "--stdout", code=1)
+    repo.workload("a", FIXED + "\npatches: [{target: {kind: Job}, ops: [{op: remove, path: /spec}]}]")
+
+    unbuilt = repo.run("render", "--stdout", code=1)
+
+    assert (unplanned.out, unbuilt.out) == ("", "")
+    assert "TPU005" in unplanned.err
+    assert "PATCH001" in unbuilt.err
+
+
+EXCLUDED = {
+    ("--check", "--stdout"): "--check compares files and --stdout prints objects: use one of them",
+    ("--cluster", "c1"): "--cluster chooses what --stdout prints: use it with --stdout",
+    ("--check", "--end-runs", "1"): "--end-runs is for a render that writes: leave out --check and --stdout",
+}
+
+
+@pytest.mark.parametrize("options", EXCLUDED)
+def test_options_without_effect_are_refused(repo: Repo, options: tuple[str, ...]) -> None:
+    """An option that would do nothing is an error, not silence."""
+    done = repo.run("render", *options, code=2)
+
+    assert done.err.endswith(f"Error: {EXCLUDED[options]}\n")
+
+
+def test_unknown_workload_is_a_usage_error_with_the_nearest(repo: Repo) -> None:
+    """Exit 2: the call was wrong, not the files."""
+    repo.workload("trainer")
+    repo.workload("other", metadata=", namespace: research")
+
+    near = repo.run("render", "trainr", code=2)
+    far = repo.run("render", "xyz", code=2)
+
+    assert near.err.endswith("Error: there is no workload 'trainr'; did you mean 'trainer'?\n")
+    assert far.err.endswith("Error: there is no workload 'xyz'; one of: a, research/other, trainer\n")
+
+
+def test_unknown_workload_among_none(empty: Repo) -> None:
+    """Where there is none, none is proposed."""
+    assert empty.run("render", "x", code=2).err.endswith("Error: there is no workload 'x'\n")
+
+
+def test_name_that_may_stand_in_a_wrong_file_is_no_usage_error(repo: Repo) -> None:
+    """While a file is wrong, its problems are shown instead."""
+    repo.write("workloads/b.yaml", "metadata: {name: b}\n")
+
+    for command in (["render", "b"], ["outdated", "b"], ["rerun", "b"], ["explain", "b"]):
+        assert "workloads/b.yaml:1:1: IN007 'kind' is missing" in repo.run(*command, code=1).err
+
+
+def test_no_repository_is_a_usage_error(empty: Repo) -> None:
+    """With what to do about it."""
+    (empty.root / "slicewright.yaml").unlink()
+
+    done = empty.run("render", code=2)
+
+    assert done.err.endswith(
+        f"Error: no slicewright.yaml in {empty.root} or above it\n"
+        "  hint: go to the repository, name it with -C, or write an empty slicewright.yaml\n"
+    )
+
+
+def test_problems_of_writing_are_reported_in_both_forms(repo: Repo) -> None:
+    """What stands in the way of files is a problem like others."""
+    repo.write("overlays/c1", "mine")
+
+    text = repo.run("render", code=1)
+    record = repo.run("render", "-o", "json", code=1).json
+
+    assert (text.out, text.err.startswith("overlays/c1: FILE003 a file stands where")) == ("", True)
+    assert ([problem["id"] for problem in record["problems"]], record["written"]) == (["FILE003"], [])
+
+
+def test_pipe_that_is_closed_early_is_no_traceback(repo: Repo) -> None:
+    """`slicewright catalog | head` ends quietly."""
+    command = f"{sys.executable} -m slicewright catalog -o json | head -c 10"
+
+    done = subprocess.run(["bash", "-c", command], cwd=repo.root, check=False, capture_output=True, text=True)
+
+    assert (done.stdout, done.stderr) == ("[\n  {\n    ", "")
+
+
+def test_output_is_utf8_json(repo: Repo) -> None:
+    """Letters beyond ASCII stay readable, and every reader of JSON takes them."""
+    repo.workload("a", FIXED.replace("image: x", "image: x, script: 'echo é'"))
+
+    text = repo.run("render", "--stdout", "-o", "json").out
+
+    assert "echo é" in text
+    assert json.loads(text)

@@ -1,0 +1,146 @@
+"""A repository on disk for a test: written from a few lines of YAML, driven through the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from slicewright.cli.main import cli
+from slicewright.workspace.package import package
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+CLUSTER = """
+    pools:
+    - {name: tpus, tpu: v5litepod-8, slices: 3}
+    - {name: cpu-np, machineType: n2-standard-64}
+    clusterQueues:
+    - {name: cluster-queue, localQueues: [{name: queue}]}
+"""
+"""The spec of a cluster that has what the workloads of the tests ask for."""
+
+JOB = """
+    clusters: [c1]
+    tpu: v5litepod-8
+    container: {image: python:3.12, script: python train.py}
+"""
+"""The spec of a workload in the fewest lines."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left: its exit code and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The result of a command with `-o json`."""
+        return json.loads(self.out)
+
+
+class Repo:
+    """A repository in a folder of its own; bases are copied, for links that leave the tree are refused."""
+
+    def __init__(self, root: Path) -> None:
+        """Begin with settings and bases, without a cluster or a workload."""
+        self.root = root
+        shutil.copytree(PROJECT / "bases", root / "bases")
+        self.write("slicewright.yaml", "limits: {endRuns: 3}\n")
+
+    def write(self, path: str, text: str) -> str:
+        """Write a file, its text without the common indent, and return its path."""
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+        return path
+
+    def read(self, path: str) -> str:
+        """Return the text of a file."""
+        return (self.root / path).read_text(encoding="utf-8")
+
+    def cluster(self, name: str = "c1", spec: str = CLUSTER) -> str:
+        """Write a TPUCluster; `managed: false` is added."""
+        body = textwrap.indent(textwrap.dedent(spec).strip("\n"), "  ")
+        head = f"apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\nmetadata: {{name: {name}}}\n"
+        return self.write(f"clusters/{name}.yaml", f"{head}spec:\n  managed: false\n{body}\n")
+
+    def workload(self, name: str = "a", spec: str = JOB, *, file: str = "", metadata: str = "") -> str:
+        """Write a TPUWorkload; `metadata` follows the name in its braces."""
+        body = textwrap.indent(textwrap.dedent(spec).strip("\n"), "  ")
+        head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUWorkload\n"
+        text = f"{head}metadata: {{name: {name}{metadata}}}\nspec:\n{body}\n"
+        return self.write(file or f"workloads/{name}.yaml", text)
+
+    def run(self, *arguments: str, code: int = 0) -> Done:
+        """Run a command in this repository and expect its exit code."""
+        command, *rest = arguments
+        done = CliRunner().invoke(cli, [command, "-C", str(self.root), *rest], prog_name="slicewright")
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        assert code == done.exit_code, done.output
+        return Done(done.exit_code, done.stdout, done.stderr)
+
+    def effects(self, *arguments: str) -> list[str]:
+        """Render and return what happened to runs, such as `starts c1/default/a: the workload is new`."""
+        runs = self.run("render", "-o", "json", *arguments).json["runs"]
+        return sorted(
+            f"{run['effect']} {run['cluster']}/{run['namespace']}/{run['name']}: {run['reason']}"
+            for run in runs
+        )
+
+    def tree(self, folder: str = "overlays") -> dict[str, str]:
+        """Return the text of every file under a folder, by path from the root."""
+        return {
+            path.relative_to(self.root).as_posix(): path.read_text(encoding="utf-8")
+            for path in sorted((self.root / folder).rglob("*"))
+            if path.is_file()
+        }
+
+    def runs(self, workload: str = "a", cluster: str = "c1", namespace: str = "default") -> list[str]:
+        """Return the files of a workload's frozen runs."""
+        folder = self.root / "overlays" / cluster / namespace / workload
+        return sorted(path.name for path in folder.glob(f"{workload}-*.yaml"))
+
+    def stamps(self, folder: str = "overlays") -> dict[str, tuple[bytes, int, int]]:
+        """Return bytes, time of change and inode of every file: equal, none was opened for writing."""
+        found = {}
+        for path in sorted((self.root / folder).rglob("*")):
+            if path.is_file():
+                state = path.stat()
+                found[path.relative_to(self.root).as_posix()] = (
+                    path.read_bytes(),
+                    state.st_mtime_ns,
+                    state.st_ino,
+                )
+        return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _package() -> None:
+    """Read the catalogue and the schemas before any test measures or patches something."""
+    package()
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Repo:
+    """A repository with settings and bases."""
+    return Repo(tmp_path)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    """A repository with the cluster c1 and the hashed workload a, not rendered yet."""
+    made = Repo(tmp_path)
+    made.cluster()
+    made.workload()
+    return made

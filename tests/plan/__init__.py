@@ -1,0 +1,1 @@
+"""Plans: every number, every name, and every refusal with its exact words."""

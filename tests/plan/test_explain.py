@@ -1,0 +1,107 @@
+"""`explain`: each number with where it comes from."""
+
+from __future__ import annotations
+
+from slicewright.core.intent.source import SourceFile
+from slicewright.core.plan.explain import explain
+from slicewright.core.render.plans import plan_all
+from slicewright.core.render.repository import Settings, read_repository
+from slicewright.workspace.package import package
+
+from .kit import CLUSTER, PROGRAM, cluster, workload
+
+
+def facts(spec: str, clusters: str = "") -> dict[str, tuple[str, str]]:
+    """Return value and reason of each fact about a workload."""
+    files = [
+        SourceFile("clusters/c1.yaml", clusters or cluster(CLUSTER)),
+        SourceFile("workloads/a.yaml", workload(spec)),
+    ]
+    repository = read_repository(files, Settings(), package(), lambda _path: None)
+    (entry,), _ = plan_all(repository)
+    same = package().catalogue.same_count(entry.plan.shape)
+    found = explain(entry.plan, entry.workload, same)
+    assert all({"what", "value", "because"} == fact.record().keys() for fact in found)
+    return {fact.what: (fact.value, fact.because) for fact in found}
+
+
+def test_numbers_of_a_jobset() -> None:
+    """Chips, hosts and TensorCores follow from the shape; replicas from slices; the limits from the host."""
+    found = facts("tpu: v5litepod-16\nslices: 3\n" + PROGRAM)
+
+    assert found["slices"] == ("3", "spec.slices")
+    assert found["chips per slice"] == ("16", "4 x 4")
+    assert found["hosts per slice"] == ("4", "16 chips / 4 chips per host")
+    assert found["chips in all"] == ("48", "3 x 16 chips: what Kueue counts")
+    assert found["replicas"] == ("3", "one replica a slice")
+    assert found["completions, parallelism"] == ("4", "one pod a host")
+    assert found["google.com/tpu"] == ("4", "requests = limits = chips of a host, one pod takes them all")
+    assert found["exclusive-topology"] == ("cloud.google.com/gke-nodepool", "one slice is one node pool")
+    assert found["backoffLimit"] == ("0", "default: a slice is whole or lost")
+    assert found["topology"][1] == "the only shape called v5litepod-16"
+    assert found["tpu"][1].startswith("spec.tpu, catalogue v5e (listed): ")
+
+
+def test_other_shapes_of_the_same_count_are_named() -> None:
+    """A count that several shapes have says which are the others."""
+    found = facts("tpu: v5litepod-8\nbackoffLimit: 2\n" + PROGRAM)
+
+    assert "v5litepod-8 also fits 2x4 on ct5lp-hightpu-8t (listed)" in found["topology"][1]
+    assert found["slices"] == ("1", "default")
+    assert found["backoffLimit"] == ("2", "spec.backoffLimit")
+
+
+def test_shape_in_parts_is_shown_as_it_was_asked_for() -> None:
+    """Where there is no name, the parts are the question."""
+    found = facts("tpu: {accelerator: v5e, topology: 2x4, machineType: ct5lp-hightpu-8t}\n" + PROGRAM)
+
+    assert found["tpu"][0] == "v5e 2x4 ct5lp-hightpu-8t"
+    assert "exclusive-topology" not in found
+
+
+def test_shape_beyond_the_documented_maximum_is_warned_of() -> None:
+    """v5p slices of more than 6144 chips exist in a list only."""
+    found = facts("tpu: {accelerator: v5p, topology: 16x20x28}\n" + PROGRAM)
+
+    assert found["warning"] == ("16x20x28", "larger than the largest slice that Google documents")
+
+
+def test_job_has_no_replicas() -> None:
+    """A Job is one slice: pods, and no exclusive placement."""
+    found = facts("api: Job\ntpu: v5litepod-16\nnaming: Fixed\n" + PROGRAM)
+
+    assert found["object"] == ("a", "bases/indexed-job; naming: Fixed")
+    assert "replicas" not in found
+    assert "exclusive-topology" not in found
+
+
+def test_numbers_of_pathways() -> None:
+    """The head's place, the instance type and the workers' limit are explained."""
+    found = facts("tpu: v5litepod-16\npathways: {pathwaysDir: 'gs://b/p'}\n" + PROGRAM)
+
+    assert found["instance type"] == ("tpuv5e:4x4", "Pathways' word for the machine type: topology")
+    assert found["workers' backoffLimit"] == ("16", "4 hosts x 4")
+    assert found["head's node pool"] == ("cpu-np", "pathways.head.pool, or the only CPU pool")
+    assert "subdomain" in found
+    assert "backoffLimit" not in found
+
+
+def test_numbers_of_a_pathwaysjob_are_those_of_its_spec() -> None:
+    """Its controller decides on pods, so only what the object says is explained."""
+    found = facts(
+        "api: PathwaysJob\ntpu: v5litepod-16\npathways: {pathwaysDir: 'gs://b/p'}\n" + PROGRAM,
+        cluster("pools: [{name: a, tpu: v5e-16}]"),
+    )
+
+    assert found["workers[0].numSlices"] == ("1", "slices")
+    assert not {"google.com/tpu", "subdomain", "workers' backoffLimit", "head's node pool"} & found.keys()
+
+
+def test_what_autopilot_leaves_out_is_said() -> None:
+    """A field that is not rendered is never passed over in silence."""
+    autopilot = cluster("mode: Autopilot\npools: [{name: a, tpu: v5litepod-16}]")
+
+    found = facts("privileged: true\ncomponents: [mine]\ntpu: v5litepod-16\n" + PROGRAM, autopilot)
+
+    assert found["privileged"] == ("left out", "the Autopilot cluster c1 refuses it")
+    assert found["component"] == ("mine", "what the workload asks for")

@@ -1,0 +1,1 @@
+"""Rendering: runs, the tree, and what stands in its way."""

@@ -1,0 +1,188 @@
+"""Bases and components that cannot be evaluated, and patches of the user that do not fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+SPEC = "clusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x}\n"
+COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+
+
+def said(repo: Repo, spec: str) -> str:
+    """Return what a render says against a spec; nothing is written."""
+    repo.workload("a", SPEC + spec)
+    done = repo.run("render", code=1)
+    assert (done.out, (repo.root / "overlays").exists()) == ("", False)
+    return done.err
+
+
+def test_component_of_the_user_is_applied(repo: Repo) -> None:
+    """A path from the root of the repository names it; JSON 6902 patches reach the run."""
+    repo.write(
+        "components/mine/kustomization.yaml",
+        COMPONENT
+        + "patches:\n- target: {kind: JobSet}\n  patch: |-\n"
+        + "    - {op: add, path: /metadata/labels/team, value: research}\n",
+    )
+    repo.workload("a", SPEC + "components: [components/mine]")
+
+    repo.run("render")
+
+    assert "    team: research\n" in repo.read(f"overlays/c1/default/a/{repo.runs()[0]}")
+
+
+def test_missing_component_points_at_the_workload_that_names_it(repo: Repo) -> None:
+    """Whoever misspells a component finds the line, not only the path that is not there."""
+    err = said(repo, "components: [mine]")
+
+    assert "workloads/a.yaml:8:16: KUS001 there is no file mine/kustomization.yaml\n  hint: " in err
+
+
+@pytest.mark.parametrize("path", ["../outside", "/etc", "a/../b", "a//b", ".", "a/."])
+def test_component_may_not_leave_the_repository(repo: Repo, path: str) -> None:
+    """Neither `..` nor an absolute path is a component; a path has one form only."""
+    err = said(repo, f"components: [{path}]")
+
+    assert err.startswith("workloads/a.yaml:8:16: IN005 ")
+    assert f"cannot be '{path}'" in err
+
+
+def test_component_behind_a_link_that_leaves_the_repository_is_not_there(repo: Repo) -> None:
+    """A link out of the tree leads nowhere, whatever it points to."""
+    outside = repo.root.parent / f"{repo.root.name}-outside"
+    outside.mkdir()
+    (outside / "kustomization.yaml").write_text(COMPONENT, encoding="utf-8")
+    (repo.root / "mine").symlink_to(outside)
+
+    assert "KUS001 there is no file mine/kustomization.yaml" in said(repo, "components: [mine]")
+
+
+OUTSIDE = {
+    "a strategic-merge patch": ("patches:\n- path: p.yaml\n", "a patch without a target"),
+    "a transformer": ("namePrefix: x-\n", "namePrefix"),
+    "a remote resource": ("resources: [github.com/a/b]\n", "remote github.com/a/b"),
+}
+
+
+@pytest.mark.parametrize("what", OUTSIDE)
+def test_component_outside_of_the_subset_is_refused(repo: Repo, what: str) -> None:
+    """What only the real kustomize evaluates cannot be frozen in process: the error says what to write."""
+    text, feature = OUTSIDE[what]
+    repo.write("mine/kustomization.yaml", COMPONENT + text)
+
+    err = said(repo, "components: [mine]")
+
+    assert f"workloads/a.yaml:8:16: KUS007 {feature}" in err
+    assert " is outside of what slicewright evaluates itself (mine/kustomization.yaml)\n" in err
+    assert "  hint: write resources, components and JSON 6902 patches with a target\n" in err
+
+
+def test_broken_base_is_one_problem_for_all_workloads(repo: Repo) -> None:
+    """A base that is gone is said once, with its path."""
+    missing = "bases/jobset/kustomization.yaml"
+    (repo.root / missing).unlink()
+    repo.workload("b")
+
+    err = said(repo, "")
+
+    assert err.startswith(f"{missing}: KUS001 there is no file {missing}\n  hint: ")
+    assert err.endswith("\n1 error, 0 warnings\n")
+
+
+CHANGED_BASES = {
+    "KeyError('slice')": ("- name: slice", "- name: slices"),
+    "TypeError(": ("containers:", "containers: 5\n            ignored:"),
+}
+
+
+@pytest.mark.parametrize("error", CHANGED_BASES)
+def test_base_that_lacks_what_is_filled_in_is_a_problem(repo: Repo, error: str) -> None:
+    """A base that people changed beyond recognition is said, and no traceback."""
+    text = repo.read("bases/jobset/jobset.yaml")
+    repo.write("bases/jobset/jobset.yaml", text.replace(*CHANGED_BASES[error]))
+
+    err = said(repo, "")
+
+    assert err.startswith(
+        "bases/jobset/kustomization.yaml: BASE001 bases/jobset and its components lack "
+        f"what jobset workloads need: {error}"
+    )
+    assert "\n  hint: compare it with the base that slicewright brings along\n" in err
+
+
+PATCHES = {
+    "matches none": (
+        "{target: {kind: Job}, ops: [{op: remove, path: /spec}]}",
+        "workloads/a.yaml:8:22: PATCH001 the patch matches 0 objects, not one\n  hint: the objects are",
+    ),
+    "matches by another name": (
+        "{target: {kind: JobSet, name: b}, ops: [{op: remove, path: /spec}]}",
+        "PATCH001 the patch matches 0 objects, not one",
+    ),
+    "fails its test": (
+        "{target: {kind: JobSet}, ops: [{op: test, path: /kind, value: Job}]}",
+        "workloads/a.yaml:8:43: PATCH002 test /kind: found 'JobSet', not 'Job'\n",
+    ),
+    "leads nowhere": (
+        "{target: {kind: JobSet}, ops: [{op: remove, path: /spec/none/x}]}",
+        "PATCH002 remove /spec/none/x: nothing stands at this path",
+    ),
+    "renames the object": (
+        "{target: {kind: JobSet}, ops: [{op: replace, path: /metadata/name, value: b}]}",
+        "workloads/a.yaml:8:3: PATCH003 a patch renames an object, or makes it another one\n",
+    ),
+    "moves the object": (
+        "{target: {kind: JobSet}, ops: [{op: replace, path: /metadata/namespace, value: b}]}",
+        "PATCH003 a patch renames an object",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", PATCHES)
+def test_patch_that_does_not_fit_is_refused(repo: Repo, what: str) -> None:
+    """A patch matches exactly one object, passes its own tests, and leaves the object's identity alone."""
+    patch, expected = PATCHES[what]
+
+    assert expected in said(repo, f"patches: [{patch}]")
+
+
+def test_patch_that_matches_two_objects_is_refused(repo: Repo) -> None:
+    """The Service of an indexed Job and one that a component brings are told apart by name only."""
+    repo.write("mine/kustomization.yaml", COMPONENT + "resources: [service.yaml]\n")
+    repo.write("mine/service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: other}\nspec: {}\n")
+    patch = "{target: {kind: Service}, ops: [{op: add, path: /spec/x, value: y}]}"
+
+    err = said(repo, f"api: Job\ncomponents: [mine]\npatches: [{patch}]")
+
+    assert "PATCH001 the patch matches 2 objects, not one\n  hint: the objects are " in err
+
+
+def test_every_problem_of_bases_and_patches_is_found_beside_those_of_files(repo: Repo) -> None:
+    """One run shows the broken file, the workload that cannot be planned and the patch that does not fit."""
+    repo.write("workloads/broken.yaml", "a: [")
+    repo.workload("b", "clusters: [c1]\ntpu: v5litepod-7\ncontainer: {image: x}")
+    err = said(repo, "patches: [{target: {kind: Job}, ops: [{op: remove, path: /spec}]}]")
+
+    assert [
+        line.split(": ")[1].split()[0] for line in err.splitlines() if ": " in line and line[0] != " "
+    ] == ["PATCH001", "TPU005", "YAML001"]
+
+
+def test_problems_of_a_fixed_overlay_are_those_of_a_run(repo: Repo) -> None:
+    """A live overlay is made from the same objects, so the same things stand against it."""
+    err = said(repo, "naming: Fixed\npatches: [{target: {kind: Job}, ops: [{op: remove, path: /spec}]}]")
+
+    assert "PATCH001 the patch matches 0 objects, not one" in err
+
+
+def test_broken_base_is_not_blamed_on_a_component(repo: Repo) -> None:
+    """A workload with components of its own still points at the base, where that is what is wrong."""
+    (repo.root / "bases/jobset/kustomization.yaml").unlink()
+    repo.write("mine/kustomization.yaml", COMPONENT)
+
+    assert said(repo, "components: [mine]").startswith("bases/jobset/kustomization.yaml: KUS001 ")

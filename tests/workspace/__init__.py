@@ -1,0 +1,1 @@
+"""Files on disk: reading, writing, locks, and processes that are killed."""

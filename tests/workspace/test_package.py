@@ -1,0 +1,30 @@
+"""What the package brings along: beside it in a checkout, inside of it when it is installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.workspace import package
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_data_of_an_installed_package_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wheel holds bases and schemas; a checkout has them beside the package, where people edit them."""
+    here = tmp_path / "generator" / "slicewright"
+    monkeypatch.setattr(package, "_HERE", here)
+
+    in_a_checkout = package.data_folder("schemas")
+    (here / "_data" / "schemas").mkdir(parents=True)
+
+    assert tmp_path / "schemas" == in_a_checkout
+    assert here / "_data" / "schemas" == package.data_folder("schemas")
+
+
+def test_package_is_read_once() -> None:
+    """Catalogue and schemas are the same objects for every command of a process."""
+    assert package.package() is package.package()
+    assert package.package().catalogue is package.catalogue()
