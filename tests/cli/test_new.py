@@ -22,7 +22,6 @@ def test_file_has_what_was_asked_for_and_no_more(repo: Repo) -> None:
     assert (
         repo.read("workloads/b.yaml")
         == """\
-# yaml-language-server: $schema=../schemas/slicewright/tpuworkload.json
 apiVersion: slicewright.dev/v1alpha1
 kind: TPUWorkload
 metadata:
@@ -43,6 +42,24 @@ spec:
 """
     )
     assert len(repo.effects()) == 2
+
+
+def test_editors_are_told_of_the_schema_where_there_is_one(repo: Repo) -> None:
+    """The first line names the schema for editors where the repository holds one."""
+    repo.write("schemas/slicewright/tpuworkload.json", "{}")
+    repo.run(*NEW)
+
+    first = repo.read("workloads/b.yaml").splitlines()[0]
+    assert first == "# yaml-language-server: $schema=../schemas/slicewright/tpuworkload.json"
+
+
+def test_a_workload_without_a_queue_is_said_to_start_at_once(repo: Repo) -> None:
+    """Where the namespace has no queue the run bypasses Kueue, and the message says so."""
+    done = repo.run(*NEW, "--namespace", "other")
+
+    assert done.out.splitlines()[1] == (
+        "no queue: it starts at once, without Kueue; name a LocalQueue of 'other' with --queue"
+    )
 
 
 def test_json_form_says_what_was_written(repo: Repo) -> None:

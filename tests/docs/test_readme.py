@@ -7,10 +7,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -50,10 +53,8 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(command: str, folder: Path) -> str:
     """Run one of our commands with this interpreter, and return what it prints on stdout."""
     words = shlex.split(command)
-    assert words[0] == "slicewright"
-    done = subprocess.run(
-        [sys.executable, "-m", *words], cwd=folder, check=False, capture_output=True, text=True
-    )
+    script = Path(sys.executable).with_name(words[0])
+    done = subprocess.run([script, *words[1:]], cwd=folder, check=False, capture_output=True, text=True)
     assert (0, "") == (done.returncode, done.stderr)
     return done.stdout
 

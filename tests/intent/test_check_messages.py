@@ -27,8 +27,19 @@ def _texts(change: str, *, without: str = "") -> list[str]:
         pytest.param(
             "slices: '2'",
             "spec.slices: IN001 'slices' must be an integer, not a string (2)\n"
-            "  hint: How many slices. More than one makes a multislice workload, one node pool a slice.",
+            "  hint: write 2, without quotes",
             id="another type",
+        ),
+        pytest.param(
+            "clusters: c",
+            "spec.clusters: IN001 'clusters' must be a list, not a string (c)\n  hint: write a list: [c]",
+            id="a list of one without brackets",
+        ),
+        pytest.param(
+            "provisioning: Reservation",
+            "spec.provisioning: IN004 'provisioning' cannot be 'Reservation'\n"
+            "  hint: write {type: Reservation, name: NAME}",
+            id="a word that needs a name",
         ),
         pytest.param(
             "podTemplate: {metadata: {annotations: {a: true}}}",

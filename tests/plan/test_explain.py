@@ -39,7 +39,7 @@ def test_numbers_of_a_jobset() -> None:
     assert found["exclusive-topology"] == ("cloud.google.com/gke-nodepool", "one slice is one node pool")
     assert found["backoffLimit"] == ("0", "default: a slice is whole or lost")
     assert found["topology"][1] == "the only shape called v5litepod-16"
-    assert found["tpu"][1].startswith("spec.tpu, catalogue v5e (listed): ")
+    assert found["tpu"][1] == "spec.tpu; catalogue v5e, tier listed"
 
 
 def test_other_shapes_of_the_same_count_are_named() -> None:

@@ -45,6 +45,9 @@ def explain(name: str, folder: Path, output: str) -> None:
             show.table(
                 ("  WHAT", "VALUE", "BECAUSE"), ((f"  {what}", value, why) for what, value, why in rows)
             )
+            click.echo(f"  sources of {plan.shape.topology} on {plan.shape.machine_type}:")
+            for source in plan.shape.sources:
+                click.echo(f"    {source}")
     show.problems(problems)
     sys.exit(1 if errors(problems) else 0)
 

@@ -20,7 +20,7 @@ from slicewright.workspace.read import Checkout, read_checkout
 if TYPE_CHECKING:
     from pathlib import Path
 
-_HEAD = "# yaml-language-server: $schema=../schemas/slicewright/tpuworkload.json\n"
+_SCHEMA = "schemas/slicewright/tpuworkload.json"
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
@@ -56,7 +56,7 @@ def new(
         chosen = list(clusters) or _only_cluster(checkout)
         queue = queue if queue is not None else _only_queue(checkout, chosen, namespace)
         document = _document(name, namespace, chosen, tpu, slices, queue, image, command)
-        path, text = f"workloads/{name}.yaml", _HEAD + write_document(document)
+        path, text = f"workloads/{name}.yaml", _head(root) + write_document(document)
         planned, found = _plan(checkout, SourceFile(path, text))
         if not errors(found):
             found += write.apply(root, {path: text}, ())
@@ -72,6 +72,10 @@ def new(
     click.echo(
         f"{path}: {show.count(slices, 'slice')} of {shape.topology}, {show.count(chips, 'chip')} in all"
     )
+    if not queue:
+        click.echo(
+            f"no queue: it starts at once, without Kueue; name a LocalQueue of '{namespace}' with --queue"
+        )
     click.echo("the next render starts it: slicewright render")
 
 
@@ -88,6 +92,11 @@ def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Pr
     found = [entry for entry in planned if entry.workload.source.file is file]
     # No plan and nothing against it: then its cluster's file is wrong.
     return found, in_order(own if found or errors(own) else known.problems)
+
+
+def _head(root: Path) -> str:
+    """Tell editors of the schema, where the repository holds it."""
+    return f"# yaml-language-server: $schema=../{_SCHEMA}\n" if (root / _SCHEMA).is_file() else ""
 
 
 def _document(

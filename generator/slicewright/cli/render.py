@@ -81,6 +81,11 @@ def _exclude(*, check: bool, stdout: bool, cluster: str | None, end_runs: int | 
         raise click.UsageError("--end-runs is for a render that writes: leave out --check and --stdout")
 
 
+def _in_reading_order(run: RunChange) -> tuple[str, str, str, bool, str]:
+    """Order by workload, and there what ends before what starts."""
+    return run.cluster, run.namespace, run.workload, run.effect != "ends", run.name
+
+
 def _name(run: RunChange) -> str:
     return f"{run.cluster}/{run.namespace}/{run.name}"
 
@@ -103,7 +108,7 @@ def _report(rendering: Rendering, problems: tuple[Problem, ...], output: str, *,
     show.problems(problems)
     if stopped:
         return
-    for run in sorted(rendering.runs, key=_name):
+    for run in sorted(rendering.runs, key=_in_reading_order):
         click.echo(f"  {_SIGNS[run.effect]} {_name(run)} {run.effect}: {run.reason}")
     clusters = {entry.plan.cluster for entry in rendering.planned}
     done = "would be " if check else ""

@@ -12,7 +12,7 @@ from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem
 from slicewright.core.render.existing import ROOT
 from slicewright.core.render.repository import Repository, Settings, against_schema, read_repository
-from slicewright.workspace.package import package
+from slicewright.workspace.package import data_folder, package
 from slicewright.workspace.requires import MalformedError, satisfies
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def read_checkout(root: Path) -> Checkout:
     """Read a repository and the tree that is there. Raises WrongVersionError."""
     found: list[Problem] = []
     settings = _read_settings(root, found)
+    found += _bases(root)
     files = list(_input_files(root, found))
     existing = dict(_existing(root, found))
 
@@ -85,6 +86,14 @@ def _read_settings(root: Path, found: list[Problem]) -> Settings:
         return Settings()
     _require(source, found)
     return Settings(end_runs=source.data.get("limits", {}).get("endRuns", Settings().end_runs))
+
+
+def _bases(root: Path) -> list[Problem]:
+    """Say where the bases come from, in a repository that has none yet."""
+    if (root / "bases").is_dir():
+        return []
+    hint = f"copy those that came with slicewright: cp -r {data_folder('bases')} bases"
+    return [Problem("BASE002", "there is no folder bases/, on which overlays stand", hint, file="bases")]
 
 
 def _require(source: Source, found: list[Problem]) -> None:

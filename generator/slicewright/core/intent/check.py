@@ -27,6 +27,11 @@ _TYPES = {
     "boolean": "true or false",
     "null": "nothing",
 }
+_OBJECT_FORMS = {
+    "Reservation": "write {type: Reservation, name: NAME}",
+    "ComputeClass": "write {type: ComputeClass, name: NAME}",
+}
+"""Words that choose a way only together with a name, and what to write."""
 _SHORT = 40
 """Characters of a value that a message still names beside its type."""
 _LONG = 100
@@ -138,7 +143,7 @@ def explain(error: Any) -> Iterator[Problem]:
         yield Problem("IN001", message, _quote(types, value) or _hint_of(schema), path=path)
     elif validator in {"enum", "const"}:
         choices = [wanted] if validator == "const" else wanted
-        hint = did_you_mean(str(value), [str(choice) for choice in choices])
+        hint = _OBJECT_FORMS.get(str(value)) or did_you_mean(str(value), [str(choice) for choice in choices])
         yield Problem("IN004", f"{subject} cannot be {_quoted(value)}", hint, path=path)
     elif validator == "not":
         yield _excluded(path)
@@ -218,4 +223,8 @@ def _quote(types: list[str], value: Any) -> str:
         return "write it in quotes"
     if types == ["boolean"] and isinstance(value, str):
         return "write true or false"
+    if types == ["integer"] and isinstance(value, str) and value.isdecimal():
+        return f"write {value}, without quotes"
+    if types == ["array"] and isinstance(value, str):
+        return f"write a list: [{value}]"
     return ""

@@ -36,8 +36,7 @@ def _shape(plan: Plan, workload: Workload, same_count: tuple[Shape, ...]) -> Ite
     asked = workload.tpu.name or " ".join(
         part for part in (workload.tpu.accelerator, workload.tpu.topology, workload.tpu.machine_type) if part
     )
-    sources = "; ".join(shape.sources)
-    yield Fact("tpu", asked, f"spec.tpu, catalogue {shape.generation} ({shape.tier}): {sources}")
+    yield Fact("tpu", asked, f"spec.tpu; catalogue {shape.generation}, tier {shape.tier}")
     yield Fact("machine type", shape.machine_type, f"the {shape.chips_per_host}-chip host of this shape")
     yield Fact("topology", shape.topology, _choice(shape, same_count))
     yield Fact("chips per slice", str(shape.chips), shape.topology.replace("x", " x "))
