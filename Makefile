@@ -21,8 +21,9 @@ render: $(VENV)/.run ## Write the overlays of this repository.
 	@$(BIN)/slicewright render
 
 .PHONY: check
-check: $(VENV)/.run ## Fail unless the overlays are what a render would write.
+check: $(VENV)/.run ## Fail unless the overlays are what a render would write, and right.
 	@$(BIN)/slicewright render --check
+	@$(BIN)/slicewright validate
 
 ##@ Develop
 
@@ -46,7 +47,7 @@ imports: $(VENV)/.dev ## Check which module may import which.
 
 .PHONY: unit
 unit: $(VENV)/.dev tools ## Run the tests, with full branch coverage of the core.
-	@$(BIN)/python -m pytest -n 2 --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 .PHONY: format
 format: $(VENV)/.dev ## Format the code and mend what the linter can.
@@ -63,6 +64,19 @@ docs: $(VENV)/.dev ## Write the pages that are made from schemas.
 	@$(BIN)/python docs/fields.py
 	@$(BIN)/python -m tests.seeds.table
 	@$(BIN)/python docs/rules.py
+
+.PHONY: bench-validate
+bench-validate: $(VENV)/.dev ## Measure validation against kubeconform; prints JSON.
+	@$(BIN)/python -m slicewright.binaries --only kustomize --only kubeconform
+	@$(BIN)/python -m bench.validate
+
+.PHONY: bench-cluster
+bench-cluster: $(VENV)/.dev tools ## Measure the test cluster, up to 1,024 nodes; prints JSON.
+	@$(BIN)/python -m slicewright.testbed.bench
+
+.PHONY: schemas
+schemas: $(VENV)/.dev ## Write the schemas of all kinds anew from their sources.
+	@$(BIN)/python schemas/rebuild.py
 
 ##@ Tools and pins
 

@@ -11,12 +11,16 @@ import click
 from slicewright.version import __version__
 
 _COMMANDS = {
+    "cluster": "Start and stop test clusters: the real controllers, simulated TPU nodes.",
     "catalog": "Show accelerators, machine types and topologies, with their sources.",
     "explain": "Say where each number of a workload comes from.",
     "new": "Write a TPUWorkload file.",
     "outdated": "Show frozen runs that today's tool would write differently.",
     "render": "Write the overlays, and say which runs start and end.",
     "rerun": "Give workloads the next run number, comments kept.",
+    "rule": "Say what a rule means, and why.",
+    "schema": "Convert CRDs to JSON Schemas.",
+    "validate": "Check Kubernetes objects: schemas, and what controllers refuse or can never run.",
 }
 """Each command is a module of this package, with a function of the same name."""
 

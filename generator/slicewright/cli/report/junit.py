@@ -1,0 +1,66 @@
+"""JUnit XML: a test suite a file or folder, a test case an object."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from slicewright.cli.report.plain import line
+from slicewright.core.problem import errors
+
+if TYPE_CHECKING:
+    from slicewright.core.problem import Problem
+    from slicewright.workspace.examine import Report
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot hold."""
+
+
+def write(report: Report) -> str:
+    """Return the report; an error is a failure of its case, a warning is among its output."""
+    suites: dict[str, dict[str, list[Problem]]] = defaultdict(dict)
+    for item in report.objects:
+        suites[item.file].setdefault(item.subject, [])
+    for problem in report.problems:
+        suites[problem.file].setdefault(problem.object or problem.file or "slicewright", []).append(problem)
+    bodies = [_suite(name, cases) for name, cases in sorted(suites.items())]
+    tests = sum(len(cases) for cases in suites.values())
+    failures = sum(_failed(cases) for cases in suites.values())
+    head = f'<testsuites name="slicewright validate" tests="{tests}" failures="{failures}" errors="0">'
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *bodies, "</testsuites>", ""])
+
+
+def _failed(cases: dict[str, list[Problem]]) -> int:
+    return sum(bool(errors(problems)) for problems in cases.values())
+
+
+def _suite(name: str, cases: dict[str, list[Problem]]) -> str:
+    shown = _text(name or "slicewright")
+    numbers = f'tests="{len(cases)}" failures="{_failed(cases)}" errors="0" skipped="0"'
+    head = f'  <testsuite name="{shown}" {numbers}>'
+    return "\n".join([head, *(_case(shown, *case) for case in cases.items()), "  </testsuite>"])
+
+
+def _case(suite: str, subject: str, problems: list[Problem]) -> str:
+    head = f'    <testcase classname="{suite}" name="{_text(subject)}"'
+    if not problems:
+        return f"{head}/>"
+    wrong = errors(problems)
+    inside = []
+    if wrong:
+        message = _text(f"{wrong[0].id} {wrong[0].message}")
+        inside.append(f'      <failure type="{wrong[0].id}" message="{message}">{_lines(wrong)}</failure>')
+    warned = [problem for problem in problems if problem.severity == "warning"]
+    if warned:
+        inside.append(f"      <system-out>{_lines(warned)}</system-out>")
+    return "\n".join([f"{head}>", *inside, "    </testcase>"])
+
+
+def _lines(problems: list[Problem] | tuple[Problem, ...]) -> str:
+    return _text("\n".join(line(problem) for problem in problems))
+
+
+def _text(text: str) -> str:
+    return html.escape(_FORBIDDEN.sub("\ufffd", text))

@@ -1,0 +1,62 @@
+"""SARIF 2.1.0, which code scanning of GitHub and GitLab reads."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from slicewright.cli.report.plain import file_of
+from slicewright.cli.report.rules import all_rules
+from slicewright.version import __version__
+
+if TYPE_CHECKING:
+    from slicewright.core.problem import Problem
+    from slicewright.workspace.examine import Report
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def write(report: Report) -> str:
+    """Return a log with one run; its rules are those that found something."""
+    used = sorted({problem.id for problem in report.problems})
+    known = {rule.id: rule for rule in all_rules()}
+    rules = [_rule(ident, known) for ident in used]
+    driver = {"name": "slicewright", "version": __version__, "rules": rules}
+    results = [_result(problem, used.index(problem.id)) for problem in report.problems]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return (
+        json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
+        + "\n"
+    )
+
+
+def _rule(ident: str, known: dict[str, Any]) -> dict[str, Any]:
+    rule = known.get(ident)
+    if rule is None:
+        return {"id": ident}
+    return {
+        "id": ident,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.why},
+        "help": {"text": rule.hint},
+        "defaultConfiguration": {"level": rule.severity},
+    }
+
+
+def _result(problem: Problem, index: int) -> dict[str, Any]:
+    said = f"{problem.message}\nhint: {problem.hint}" if problem.hint else problem.message
+    location: dict[str, Any] = {}
+    if problem.file:
+        location["physicalLocation"] = {"artifactLocation": {"uri": quote(file_of(problem))}}
+        if problem.line:
+            region = {
+                "startLine": problem.line,
+                **({"startColumn": problem.column} if problem.column else {}),
+            }
+            location["physicalLocation"]["region"] = region
+    if problem.object:
+        full = f"{problem.object} {problem.dotted()}".strip()
+        location["logicalLocations"] = [{"fullyQualifiedName": full, "kind": "object"}]
+    result = {"ruleId": problem.id, "ruleIndex": index, "level": problem.severity, "message": {"text": said}}
+    return {**result, **({"locations": [location]} if location else {})}

@@ -1,0 +1,188 @@
+"""`slicewright validate`: prove offline that every object is right."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import click
+
+from slicewright.cli import show
+from slicewright.core.problem import Problem, errors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from slicewright.core.plan.site import Site
+    from slicewright.workspace.examine import Report
+    from slicewright.workspace.kubeconform import Kubeconform
+    from slicewright.workspace.units import Found
+
+FORMS = ("text", "json", "junit", "sarif", "github")
+_PATIENCE = 1.0
+"""Seconds until a progress bar is worth its place."""
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--strict", is_flag=True, help="Exit 1 for warnings as well.")
+@click.option(
+    "--engine",
+    type=click.Choice(["internal", "kubeconform"]),
+    default="internal",
+    help="What judges objects by their schemas: this process, or the pinned kubeconform.",
+)
+@click.option(
+    "--schema",
+    "schemas",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Look for schemas here first, in GROUP/KIND_VERSION.json; may be given several times.",
+)
+@click.option(
+    "--skip-kind",
+    multiple=True,
+    metavar="KIND",
+    help="Let objects of this kind pass unchecked: Kind, Kind.group or group/version/Kind.",
+)
+@click.option(
+    "--exclude", multiple=True, metavar="GLOB", help="Leave out files and folders, by path or by name."
+)
+@click.option("--schemas-only", is_flag=True, help="Leave the semantic rules out.")
+@click.option(
+    "-C",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=Path(),
+    help="Check this repository when no PATH is given, instead of the current one.",
+)
+@click.option("-o", "--output", type=click.Choice(FORMS), default="text", help="Form of the report.")
+def validate(
+    paths: tuple[str, ...],
+    strict: bool,
+    engine: str,
+    schemas: tuple[Path, ...],
+    skip_kind: tuple[str, ...],
+    exclude: tuple[str, ...],
+    schemas_only: bool,
+    folder: Path,
+    output: str,
+) -> None:
+    """Check Kubernetes objects: schemas, list keys, CEL, and what controllers refuse or can never run.
+
+    PATH is a file, a folder, a folder with a kustomization (which is checked as it builds), or - for stdin.
+    Without one the repository is checked: its input, every overlay as it builds, and custom/. No network is
+    asked. Exit 0: no error; 1: errors, or with --strict warnings; 3: a tool is missing or broke.
+    """
+    from slicewright.cli.report import WRITERS  # noqa: PLC0415 - commands start fast
+    from slicewright.cli.report.rules import all_rules, semantic_rules  # noqa: PLC0415
+    from slicewright.core.check.engine import Engine, SkipKind  # noqa: PLC0415
+    from slicewright.workspace.crowd import examine_each  # noqa: PLC0415
+    from slicewright.workspace.examine import examine, unread  # noqa: PLC0415
+    from slicewright.workspace.ignores import read_ignore_file  # noqa: PLC0415
+    from slicewright.workspace.kinds import kind_schemas  # noqa: PLC0415
+    from slicewright.workspace.kubeconform import BrokenToolError  # noqa: PLC0415
+    from slicewright.workspace.units import Discovery  # noqa: PLC0415
+
+    second = _kubeconform(schemas) if engine == "kubeconform" else None
+    root = Path() if paths else show.root_of(folder)
+    found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
+    rules = () if schemas_only else semantic_rules()
+    made = Engine(kind_schemas(schemas), rules, [SkipKind(text) for text in skip_kind])
+    # Overlays are read by other processes while this one reads the input of the repository.
+    reading = examine_each(found.units, made)
+    against, sites = ((), {}) if paths else _input(root)
+    ignores = read_ignore_file(root, [rule.id for rule in all_rules()])
+    try:
+        with _Progress(len(found.units)) as progress:
+            report = examine(
+                reading,
+                made,
+                found=(*found.problems, *against),
+                sites=sites,
+                ignores=ignores,
+                complete=not paths and not schemas_only,
+                kubeconform=second,
+                tick=progress.tick,
+            )
+    except BrokenToolError as error:
+        click.echo(str(error), err=True)
+        sys.exit(3)
+    nothing = unread(found.units, report) if paths else None
+    if nothing is not None:
+        report = _with(report, nothing)
+    click.echo(WRITERS[output](report), nl=False)
+    sys.exit(1 if errors(report.problems) or (strict and report.problems) else 0)
+
+
+def _with(report: Report, problem: Problem) -> Report:
+    from dataclasses import replace  # noqa: PLC0415
+
+    return replace(report, problems=(*report.problems, problem))
+
+
+def _kubeconform(schemas: Sequence[Path]) -> Kubeconform:
+    from slicewright.binaries.find import find  # noqa: PLC0415
+    from slicewright.workspace.kinds import packaged  # noqa: PLC0415
+    from slicewright.workspace.kubeconform import Kubeconform  # noqa: PLC0415
+
+    program = find("kubeconform")
+    if isinstance(program, Problem):
+        click.echo(program.text(), err=True)
+        sys.exit(3)
+    return Kubeconform(program, (*schemas, packaged()))
+
+
+def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
+    """Return the overlays and custom/ of a repository."""
+    from slicewright.workspace.units import Discovery, Found, of_overlays  # noqa: PLC0415
+
+    found = Found(list(of_overlays(root)))
+    if (root / "custom").is_dir():
+        custom = Discovery(exclude, root).find([str(root / "custom")])
+        found.units += custom.units
+        found.problems += custom.problems
+    return found
+
+
+def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, Site]]:
+    """Return what stands against the input of a repository, and its clusters."""
+    from slicewright.core.render.plans import plan_all  # noqa: PLC0415
+    from slicewright.workspace.read import read_checkout  # noqa: PLC0415
+
+    repository = show.checked(read_checkout, root).repository
+    return plan_all(repository)[1], repository.sites
+
+
+class _Progress:
+    """A bar on stderr, drawn on a terminal only, and only when the work takes a while."""
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+        self._started = time.monotonic()
+        self._done = 0
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def tick(self) -> None:
+        """Count one more unit."""
+        self._done += 1
+        if self._bar is not None:
+            self._bar.update(1)
+        elif _is_terminal() and time.monotonic() - self._started > _PATIENCE:
+            self._bar = click.progressbar(length=self._length, label="checking", file=sys.stderr)
+            self._bar.__enter__()
+            self._bar.update(self._done)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)
+
+
+def _is_terminal() -> bool:
+    return sys.stderr.isatty()

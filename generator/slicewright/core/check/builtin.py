@@ -1,0 +1,124 @@
+"""The findings that no semantic rule makes, described as rules are: schemas, list maps, CEL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.rule import Finding, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Severity
+
+
+def _elsewhere(_item: Item, _world: World) -> Iterator[Finding]:
+    """Find nothing: the engine makes these findings itself."""
+    yield from ()
+
+
+def _note(ident: str, title: str, why: str, hint: str, severity: Severity = "error") -> Rule:
+    return Rule(ident, severity, title, why, hint, frozenset(), _elsewhere)
+
+
+_REFUSED = "The API server refuses the object when it validates strictly, which kubectl and Argo CD ask for."
+BUILT_IN = (
+    _note(
+        "SCHEMA001",
+        "Every kind has a schema",
+        "Without one nothing of the object is checked, and a check that checks nothing must not be green.",
+        "convert the kind's CRD with slicewright schema and name the folder with --schema, or name the kind "
+        "with --skip-kind",
+    ),
+    _note(
+        "SCHEMA002",
+        "A document is a Kubernetes object",
+        "It has no apiVersion or no kind, so that nobody can say what it is.",
+        "add them, or leave the file out with --exclude",
+    ),
+    _note(
+        "SCHEMA003", "A value has the type of its field", _REFUSED, "write a value of the type that is named"
+    ),
+    _note(
+        "SCHEMA004",
+        "Every field is known",
+        f"{_REFUSED} Without strict validation it drops the field silently.",
+        "look at the spelling and at the indentation",
+    ),
+    _note("SCHEMA005", "Required fields are there", _REFUSED, "add the field"),
+    _note("SCHEMA006", "A value is one of its choices", _REFUSED, "write one of the choices"),
+    _note("SCHEMA007", "A value has the form of its field", _REFUSED, "look at pattern, range or length"),
+    _note("SCHEMA008", "Fields that exclude each other are not together", _REFUSED, "keep one of them"),
+    _note(
+        "SCHEMA009",
+        "The version of a kind is not deprecated",
+        "The API server warns, and a later release of the controller does not serve the version any more.",
+        "write the version that the warning names",
+        "warning",
+    ),
+    _note(
+        "SCHEMA010",
+        "A schema file can be used",
+        "A schema that does not compile checks nothing.",
+        "convert the CRD anew, or leave the file out",
+    ),
+    _note(
+        "SCHEMA011",
+        "What is converted is a CRD",
+        "slicewright schema reads CustomResourceDefinitions of apiextensions.k8s.io/v1.",
+        "name the file of the CRD",
+    ),
+    _note(
+        "MAP001",
+        "No two elements of a list have the same key",
+        "The API server keeps such lists as maps. For custom resources it refuses two elements with one key; "
+        "for some lists of built-in kinds it takes them (a warning), but server-side apply fails on them.",
+        "remove one of the two, or rename it",
+    ),
+    _note(
+        "CEL001",
+        "The rules of a CRD hold",
+        "The API server evaluates the CEL rules of a CRD at every write and refuses what breaks one. Rules "
+        "about changes are not evaluated here: a file has no earlier self.",
+        "change the fields that the message names",
+    ),
+    _note(
+        "FILE001",
+        "Files can be read",
+        "A file or folder that cannot be read is not checked.",
+        "check the path and its permissions",
+    ),
+    _note("FILE002", "Files are UTF-8", "YAML is UTF-8 for kubectl and for us.", "save the file as UTF-8"),
+    _note(
+        "FILE005",
+        "Files have a size that manifests have",
+        "A file of many megabytes is no manifest, and a parser would fill the memory with it.",
+        "leave the file out with --exclude, or split it",
+    ),
+    _note(
+        "FILE006",
+        "There is something to check",
+        "A check that looked at nothing must not be green.",
+        "look at the path, and at what --exclude leaves out",
+    ),
+    _note(
+        "KUS010",
+        "Kustomizations are complete offline",
+        "A remote base changes without a commit here, and validate asks no network.",
+        "vendor the base into the repository",
+    ),
+    _note(
+        "KUS011",
+        "Kustomizations build",
+        "kustomize itself refuses the folder, and so will Argo CD or Flux.",
+        "run kustomize build on the folder",
+    ),
+    _note(
+        "KUS012",
+        "Components are checked where they are included",
+        "Alone a Component has no objects to change.",
+        "name a kustomization that includes it",
+    ),
+)

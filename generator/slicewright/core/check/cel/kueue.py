@@ -1,0 +1,136 @@
+"""The rules of the Kueue CRDs; defaults that a rule reads are filled in, as the API server does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.cel.value import get, has
+
+if TYPE_CHECKING:
+    from slicewright.core.check.cel.value import Rules
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_HOSTNAME = "kubernetes.io/hostname"
+
+
+def _no_borrowing_without(cohort: str, spec: dict[str, Any]) -> bool:
+    if has(spec, cohort) or not has(spec, "resourceGroups"):
+        return True
+    return not any(
+        has(resource, "borrowingLimit")
+        for group in spec["resourceGroups"]
+        for flavor in get(group, "flavors")
+        for resource in get(flavor, "resources")
+    )
+
+
+def _preference_fits(fungibility: dict[str, Any]) -> bool:
+    borrow = fungibility.get("whenCanBorrow") or "MayStopSearch"
+    preempt = fungibility.get("whenCanPreempt") or "TryNextFlavor"
+    return not has(fungibility, "preference") or borrow == preempt == "TryNextFlavor"
+
+
+def _reclaims_where_it_borrows(preemption: dict[str, Any]) -> bool:
+    reclaim = preemption.get("reclaimWithinCohort") or "Never"
+    within = (preemption.get("borrowWithinCohort") or {}).get("policy") or "Never"
+    return reclaim != "Never" or within == "Never"
+
+
+def _flavors_cover(group: dict[str, Any]) -> bool:
+    covered = len(get(group, "coveredResources"))
+    return all(len(get(flavor, "resources")) == covered for flavor in get(group, "flavors"))
+
+
+def _unique(values: list[Any]) -> bool:
+    return all(value not in values[:index] for index, value in enumerate(values))
+
+
+def _admitted_as_asked(workload: dict[str, Any]) -> bool:
+    status = workload.get("status") or {}
+    reserved = any(
+        get(condition, "type") == "QuotaReserved" and get(condition, "status") == "True"
+        for condition in status.get("conditions") or []
+    )
+    if not reserved or not has(status, "admission"):
+        return True
+    return len(get(workload, "spec", "podSets")) == len(get(status, "admission", "podSetAssignments"))
+
+
+def _count_of(value: dict[str, Any], *fields: str) -> int:
+    return sum(has(value, field) for field in fields)
+
+
+def _counts_fit(podset: dict[str, Any]) -> bool:
+    count = podset.get("count")
+    return not has(podset, "minCount") or podset["minCount"] <= (1 if count is None else count)
+
+
+_TOLERATIONS: Rules = {
+    "self.all(x, !has(x.key) ? x.operator == 'Exists' : true)": lambda every: all(
+        has(one, "key") or get(one, "operator") == "Exists" for one in every
+    ),
+    "self.all(x, has(x.tolerationSeconds) ? x.effect == 'NoExecute' : true)": lambda every: all(
+        not has(one, "tolerationSeconds") or get(one, "effect") == "NoExecute" for one in every
+    ),
+    "self.all(x, !has(x.operator) || x.operator in ['Equal', 'Exists'])": lambda every: all(
+        not has(one, "operator") or one["operator"] in ("Equal", "Exists") for one in every
+    ),
+    "self.all(x, has(x.operator) && x.operator == 'Exists' ? !has(x.value) : true)": lambda every: all(
+        one.get("operator") != "Exists" or not has(one, "value") for one in every
+    ),
+    "self.all(x, !has(x.effect) || x.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])": (
+        lambda every: all(not has(one, "effect") or one["effect"] in _EFFECTS for one in every)
+    ),
+    "self.all(x, x.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])": lambda every: all(
+        get(one, "effect") in _EFFECTS for one in every
+    ),
+}
+_STATUS: Rules = {
+    "has(self.status) && has(self.status.conditions) && self.status.conditions.exists(c, "
+    "c.type == 'QuotaReserved' && c.status == 'True') && has(self.status.admission) ? "
+    "size(self.spec.podSets) == size(self.status.admission.podSetAssignments) : true": _admitted_as_asked,
+}
+RULES: Rules = {
+    **_TOLERATIONS,
+    **_STATUS,
+    "!has(self.cohort) && has(self.resourceGroups) ? self.resourceGroups.all(rg, rg.flavors.all(f, "
+    "f.resources.all(r, !has(r.borrowingLimit)))) : true": lambda spec: _no_borrowing_without("cohort", spec),
+    "!has(self.cohortName) && has(self.resourceGroups) ? self.resourceGroups.all(rg, rg.flavors.all(f, "
+    "f.resources.all(r, !has(r.borrowingLimit)))) : true": (
+        lambda spec: _no_borrowing_without("cohortName", spec)
+    ),
+    "!has(self.preference) || (self.whenCanBorrow == 'TryNextFlavor' && "
+    "self.whenCanPreempt == 'TryNextFlavor')": _preference_fits,
+    "!(self.reclaimWithinCohort == 'Never' && has(self.borrowWithinCohort) &&  "
+    "self.borrowWithinCohort.policy != 'Never')": _reclaims_where_it_borrows,
+    "self.flavors.all(x, size(x.resources) == size(self.coveredResources))": _flavors_cover,
+    "[has(self.kubeConfig),has(self.clusterProfileRef)].filter(x,x==true).size() == 1": (
+        lambda source: _count_of(source, "kubeConfig", "clusterProfileRef") == 1
+    ),
+    "size(self.filter(i, size(self.filter(j, j == i)) > 1)) == 0": _unique,
+    "!has(self.topologyName) || self.nodeLabels.size() >= 1": (
+        lambda spec: (
+            not has(spec, "topologyName") or _count_of(get(spec, "nodeLabels"), *spec["nodeLabels"]) >= 1
+        )
+    ),
+    "size(self.filter(i, i.nodeLabel == 'kubernetes.io/hostname')) == 0 || "
+    "self[size(self) - 1].nodeLabel == 'kubernetes.io/hostname'": (
+        lambda levels: (
+            all(get(level, "nodeLabel") != _HOSTNAME for level in levels)
+            or get(levels[-1], "nodeLabel") == _HOSTNAME
+        )
+    ),
+    "has(self.priorityClassName) ? has(self.priority) : true": (
+        lambda spec: not has(spec, "priorityClassName") or has(spec, "priority")
+    ),
+    "!has(self.priorityClassRef) || has(self.priority)": (
+        lambda spec: not has(spec, "priorityClassRef") or has(spec, "priority")
+    ),
+    "has(self.minCount) ? self.minCount <= self.count : true": _counts_fit,
+    "(self.group == 'scheduling.k8s.io') ? self.kind == 'PriorityClass' : true": (
+        lambda ref: get(ref, "group") != "scheduling.k8s.io" or get(ref, "kind") == "PriorityClass"
+    ),
+    "(self.group == 'kueue.x-k8s.io') ? self.kind == 'WorkloadPriorityClass' : true": (
+        lambda ref: get(ref, "group") != "kueue.x-k8s.io" or get(ref, "kind") == "WorkloadPriorityClass"
+    ),
+}

@@ -1,0 +1,138 @@
+"""What the schema engine says, in the words of a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.intent import check as input_check
+from slicewright.core.problem import Path, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import jsonschema_rs
+
+_IDS = {
+    "IN001": "SCHEMA003",
+    "IN002": "SCHEMA004",
+    "IN003": "SCHEMA005",
+    "IN004": "SCHEMA006",
+    "IN005": "SCHEMA007",
+    "IN006": "SCHEMA008",
+}
+"""From the ids of our input's explainer to those of Kubernetes objects."""
+_NAMES = "lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit"
+_HINTS = {
+    "name": _NAMES,
+    "namespace": "lower-case letters, digits and '-', at most 63",
+    "generateName": _NAMES,
+}
+_LABEL_HINT = "a label's value has at most 63 letters, digits, '-', '_' and '.', and begins and ends with one"
+_KEY_HINT = "a name of at most 63 letters, digits, '-', '_' and '.', with at most one prefix/ before it"
+_QUANTITY_HINT = "a quantity, for example 500m, 4, 1.5Gi or 2e9"
+_QUANTITY = "[numkMGTPE]"
+"""A part of the pattern of quantities, and of no other."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """An error of jsonschema-rs with the fields of one of jsonschema, which the explainer reads."""
+
+    absolute_path: Path
+    absolute_schema_path: tuple[str, ...]
+    """`propertyNames` where a key is wrong, else empty: all that the explainer looks for."""
+    validator: str
+    validator_value: Any
+    schema: Any
+    instance: Any
+    message: str
+
+
+def explained(schema: dict[str, Any], errors: list[jsonschema_rs.ValidationError]) -> list[Problem]:
+    """Return the problems behind the errors of one object, without their places.
+
+    A value of the wrong type is reported for that alone.
+    """
+    found: list[Problem] = []
+    for error in errors:
+        refusal = _refusal(schema, error)
+        found += [_worded(problem, refusal) for problem in _explain(refusal)]
+    mistyped = {problem.path for problem in found if problem.id == "SCHEMA003"}
+    return [problem for problem in found if problem.id == "SCHEMA003" or problem.path not in mistyped]
+
+
+def _refusal(schema: dict[str, Any], error: jsonschema_rs.ValidationError) -> _Refusal:
+    way = tuple(error.schema_path)
+    parent: Any = schema
+    for part in way[:-1]:
+        parent = parent[part]
+    validator = str(way[-1])
+    wanted = parent[validator]
+    kind: Any = error.kind
+    message = error.message
+    instance = error.instance
+    # A field may have the keyword's name, so that the way alone does not tell.
+    of_key = ("propertyNames",) if kind.name == "propertyNames" else ()
+    if of_key:
+        instance = kind.error.instance
+    elif validator == "required":
+        message = f"{kind.property!r} is missing"
+    elif validator == "type":
+        wanted = _without_null(wanted)
+    elif validator == "enum":
+        wanted = [choice for choice in wanted if choice not in ("", None)] or wanted
+    elif validator == "anyOf":
+        wanted = [branch for branch in wanted if branch != {"type": "null"}]
+    return _Refusal(tuple(error.instance_path), of_key, validator, wanted, parent, instance, message)
+
+
+def _without_null(types: str | list[str]) -> str | list[str]:
+    if isinstance(types, str):
+        return types
+    return [name for name in types if name != "null"]
+
+
+def _explain(refusal: _Refusal) -> Iterator[Problem]:
+    if refusal.validator == "anyOf" and all(
+        set(branch) == {"required"} for branch in refusal.validator_value
+    ):
+        keys = [key for branch in refusal.validator_value for key in branch["required"]]
+        others = " or ".join(keys[1:])
+        hint = f"add '{keys[0]}'" + (f", or {others}" if others else "")
+        yield Problem("IN003", f"'{keys[0]}' is missing", hint, path=refusal.absolute_path)
+    elif refusal.validator == "oneOf":
+        message = f"{_last(refusal.absolute_path)} fits none, or more than one, of the forms that it may have"
+        yield Problem("IN006", message, "give exactly one of the alternatives", path=refusal.absolute_path)
+    elif refusal.validator == "not":
+        message = f"{_last(refusal.absolute_path)} has a form that is excluded here"
+        yield Problem("IN006", message, path=refusal.absolute_path)
+    elif refusal.validator == "anyOf" and not all("type" in branch for branch in refusal.validator_value):
+        message = f"{_last(refusal.absolute_path)} fits none of the forms that it may have"
+        yield Problem("IN006", message, path=refusal.absolute_path)
+    else:
+        yield from input_check.explain(refusal)
+
+
+def _last(path: Path) -> str:
+    names = [part for part in path if isinstance(part, str)]
+    return f"'{names[-1]}'" if names else "the object"
+
+
+def _worded(problem: Problem, refusal: _Refusal) -> Problem:
+    hint = problem.hint
+    if refusal.absolute_schema_path:
+        hint = _KEY_HINT
+    elif problem.id == "IN005" and not hint:
+        pattern = str(refusal.schema.get("pattern", ""))
+        if _QUANTITY in pattern:
+            hint = _QUANTITY_HINT
+        elif refusal.validator == "format":
+            hint = "a date and time such as 2026-01-31T12:00:00Z"
+        elif refusal.absolute_path[-2:-1] == ("labels",):
+            hint = _LABEL_HINT
+        elif refusal.absolute_path[-2:-1] == ("metadata",):
+            hint = _HINTS.get(str(refusal.absolute_path[-1]), "")
+        elif refusal.validator == "pattern":
+            hint = f"it must match {pattern}"
+    return replace(problem, id=_IDS[problem.id], hint=hint)

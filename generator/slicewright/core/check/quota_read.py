@@ -1,0 +1,167 @@
+"""The queues of a cluster, from Kueue's objects or from what a TPUCluster declares."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.quota import Cell, Flavor, Key, Node, Quotas
+from slicewright.core.check.read import TPU, amount, at, entries, mapping, text, texts, words
+from slicewright.core.document.read import read_documents
+from slicewright.core.plan.placement import shape_selector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.plan.site import Site
+
+_ZERO = Decimal(0)
+_UNLIMITED = Decimal("Infinity")
+_CONFIG = "kueue-manager-config"
+_CONFIG_KEY = "controller_manager_config.yaml"
+
+
+def quotas(world: World) -> Quotas:
+    """Return the quotas of the Kueue objects, else those that the TPUCluster declares."""
+    return world.once("quotas", _read)
+
+
+def _read(world: World) -> Quotas:
+    queues = {item.name: _node(item) for item in world.of_kind("ClusterQueue")}
+    local = {
+        (item.namespace or "default", item.name): text(at(item.data, "spec", "clusterQueue"))
+        for item in world.of_kind("LocalQueue")
+    }
+    if not queues and not local and world.site is not None:
+        return _declared(world.site)
+    cohorts = {item.name: _node(item) for item in world.of_kind("Cohort")}
+    flavors = {
+        item.name: Flavor(
+            texts(at(item.data, "spec", "nodeLabels")),
+            tuple(taint for _, taint in entries(at(item.data, "spec", "nodeTaints"))),
+            tuple(entry for _, entry in entries(at(item.data, "spec", "tolerations"))),
+        )
+        for item in world.of_kind("ResourceFlavor")
+    }
+    return Quotas(queues, cohorts, flavors, local, has_queues=bool(local))
+
+
+def parent_of(item: Item) -> str:
+    """Return the cohort of a queue, or the parent of a cohort; empty where there is none."""
+    if item.kind == "Cohort":
+        return text(at(item.data, "spec", "parent" if item.version == "v1alpha1" else "parentName"))
+    return text(at(item.data, "spec", "cohort" if item.version == "v1beta1" else "cohortName"))
+
+
+def _node(item: Item) -> Node:
+    cells: dict[Key, Cell] = {}
+    groups = []
+    for _, group in entries(at(item.data, "spec", "resourceGroups")):
+        covered = tuple(word for _, word in words(group.get("coveredResources")))
+        names = []
+        for _, flavor in entries(group.get("flavors")):
+            name = text(flavor.get("name"))
+            names.append(name)
+            for _, quota in entries(flavor.get("resources")):
+                cells[name, text(quota.get("name"))] = Cell(
+                    amount(quota.get("nominalQuota")) or _ZERO,
+                    amount(quota.get("borrowingLimit")),
+                    amount(quota.get("lendingLimit")),
+                )
+        groups.append((covered, tuple(names)))
+    return Node(item.name, parent_of(item), cells, tuple(groups))
+
+
+def flavor_name(pool: dict[str, Any], shape: Shape | None) -> str:
+    """Return the name of a pool's flavor: as written, else by its shape."""
+    if shape is None:
+        return text(pool.get("flavor")) or text(pool.get("name"))
+    machine = f"-{shape.chips_per_host}t" if shape.needs_accelerator_count else ""
+    return text(pool.get("flavor")) or f"{shape.generation}-{shape.topology}{machine}"
+
+
+def pools_of(site: Site) -> Iterator[tuple[dict[str, Any], Shape | None, int]]:
+    """Yield (pool as written, its shape, its slices) of a cluster; CPU pools have no shape."""
+    shapes = {pool.name: (shape, pool.slices) for pool, shape in site.pools}
+    for _, pool in entries(site.cluster.spec.get("pools")):
+        shape, slices = shapes.get(text(pool.get("name")), (None, 0))
+        yield pool, shape, slices
+
+
+def _declared(site: Site) -> Quotas:
+    pools = {text(pool.get("name")): (pool, shape, slices) for pool, shape, slices in pools_of(site)}
+    queues = {
+        text(queue.get("name")): _declared_node(queue, text(queue.get("cohortName")), pools)
+        for _, queue in entries(site.cluster.spec.get("clusterQueues"))
+    }
+    cohorts = {
+        text(cohort.get("name")): _declared_node(cohort, text(cohort.get("parentName")), pools)
+        for _, cohort in entries(site.cluster.spec.get("cohorts"))
+    }
+    flavors = {
+        flavor_name(pool, shape): Flavor(shape_selector(shape) if shape else {})
+        for pool, shape, _ in pools.values()
+    }
+    local = {(queue.namespace, queue.name): queue.cluster_queue for queue in site.cluster.local_queues}
+    return Quotas(queues, cohorts, flavors, local, has_queues=site.cluster.has_queues, declared=True)
+
+
+def _declared_node(
+    written: dict[str, Any], parent: str, pools: dict[str, tuple[dict[str, Any], Shape | None, int]]
+) -> Node:
+    cells: dict[Key, Cell] = {}
+    flavors: dict[tuple[str, ...], list[str]] = {}
+    for _, quota in entries(written.get("quota")):
+        pool, shape, slices = pools.get(text(quota.get("pool")), ({}, None, 0))
+        name = flavor_name(pool, shape)
+        covered = (TPU,) if shape else ("cpu", "memory")
+        flavors.setdefault(covered, []).append(name)
+        for resource in covered:
+            own = _of_pool(quota, shape, slices, resource)
+            earlier = cells.get((name, resource), Cell(_ZERO)).nominal
+            cells[name, resource] = Cell(own.nominal + earlier, own.borrowing, own.lending)
+    groups = tuple((covered, tuple(dict.fromkeys(names))) for covered, names in flavors.items())
+    return Node(text(written.get("name")), parent, cells, groups)
+
+
+def _of_pool(quota: dict[str, Any], shape: Shape | None, slices: int, resource: str) -> Cell:
+    """Return the quota of a pool; cpu and memory of a pool in nodes are not known, so they have no limit."""
+    if shape is None:
+        found = amount(mapping(quota.get("nominalQuota")).get(resource))
+        return Cell(_UNLIMITED if found is None else found)
+    unit = Decimal(1) if "nominalChips" in quota else Decimal(shape.chips)
+    nominal = amount(quota.get("nominalChips", quota.get("nominalSlices", slices)))
+    borrowing, lending = amount(quota.get("borrowingLimit")), amount(quota.get("lendingLimit"))
+    return Cell(
+        (nominal or _ZERO) * unit,
+        None if borrowing is None else borrowing * unit,
+        None if lending is None else lending * unit,
+    )
+
+
+def configuration(world: World) -> dict[str, Any]:
+    """Return Kueue's own configuration: an object's or a ConfigMap's, else what the TPUCluster says of it."""
+    return world.once("configuration of Kueue", _configuration)
+
+
+def _configuration(world: World) -> dict[str, Any]:
+    for item in world.of_kind("Configuration"):
+        if item.group == "config.kueue.x-k8s.io":
+            return item.data
+    for item in world.of_kind("ConfigMap"):
+        if item.name == _CONFIG:
+            documents, _ = read_documents(text(at(item.data, "data", _CONFIG_KEY)), item.file)
+            return mapping(documents[0].data) if documents else {}
+    return mapping(world.site.cluster.spec.get("kueue")) if world.site else {}
+
+
+def counted(world: World, resource: str) -> bool:
+    """Tell whether Kueue counts a resource although no queue covers it (resources in its configuration)."""
+    resources = mapping(configuration(world).get("resources"))
+    prefixes = tuple(prefix for _, prefix in words(resources.get("excludeResourcePrefixes")))
+    if resources.get("quotaCheckStrategy") == "IgnoreUndeclared":
+        return False
+    return not prefixes or not resource.startswith(prefixes)

@@ -1,0 +1,103 @@
+"""What a workload asks Kueue for: its pod sets, with their requests added up."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.quota import PodSet
+from slicewright.core.check.read import TPU, amount, at, entries, mapping, text, texts
+from slicewright.core.plan.placement import shape_selector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.read import Pods
+    from slicewright.core.check.world import World
+
+_ZERO = Decimal(0)
+_PODS = "pods"
+# What the operator gives to the resource manager and to the proxy in the head of a PathwaysJob.
+_HEAD = {"cpu": Decimal(24), "memory": Decimal(132) * 10**9}
+
+
+def pod_sets(item: Item, world: World) -> list[PodSet]:
+    """Return what a JobSet, a Job or a PathwaysJob asks for."""
+    # The item is kept beside its pod sets, so that no other object can get its id.
+    seen: dict[int, tuple[Item, list[PodSet]]] = world.once("pod sets", lambda _: {})
+    if id(item) not in seen:
+        seen[id(item)] = (item, _pod_sets(item, world))
+    return seen[id(item)][1]
+
+
+def _pod_sets(item: Item, world: World) -> list[PodSet]:
+    if item.kind == "PathwaysJob":
+        return list(_of_pathwaysjob(item, world))
+    return [
+        _pod_set(pods, pods.name or "main", max(0, pods.replicas * pods.pods_per_job)) for pods in item.pods
+    ]
+
+
+def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Decimal] | None = None) -> PodSet:
+    requests = _of_pod(pods)
+    for resource, more in (beside or {}).items():
+        requests[resource] = requests.get(resource, _ZERO) + more
+    whole = {resource: found * count for resource, found in requests.items()}
+    tolerations = tuple(entry for _, entry in entries(pods.spec.get("tolerations")))
+    return PodSet(name, count, {**whole, _PODS: Decimal(count)}, pods.selector, tolerations)
+
+
+def _of_pathwaysjob(item: Item, world: World) -> Iterator[PodSet]:
+    for pods in item.pods:
+        yield _pod_set(pods, "pathways-head", 1, _HEAD)
+    if not item.pods:
+        yield PodSet("pathways-head", 1, {**_HEAD, _PODS: Decimal(1)}, {})
+    for _, worker in entries(at(item.data, "spec", "workers")):
+        key = (text(worker.get("type")), text(worker.get("topology")))
+        row, slices = world.catalogue.on_machine.get(key), amount(worker.get("numSlices"))
+        if row is not None and slices is not None and slices > 0:
+            selector = {**texts(worker.get("nodeSelector")), **shape_selector(row)}
+            hosts = int(slices) * row.hosts
+            requests = {TPU: slices * row.chips, _PODS: Decimal(hosts)}
+            yield PodSet("worker", hosts, requests, selector)
+
+
+def _of_pod(pods: Pods) -> dict[str, Decimal]:
+    """Return what one pod requests: sidecars and containers, or an init container that takes more."""
+    running: dict[str, Decimal] = {}
+    highest: dict[str, Decimal] = {}
+    for _, container in pods.init_containers:
+        own = _of_container(container)
+        if container.get("restartPolicy") == "Always":
+            _add(running, own)
+            own = {}
+        for resource in {*own, *running}:
+            together = own.get(resource, _ZERO) + running.get(resource, _ZERO)
+            highest[resource] = max(highest.get(resource, _ZERO), together)
+    for _, container in pods.containers:
+        _add(running, _of_container(container))
+    found = {
+        resource: max(running.get(resource, _ZERO), highest.get(resource, _ZERO))
+        for resource in {*running, *highest}
+    }
+    _add(found, _amounts(pods.spec.get("overhead")))
+    return found
+
+
+def _of_container(container: dict[str, Any]) -> dict[str, Decimal]:
+    """Return a container's requests; a limit counts where there is no request."""
+    return {
+        **_amounts(at(container, "resources", "limits")),
+        **_amounts(at(container, "resources", "requests")),
+    }
+
+
+def _amounts(written: Any) -> dict[str, Decimal]:
+    found = {resource: amount(value) for resource, value in mapping(written).items()}
+    return {resource: value for resource, value in found.items() if value is not None}
+
+
+def _add(total: dict[str, Decimal], more: dict[str, Decimal]) -> None:
+    for resource, value in more.items():
+        total[resource] = total.get(resource, _ZERO) + value

@@ -1,0 +1,136 @@
+"""Rules of what stands in any object: images, quantities, scripts, nulls."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.read import amount, at, mapping, words
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.kueue_queues import groups, quotas
+from slicewright.core.check.rules.shapes import POD_KINDS
+from slicewright.core.quantity import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_VERSIONED = re.compile(r".*[0-9]+\.[0-9]+\.[0-9]+.*|.*[0-9a-f]{7,}.*|.*20[0-9]{2}-?[0-9]{2}-?[0-9]{2}.*")
+_QUANTITY_KEYS = ("requests", "limits")
+
+
+def _pinned(image: str) -> bool:
+    """Tell whether an image is named by digest, or by a tag with a full version, a commit or a date."""
+    if "@sha256:" in image:
+        return True
+    _, colon, tag = image.rpartition("/")[2].partition(":")
+    return bool(colon) and _VERSIONED.fullmatch(tag) is not None
+
+
+def _images(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        for path, container in (*pods.containers, *pods.init_containers):
+            image = container.get("image")
+            if isinstance(image, str) and image and not _pinned(image):
+                yield Finding((*path, "image"), f"image '{image}' is another one tomorrow")
+
+
+def _quantity(value: Any, path: Path) -> Iterator[Finding]:
+    # What amount() does not take is no quantity, or one that canonical() would need long for.
+    if amount(value) is None or isinstance(value, float):
+        return
+    canon = canonical(value)
+    if canon != str(value):
+        yield Finding(path, f"quantity {value} is kept as {canon}", f'write "{canon}"')
+
+
+def _quantities(item: Item, _world: World) -> Iterator[Finding]:
+    if item.kind in ("ClusterQueue", "Cohort"):
+        for base, group in groups(item):
+            for where, _, quota in quotas(group, base):
+                for key in ("nominalQuota", "borrowingLimit", "lendingLimit"):
+                    yield from _quantity(quota.get(key), (*where, key))
+    for pods in item.pods:
+        for path, container in (*pods.containers, *pods.init_containers):
+            for key in _QUANTITY_KEYS:
+                for resource, value in mapping(at(container, "resources", key)).items():
+                    yield from _quantity(value, (*path, "resources", key, resource))
+
+
+def _scripts(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        for path, container in (*pods.containers, *pods.init_containers):
+            for key in ("command", "args"):
+                for index, word in words(container.get(key)):
+                    lines = word.split("\n")
+                    if len(lines) > 1 and ("\t" in word or any(line != line.rstrip() for line in lines)):
+                        message = "a script with tabs or trailing blanks is one long line in every diff"
+                        yield Finding((*path, key, index), message)
+
+
+def _nulls(item: Item, _world: World) -> Iterator[Finding]:
+    for path in _null_paths(item.data, ()):
+        yield Finding(path, "null is kept by some tools and dropped by others")
+
+
+def _null_paths(value: Any, path: Path) -> Iterator[Path]:
+    stack: list[tuple[Any, Path]] = [(value, path)]
+    while stack:
+        found, where = stack.pop()
+        pairs = list(found.items()) if isinstance(found, dict) else list(enumerate(found))
+        for key, below in pairs:
+            if below is None and key != "creationTimestamp":
+                yield (*where, key)
+            elif isinstance(below, (dict, list)):
+                stack.append((below, (*where, key)))
+
+
+RULES = (
+    Rule(
+        id="GIT120",
+        severity="warning",
+        title="Images are pinned",
+        why="G17: a tag such as latest or 3.12 moves. A run that restarts, or a slice that joins later, gets "
+        "other code than the rest; and a frozen run is no longer what was frozen.",
+        hint="name a digest (image@sha256:...), or a tag with the full version",
+        kinds=POD_KINDS,
+        check=_images,
+        sources=("Kubernetes documentation, page Images",),
+    ),
+    Rule(
+        id="GIT121",
+        severity="warning",
+        title="Quantities are canonical",
+        why="G19: the API server keeps 1000m as 1; a GitOps tool sees a difference for ever.",
+        hint="write the canonical form",
+        kinds=POD_KINDS | {"ClusterQueue", "Cohort"},
+        check=_quantities,
+        sources=("Argo CD documentation, page FAQ",),
+    ),
+    Rule(
+        id="GIT122",
+        severity="warning",
+        title="Scripts have neither tabs nor trailing blanks",
+        why="G16: YAML cannot write such a text as a block; kustomize folds it into one quoted line that "
+        "nobody "
+        "can review.",
+        hint="indent with blanks, and end lines without any",
+        kinds=POD_KINDS,
+        check=_scripts,
+        sources=("tried with kustomize 5.8.1",),
+    ),
+    Rule(
+        id="GIT123",
+        severity="warning",
+        title="No value is null",
+        why="G16: kustomize keeps a null or makes an empty text of it, the API server drops it and fills in "
+        "defaults, and a merge patch deletes the field.",
+        hint="leave the key out",
+        kinds=frozenset(),
+        check=_nulls,
+        sources=("tried with kustomize 5.8.1",),
+    ),
+)

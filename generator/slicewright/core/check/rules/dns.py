@@ -1,0 +1,46 @@
+"""Names as apimachinery checks them: DNS labels and subdomains, label keys and label values."""
+
+from __future__ import annotations
+
+import re
+
+from slicewright.core.plan.names import MAX_LABEL
+
+_DNS1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+_MAX_SUBDOMAIN = 253
+
+
+def against_dns1035(name: str) -> str:
+    """Return what keeps a name from being a DNS-1035 label; empty where nothing does."""
+    if len(name) > MAX_LABEL:
+        return f"has {len(name)} characters, {MAX_LABEL} at most"
+    if not _DNS1035.fullmatch(name):
+        return "must begin with a letter and hold only lower-case letters, digits and hyphens"
+    return ""
+
+
+def is_subdomain(name: str) -> bool:
+    """Tell whether a name is a DNS-1123 subdomain."""
+    return len(name) <= _MAX_SUBDOMAIN and _SUBDOMAIN.fullmatch(name) is not None
+
+
+def is_label_value(value: str) -> bool:
+    """Tell whether a text may be the value of a label."""
+    return not value or (len(value) <= MAX_LABEL and _NAME.fullmatch(value) is not None)
+
+
+def is_label_key(key: str) -> bool:
+    """Tell whether a text may be the key of a label: a name, with a DNS prefix or without."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and not is_subdomain(prefix):
+        return False
+    return len(name) <= MAX_LABEL and _NAME.fullmatch(name) is not None
+
+
+def is_domain_prefixed_path(text: str) -> bool:
+    """Tell whether a text is a domain, a slash and a path."""
+    domain, slash, path = text.partition("/")
+    return bool(slash) and is_subdomain(domain) and _PATH.fullmatch(path) is not None

@@ -1,0 +1,271 @@
+"""Rules of quota: whether a workload can ever be admitted, and whether a queue's quota is real."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from slicewright.core.catalogue.nearest import joined
+from slicewright.core.check import quota, quota_read, quota_workload
+from slicewright.core.check.read import TPU, amount, at, entries, plain, text
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.kueue_queues import groups, quotas
+from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS, of_labels
+from slicewright.core.plan.placement import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_ADMISSION = (
+    "kubernetes-sigs/kueue v0.19.2: pkg/cache/scheduler/resource_node.go, pkg/scheduler/flavorassigner"
+)
+_LABEL: Path = ("metadata", "labels", QUEUE)
+_RUN = "slicewright.dev/run"
+_GIBI = Decimal(2**30)
+
+
+def queue_of(item: Item, world: World) -> quota.Node | None:
+    """Return the ClusterQueue that a workload waits in, as far as it is known."""
+    known = quota_read.quotas(world)
+    name = known.local.get((item.namespace or "default", item.labels.get(QUEUE, "")))
+    return known.queues.get(name) if name else None
+
+
+def _never_fits(item: Item, world: World) -> Iterator[Finding]:
+    queue, known = queue_of(item, world), quota_read.quotas(world)
+    if queue is None:
+        return
+    wanted = [
+        choice
+        for choice in quota.choices(known, queue, quota_workload.pod_sets(item, world))
+        if choice.flavors
+    ]
+    if quota.fits(known, queue, wanted):
+        return
+    alone = [choice for choice in wanted if not quota.fits(known, queue, [choice])]
+    for choice in alone:
+        for resource, value in choice.requests.items():
+            have = {flavor: quota.most(known, queue, (flavor, resource)) for flavor in choice.flavors}
+            if all(value > found.total for found in have.values()):
+                yield Finding(_LABEL, _said(queue.name, resource, value, have))
+                return
+    yield Finding(_LABEL, _together(known, queue, wanted))
+
+
+def _unit(resource: str) -> str:
+    return "chips" if resource == TPU else resource
+
+
+def _said(queue: str, resource: str, value: Decimal, have: dict[str, quota.Most]) -> str:
+    (first, most), *others = have.items()
+    beside = "".join(f", {_most(resource, found)} of {flavor}" for flavor, found in others)
+    return f"asks for {_amount(resource, value)} of {first}; {queue} has {_most(resource, most)}{beside}"
+
+
+def _amount(resource: str, value: Decimal) -> str:
+    """Return `32 chips`, `8 cpu` or `64Gi memory`."""
+    return f"{_number(resource, value)} {_unit(resource)}"
+
+
+def _number(resource: str, value: Decimal) -> str:
+    return f"{plain(round(value / _GIBI, 1))}Gi" if resource == "memory" else plain(value)
+
+
+def _most(resource: str, found: quota.Most) -> str:
+    """Return `24 (nominal 24, borrowing 0)`."""
+    total, nominal, borrowing = (
+        _number(resource, value) for value in (found.total, found.nominal, found.total - found.nominal)
+    )
+    return f"{total} (nominal {nominal}, borrowing {borrowing})"
+
+
+def _together(known: quota.Quotas, queue: quota.Node, wanted: list[quota.Choice]) -> str:
+    """Say what all pod sets ask for, where each alone would fit."""
+    parts: dict[str, Decimal] = {}
+    flavors: dict[str, dict[str, quota.Most]] = {}
+    for choice in wanted:
+        for resource, value in choice.requests.items():
+            parts[resource] = parts.get(resource, Decimal(0)) + value
+            have = flavors.setdefault(resource, {})
+            have.update({name: quota.most(known, queue, (name, resource)) for name in choice.flavors})
+    for resource, value in parts.items():
+        if value > sum(found.total for found in flavors[resource].values()):
+            return _said(queue.name, resource, value, flavors[resource])
+    if len(wanted) == 1:
+        asked = joined([f"{_amount(resource, value)}" for resource, value in parts.items()])
+        return f"asks for {asked}; no flavor of {queue.name} has enough of each"
+    return f"no choice of flavors in {queue.name} holds all {len(wanted)} pod sets at once"
+
+
+def _no_flavor(item: Item, world: World) -> Iterator[Finding]:
+    queue, known = queue_of(item, world), quota_read.quotas(world)
+    if queue is None:
+        return
+    for choice in quota.choices(known, queue, quota_workload.pod_sets(item, world)):
+        if not choice.flavors and all(name in known.flavors for name in choice.group):
+            resource = next(iter(choice.requests))
+            message = (
+                f"pods '{choice.pods.name}' ask for {_unit(resource)}, and no flavor of {queue.name} suits "
+                f"them: "
+                f"{', '.join(choice.group)}"
+            )
+            yield Finding(_LABEL, message)
+
+
+def _uncovered(item: Item, world: World) -> Iterator[Finding]:
+    queue, known = queue_of(item, world), quota_read.quotas(world)
+    if queue is None:
+        return
+    covered = {resource for resources, _ in queue.groups for resource in resources}
+    reported: set[str] = set()
+    for pods in quota_workload.pod_sets(item, world):
+        for resource, value in pods.requests.items():
+            if resource in covered or resource in reported or not value or resource == "pods":
+                continue
+            if resource == TPU or (not known.declared and quota_read.counted(world, resource)):
+                reported.add(resource)
+                message = f"pods '{pods.name}' ask for {resource}, which {queue.name} does not cover"
+                yield Finding(_LABEL, message)
+
+
+def _chips_of(flavor: str, world: World) -> tuple[int, int] | None:
+    """Return (chips of a slice, chips of all pools) of a flavor; 0 pools' chips where no cluster is known."""
+    found = quota_read.quotas(world).flavors.get(flavor)
+    labels = found.labels if found else {}
+    rows = of_labels(
+        world.catalogue,
+        labels.get(ACCELERATOR, ""),
+        labels.get(TOPOLOGY, ""),
+        labels.get(ACCELERATOR_COUNT, ""),
+    )
+    total = 0
+    for pool, shape, slices in quota_read.pools_of(world.site) if world.site else ():
+        if shape is not None and quota_read.flavor_name(pool, shape) == flavor:
+            total += shape.chips * slices
+            rows = rows or [shape]
+    return (rows[0].chips, total) if rows else None
+
+
+def _nominal(item: Item, world: World) -> Iterator[tuple[Path, str, Decimal]]:
+    """Yield (path, flavor, chips) of every quota of chips in a queue, or in the queues of a TPUCluster."""
+    if item.kind == "TPUCluster":
+        if world.site is None or world.site.cluster.name != item.name:
+            return
+        pools = {text(pool.get("name")): (pool, shape) for pool, shape, _ in quota_read.pools_of(world.site)}
+        for at_queue, queue in entries(at(item.data, "spec", "clusterQueues")):
+            for index, entry in entries(queue.get("quota")):
+                pool, shape = pools.get(text(entry.get("pool")), ({}, None))
+                unit = 1 if "nominalChips" in entry else shape.chips if shape else 0
+                value = amount(entry.get("nominalChips", entry.get("nominalSlices")))
+                if shape is not None and value is not None:
+                    path: Path = ("spec", "clusterQueues", at_queue, "quota", index)
+                    yield path, quota_read.flavor_name(pool, shape), value * unit
+        return
+    for base, group in groups(item):
+        for where, flavor, entry in quotas(group, base):
+            value = amount(entry.get("nominalQuota"))
+            if entry.get("name") == TPU and value is not None:
+                yield (*where, "nominalQuota"), flavor, value
+
+
+def _beyond_pools(item: Item, world: World) -> Iterator[Finding]:
+    for path, flavor, value in _nominal(item, world):
+        chips = _chips_of(flavor, world)
+        if chips is not None and chips[1] and value > chips[1]:
+            message = f"quota of {plain(value)} chips of {flavor}, and its pools have {chips[1]}"
+            yield Finding(path, message)
+
+
+def _part_of_slice(item: Item, world: World) -> Iterator[Finding]:
+    for path, flavor, value in _nominal(item, world):
+        chips = _chips_of(flavor, world)
+        if chips is not None and value % chips[0]:
+            message = f"quota of {plain(value)} chips of {flavor} is no multiple of a slice, {chips[0]} chips"
+            yield Finding(path, message)
+
+
+def _removed(item: Item, world: World) -> Iterator[Finding]:
+    name = item.labels.get(QUEUE)
+    known = quota_read.quotas(world)
+    namespace = item.namespace or "default"
+    if name is None or _RUN not in item.labels or not known.has_queues or (namespace, name) in known.local:
+        return
+    message = f"queue '{name}' of namespace '{namespace}' is gone, and run '{item.name}' is frozen with it"
+    yield Finding(_LABEL, message)
+
+
+RULES = (
+    Rule(
+        id="FIT101",
+        severity="error",
+        title="A workload fits the quota that its queue can ever get",
+        why="Kueue admits a workload whole or not at all. With nothing else running the queue has its "
+        "nominal "
+        "quota and what its cohort lends; a workload that asks for more waits for ever.",
+        hint="ask for fewer slices, or raise the quota, the borrowing limit or the cohort",
+        kinds=RUN_KINDS,
+        check=_never_fits,
+        sources=(_ADMISSION,),
+    ),
+    Rule(
+        id="FIT102",
+        severity="error",
+        title="A flavor of the queue suits the pods",
+        why="Kueue compares the pods' node selector with the flavor's labels, and their tolerations with its "
+        "taints; with no flavor left the workload waits for ever.",
+        hint="use the queue of this TPU, or correct the node selector",
+        kinds=RUN_KINDS,
+        check=_no_flavor,
+        sources=(_ADMISSION, "https://github.com/kubernetes-sigs/kueue/issues/1407"),
+    ),
+    Rule(
+        id="FIT103",
+        severity="error",
+        title="The queue covers what the pods ask for",
+        why='Kueue refuses a workload with a resource that no group covers ("resource cpu unavailable in '
+        'ClusterQueue"); limits count as requests.',
+        hint="drop the request and the limit, cover the resource, or set resources.excludeResourcePrefixes "
+        "in "
+        "Kueue's configuration",
+        kinds=RUN_KINDS,
+        check=_uncovered,
+        sources=("https://github.com/kubernetes-sigs/kueue/issues/4848",),
+    ),
+    Rule(
+        id="FIT104",
+        severity="warning",
+        title="A queue has no more quota than its pools have chips",
+        why="Kueue admits by quota, not by nodes: a workload beyond the pools is admitted, and its pods "
+        "wait.",
+        hint="lower the quota, or add slices to the pool",
+        kinds=frozenset({"ClusterQueue", "TPUCluster"}),
+        check=_beyond_pools,
+        sources=("https://github.com/kubernetes-sigs/kueue/issues/2665",),
+    ),
+    Rule(
+        id="FIT105",
+        severity="warning",
+        title="Quota of chips is a multiple of a slice",
+        why="Slices are whole: the rest of the quota is never used.",
+        hint="write slices times the chips of a slice",
+        kinds=frozenset({"ClusterQueue", "Cohort", "TPUCluster"}),
+        check=_part_of_slice,
+        sources=(_ADMISSION,),
+    ),
+    Rule(
+        id="FIT106",
+        severity="error",
+        title="Queues that frozen runs use exist",
+        why="A frozen run keeps the queue's name. After the queue is removed its workload is inactive, and "
+        "a run "
+        "that is evicted never starts again.",
+        hint="keep the queue until the run is over, or end the run first",
+        kinds=RUN_KINDS,
+        check=_removed,
+        sources=("docs/runs.md",),
+    ),
+)

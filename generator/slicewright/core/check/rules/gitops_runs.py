@@ -1,0 +1,207 @@
+"""Rules of runs that a GitOps tool applies again and again; `why` names the traps as G01 to G20."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slicewright.core.check import quota_read
+from slicewright.core.check.read import at, entries, mapping
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.fit import queue_of
+from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_ARGO_JOBS = "https://github.com/argoproj/argo-cd/issues/5882"
+_JOBS = frozenset({"JobSet", "Job"})
+_RUN = "slicewright.dev/run"
+_HASHED = re.compile(r".*-[0-9a-f]{5,}")
+_HOOK = "argocd.argoproj.io/hook"
+CLUSTER_SCOPED = frozenset(
+    {
+        "AdmissionCheck", "ClusterQueue", "ClusterRole", "ClusterRoleBinding", "Cohort", "ComputeClass",
+        "CustomResourceDefinition", "MultiKueueCluster", "MultiKueueConfig", "Namespace", "PersistentVolume",
+        "PriorityClass", "ProvisioningRequestConfig", "ResourceFlavor", "StorageClass", "Topology",
+        "WorkloadPriorityClass",
+    }
+)  # fmt: skip
+_VOLATILE = frozenset(
+    {"app.kubernetes.io/version", "app.kubernetes.io/managed-by", "helm.sh/chart", "git-commit", "commit"}
+)
+_INSTANCE = "app.kubernetes.io/instance"
+
+
+def _suspend(item: Item, _world: World) -> Iterator[Finding]:
+    written = at(item.data, "spec", "suspend")
+    if isinstance(written, bool) and QUEUE in item.labels:
+        yield Finding(("spec", "suspend"), f"suspend: {str(written).lower()} stands beside a queue")
+
+
+def _ttl(item: Item, _world: World) -> Iterator[Finding]:
+    if at(item.data, "spec", "ttlSecondsAfterFinished") is not None:
+        yield Finding(
+            ("spec", "ttlSecondsAfterFinished"), "a run that deletes itself is created and run again"
+        )
+
+
+def _hook(item: Item, _world: World) -> Iterator[Finding]:
+    if _HOOK in item.annotations and QUEUE in item.labels:
+        path: Path = ("metadata", "annotations", _HOOK)
+        yield Finding(path, "Argo CD takes a queued hook for done as soon as Kueue admits it")
+
+
+def _defaults(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        index = pods.path[2]
+        entry = mapping(item.data["spec"]["replicatedJobs"][index])
+        missing = [key for key in ("replicas", "groupName") if entry.get(key) is None]
+        missing += ["completionMode"] if pods.job.get("completionMode") is None else []
+        missing += ["restartPolicy"] if pods.spec.get("restartPolicy") is None else []
+        ports = [
+            port
+            for _, container in (*pods.containers, *pods.init_containers)
+            for _, port in entries(container.get("ports"))
+        ]
+        missing += ["ports[].protocol"] if any("protocol" not in port for port in ports) else []
+        if missing:
+            yield Finding(pods.path[:3], f"defaults are not written out: {', '.join(missing)}")
+
+
+def _tolerations(item: Item, world: World) -> Iterator[Finding]:
+    queue, known = queue_of(item, world), quota_read.quotas(world)
+    if queue is None:
+        return
+    names = [name for _, flavors in queue.groups for name in flavors]
+    flavors = [name for name in names if (found := known.flavors.get(name)) and found.tolerations]
+    for pods in item.pods:
+        if pods.spec.get("tolerations") and flavors:
+            message = f"tolerations stand here and in flavor '{flavors[0]}'"
+            yield Finding((*pods.spec_path, "tolerations"), message)
+
+
+def _fixed_name(item: Item, _world: World) -> Iterator[Finding]:
+    name = item.name
+    if name and _RUN not in item.labels and not _HASHED.fullmatch(name):
+        message = f"the name '{name}' stays the same when the run changes"
+        yield Finding(("metadata", "name"), message)
+
+
+def _namespaced(item: Item, _world: World) -> Iterator[Finding]:
+    if item.namespace:
+        yield Finding(("metadata", "namespace"), f"{item.kind} has no namespace")
+
+
+def _tracking(item: Item, _world: World) -> Iterator[Finding]:
+    if _INSTANCE in item.labels:
+        path: Path = ("metadata", "labels", _INSTANCE)
+        yield Finding(
+            path, f"Argo CD tracks its objects by the label {_INSTANCE}", "use app.kubernetes.io/name"
+        )
+    for pods in item.pods:
+        for key in pods.labels:
+            if item.kind in RUN_KINDS and key in _VOLATILE | {_INSTANCE}:
+                path = (*pods.path, "metadata", "labels", key)
+                yield Finding(path, f"label {key} of the pods changes with releases, and the template cannot")
+
+
+RULES = (
+    Rule(
+        id="GIT101",
+        severity="warning",
+        title="Nothing but Kueue suspends a queued run",
+        why="G01: `true` in Git evicts the run at the next sync, `false` starts it beside the queue until "
+        "Kueue "
+        "stops it again.",
+        hint="leave suspend out: Kueue's webhook sets it",
+        kinds=_JOBS,
+        check=_suspend,
+        sources=("https://github.com/kubernetes-sigs/kueue/issues/8228",),
+    ),
+    Rule(
+        id="GIT102",
+        severity="warning",
+        title="Runs do not delete themselves under GitOps",
+        why="G02: the tool sees that the object is missing and creates it again: the training starts anew.",
+        hint="leave ttlSecondsAfterFinished out; the run goes when its file does",
+        kinds=RUN_KINDS,
+        check=_ttl,
+        sources=("https://github.com/argoproj/argo-cd/issues/8586",),
+    ),
+    Rule(
+        id="GIT103",
+        severity="warning",
+        title="A queued run is no hook of Argo CD",
+        why="G03: Argo CD takes a Job for healthy when it is resumed, and kinds without a health check "
+        "always; "
+        "with HookSucceeded it then deletes the running job.",
+        hint="sync the run as an ordinary object, in the last wave",
+        kinds=RUN_KINDS,
+        check=_hook,
+        sources=("argoproj/argo-cd@37ee0097: gitops-engine/pkg/health/health_job.go",),
+    ),
+    Rule(
+        id="GIT104",
+        severity="warning",
+        title="Defaults inside replicatedJobs are written out",
+        why="G04: the webhook fills them in at creation only. The next client-side apply asks to remove "
+        "them, and "
+        'is refused with "field is immutable" while Argo CD shows the Application as Synced.',
+        hint="write replicas, groupName: default, completionMode: Indexed, restartPolicy and protocol: TCP",
+        kinds=frozenset({"JobSet"}),
+        check=_defaults,
+        sources=("kubernetes-sigs/jobset v0.12.0: pkg/webhooks/jobset_webhook.go",),
+    ),
+    Rule(
+        id="GIT105",
+        severity="warning",
+        title="Tolerations stand in the template or in the flavor",
+        why="G05: Kueue appends the flavor's tolerations to the list, so the Application stays OutOfSync, "
+        "and "
+        "every sync fails. Only ignoreDifferences on /spec with RespectIgnoreDifferences and "
+        "ApplyOutOfSyncOnly survives it.",
+        hint="write the toleration in one of the two",
+        kinds=_JOBS,
+        check=_tolerations,
+        sources=("https://github.com/argoproj/argo-cd/issues/17694",),
+    ),
+    Rule(
+        id="GIT107",
+        severity="warning",
+        title="A run that changes gets a name of its own",
+        why="G07: JobSets, Jobs and PathwaysJobs cannot be changed; a sync of new content under the old "
+        "name is "
+        "refused.",
+        hint="write naming: Hashed, or a suffix that changes with the content",
+        kinds=RUN_KINDS,
+        check=_fixed_name,
+        sources=(_ARGO_JOBS, "https://github.com/kubernetes-sigs/kustomize/issues/6230"),
+    ),
+    Rule(
+        id="GIT111",
+        severity="warning",
+        title="Cluster-scoped objects have no namespace",
+        why="G11: the API server drops it, a GitOps tool sees a difference for ever, and `namespace:` of a "
+        "kustomization is the usual source.",
+        hint="leave metadata.namespace out",
+        kinds=CLUSTER_SCOPED,
+        check=_namespaced,
+        sources=("https://github.com/kubernetes-sigs/kustomize/issues/5433",),
+    ),
+    Rule(
+        id="GIT115",
+        severity="warning",
+        title="Labels neither collide with tracking nor change with releases",
+        why="G15: Argo CD before 3.0 tracks objects by app.kubernetes.io/instance; and pod templates of runs "
+        "cannot change, so a label with a version in it breaks the next sync.",
+        hint="leave the label out of objects and templates",
+        kinds=frozenset(),
+        check=_tracking,
+        sources=("Argo CD documentation, page Resource Tracking",),
+    ),
+)

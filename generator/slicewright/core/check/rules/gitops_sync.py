@@ -1,0 +1,201 @@
+"""Rules of Argo CD: sync options, waves and Applications."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.read import at, entries, mapping, text, words
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.shapes import RUN_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_OPTIONS = "argocd.argoproj.io/sync-options"
+_WAVE = "argocd.argoproj.io/sync-wave"
+_HOOK = "argocd.argoproj.io/hook"
+_APPLICATIONS = frozenset({"Application", "ApplicationSet"})
+_RUN_GROUPS = frozenset({"jobset.x-k8s.io", "batch", "pathways-job.pathways.domain"})
+_DOC = "Argo CD documentation, page Sync Options"
+
+
+def options(item: Item) -> dict[str, str]:
+    """Return the sync options of an object's annotation."""
+    pairs = (part.strip().partition("=") for part in item.annotations.get(_OPTIONS, "").split(","))
+    return {key: value for key, _, value in pairs if key}
+
+
+def wave(item: Item) -> int:
+    """Return the sync wave of an object, 0 where none is written."""
+    written = item.annotations.get(_WAVE, "0")
+    digits = written.removeprefix("-")
+    few = 9
+    return int(written) if digits.isascii() and digits.isdigit() and len(digits) <= few else 0
+
+
+def _replace(item: Item, _world: World) -> Iterator[Finding]:
+    found = options(item)
+    path: Path = ("metadata", "annotations", _OPTIONS)
+    replace, force = found.get("Replace") == "true", found.get("Force") == "true"
+    if replace and not force and item.kind in RUN_KINDS:
+        yield Finding(path, f"Replace=true cannot replace a {item.kind}: its fields are immutable")
+    elif force and not replace and found.get("ServerSideApply") == "true":
+        yield Finding(path, "Force=true with ServerSideApply=true fails every sync")
+    elif force and item.kind in RUN_KINDS:
+        yield Finding(path, "Force=true starts the run again at every sync that touches it")
+
+
+def _waves(item: Item, world: World) -> Iterator[Finding]:
+    own = wave(item)
+    later = world.once("last wave", _last_wave)
+    if later is not None and later.annotations.get(_HOOK, "") == "PostSync":
+        yield Finding(_place(item), f"PostSync hook '{later.name}' waits until the run is over")
+    elif later is not None and wave(later) > own:
+        yield Finding(_place(item), f"'{later.subject}' of wave {wave(later)} waits until the run is over")
+    if options(item).get("PruneLast") == "true":
+        path: Path = ("metadata", "annotations", _OPTIONS)
+        message = "PruneLast keeps the old run's quota while the new one waits for it"
+        yield Finding(path, message, "leave PruneLast out: Argo CD prunes first by default")
+
+
+def _place(item: Item) -> Path:
+    return ("metadata", "annotations", _WAVE) if _WAVE in item.annotations else ("metadata",)
+
+
+def _last_wave(world: World) -> Item | None:
+    """Return a PostSync hook, else the object of the highest wave; None where there are no waves."""
+    marked = [item for item in world.items if _WAVE in item.annotations or _HOOK in item.annotations]
+    hooks = [item for item in marked if item.annotations.get(_HOOK) == "PostSync"]
+    return hooks[0] if hooks else max(marked, key=wave, default=None)
+
+
+def _specs(item: Item) -> tuple[Path, dict[str, Any]]:
+    if item.kind == "ApplicationSet":
+        return ("spec", "template", "spec"), mapping(at(item.data, "spec", "template", "spec"))
+    return ("spec",), mapping(item.data.get("spec"))
+
+
+def _ignores(item: Item, _world: World) -> Iterator[Finding]:
+    path, spec = _specs(item)
+    sync = {word for _, word in words(at(spec, "syncPolicy", "syncOptions"))}
+    server_side = "ServerSideApply=true" in sync
+    for index, entry in entries(spec.get("ignoreDifferences")):
+        if text(entry.get("group")) not in _RUN_GROUPS:
+            continue
+        where = (*path, "ignoreDifferences", index)
+        for place, pointer in words(entry.get("jsonPointers")):
+            if any(part.isdigit() for part in pointer.split("/")):
+                message = (
+                    f"'{pointer}' leads into a list, and Argo CD then takes the whole list from the cluster"
+                )
+                yield Finding((*where, "jsonPointers", place), message, 'ignore a whole mapping: "/spec"')
+        if "RespectIgnoreDifferences=true" not in sync and not server_side:
+            message = "ignored differences are hidden and applied all the same, which the webhook refuses"
+            hint = "add syncOptions: [RespectIgnoreDifferences=true, ApplyOutOfSyncOnly=true]"
+            yield Finding(where, message, hint)
+
+
+def _self_heal(item: Item, _world: World) -> Iterator[Finding]:
+    path, spec = _specs(item)
+    sync = {word for _, word in words(at(spec, "syncPolicy", "syncOptions"))}
+    base = (*path, "syncPolicy", "syncOptions")
+    if "Replace=true" in sync:
+        yield Finding(base, "Replace=true holds for every object, and runs cannot be replaced")
+    if "PruneLast=true" in sync:
+        yield Finding(base, "PruneLast keeps the old run's quota while the new one waits for it")
+    if {"Force=true", "ServerSideApply=true"} <= sync:
+        yield Finding(base, "Force=true with ServerSideApply=true fails every sync")
+
+
+def _preserve(item: Item, _world: World) -> Iterator[Finding]:
+    if at(item.data, "spec", "syncPolicy", "preserveResourcesOnDeletion") is not True:
+        message = "an overlay that is renamed or removed takes its Application and the running jobs with it"
+        yield Finding(("spec",), message)
+
+
+def _overrides(item: Item, _world: World) -> Iterator[Finding]:
+    path, spec = _specs(item)
+    kustomize = mapping(at(spec, "source", "kustomize"))
+    if set(kustomize) - {"version"}:
+        message = f"overrides ({', '.join(sorted(kustomize))}) change what was checked"
+        yield Finding((*path, "source", "kustomize"), message)
+    if not text(at(spec, "source", "targetRevision")) and "source" in spec:
+        yield Finding((*path, "source"), "the Application follows HEAD: no targetRevision is named")
+
+
+RULES = (
+    Rule(
+        id="GIT113",
+        severity="warning",
+        title="Runs are last: no wave, hook or PruneLast after them",
+        why="G13: Argo CD ends a wave when its objects are healthy, and a run is healthy when it is over; "
+        "until "
+        "then nothing else is synced. With PruneLast the new run waits for the old one's quota, and the "
+        "operation for the new run's end.",
+        hint="give runs the last wave, or an Application of their own",
+        kinds=RUN_KINDS,
+        check=_waves,
+        sources=("argoproj/argo-cd@37ee0097: gitops-engine/pkg/sync/sync_context.go",),
+    ),
+    Rule(
+        id="GIT114",
+        severity="warning",
+        title="Replace and Force are chosen knowingly",
+        why="G14: Replace alone is refused for immutable fields; Force alone with server-side apply fails "
+        "every "
+        "sync; both together run the job again at every sync.",
+        hint="leave both out, and give a changed run a new name",
+        kinds=frozenset(),
+        check=_replace,
+        sources=("https://github.com/argoproj/argo-cd/issues/29624", _DOC),
+    ),
+    Rule(
+        id="GIT116",
+        severity="warning",
+        title="An Application that ignores differences of runs respects them",
+        why="Ignored differences alone are still applied, and a JobSet that Kueue admitted refuses every "
+        "client-side apply; pointers into lists copy the whole list.",
+        hint="write ignoreDifferences on /spec with RespectIgnoreDifferences=true and "
+        "ApplyOutOfSyncOnly=true",
+        kinds=_APPLICATIONS,
+        check=_ignores,
+        sources=("https://github.com/argoproj/argo-cd/issues/17694",),
+    ),
+    Rule(
+        id="GIT117",
+        severity="warning",
+        title="Sync options of an Application suit runs",
+        why="G14: options of the Application hold for every object in it.",
+        hint="leave the option out",
+        kinds=_APPLICATIONS,
+        check=_self_heal,
+        sources=(_DOC,),
+    ),
+    Rule(
+        id="GIT118",
+        severity="warning",
+        title="An ApplicationSet keeps what runs",
+        why="Its generator deletes the Application of a folder that is gone, and the finalizer deletes the "
+        "runs.",
+        hint="write spec.syncPolicy.preserveResourcesOnDeletion: true",
+        kinds=frozenset({"ApplicationSet"}),
+        check=_preserve,
+        sources=("https://github.com/argoproj/argo-cd/issues/16721",),
+    ),
+    Rule(
+        id="GIT119",
+        severity="warning",
+        title="An Application takes an overlay as it is, at a named revision",
+        why="Overrides of images, names or labels are not in the files that were checked, and serialise "
+        "manifest "
+        "generation for the repository.",
+        hint="write path and targetRevision only",
+        kinds=_APPLICATIONS,
+        check=_overrides,
+        sources=("Argo CD documentation, page High Availability",),
+    ),
+)

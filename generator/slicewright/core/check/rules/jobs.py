@@ -1,0 +1,178 @@
+"""What the Job API refuses; of a JobSet the server takes it, and the controller fails to make the Jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.read import at, entries, number, text
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.dns import against_dns1035
+from slicewright.core.check.rules.jobset_names import is_indexed
+from slicewright.core.check.rules.shapes import JOB_KINDS, POD_KINDS
+from slicewright.core.plan.names import MAX_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+
+_VALIDATION = "kubernetes/kubernetes v1.36: pkg/apis/batch/validation/validation.go"
+_PODS = "kubernetes/kubernetes v1.36: pkg/apis/core/validation/validation.go"
+
+
+def _restart_policy(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        policy = pods.spec.get("restartPolicy")
+        if policy in ("OnFailure", "Never") or (policy is None and item.kind == "JobSet"):
+            continue
+        written = "the default, Always" if policy is None else f"'{policy}'"
+        path = (*pods.spec_path, "restartPolicy") if policy is not None else pods.spec_path
+        yield Finding(path, f"restartPolicy is {written}, and pods of a Job end")
+
+
+def _images(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        for path, container in (*pods.containers, *pods.init_containers):
+            if not container.get("image"):
+                yield Finding(path, f"container '{container.get('name', '')}' has no image")
+
+
+def _pod_failure_policy(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        policy = pods.spec.get("restartPolicy", "OnFailure")
+        if "podFailurePolicy" in pods.job and policy != "Never":
+            path = (*pods.job_path, "podFailurePolicy")
+            yield Finding(path, f"podFailurePolicy goes with restartPolicy: Never, not {policy}")
+
+
+def _completions(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        indexed = is_indexed(pods) if item.kind == "JobSet" else pods.job.get("completionMode") == "Indexed"
+        if "parallelism" in pods.job and indexed and pods.job.get("completions") is None:
+            message = "an Indexed Job with parallelism has no completions"
+            yield Finding(pods.job_path, message, "write completions: " + str(pods.parallelism))
+
+
+def _mounts(item: Item, _world: World) -> Iterator[Finding]:
+    claims = {
+        text(at(template, "metadata", "name"))
+        for _, policy in entries(at(item.data, "spec", "volumeClaimPolicies"))
+        for _, template in entries(policy.get("templates"))
+    }
+    claims |= {
+        text(at(template, "metadata", "name"))
+        for _, template in entries(at(item.data, "spec", "volumeClaimTemplates"))
+    }
+    for pods in item.pods:
+        known = {text(volume.get("name")) for _, volume in entries(pods.spec.get("volumes"))} | claims
+        for path, container in (*pods.containers, *pods.init_containers):
+            for index, mount in entries(container.get("volumeMounts")):
+                name = text(mount.get("name"))
+                if name not in known:
+                    yield Finding((*path, "volumeMounts", index, "name"), f"there is no volume '{name}'")
+
+
+def _job_name(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        completions = number(pods.job.get("completions"))
+        name = item.name
+        if pods.job.get("completionMode") == "Indexed" and completions:
+            name = f"{item.name}-{completions - 1}"
+            # A host name may begin with a digit, unlike the DNS-1035 label.
+            against = against_dns1035(f"x{name[1:]}" if name[:1].isdigit() else name)
+            if against:
+                yield Finding(("metadata", "name"), f"host name '{name}' {against}")
+        elif len(name) > MAX_LABEL:
+            message = f"name '{name}' has {len(name)} characters, {MAX_LABEL} at most"
+            yield Finding(("metadata", "name"), message)
+
+
+def _needs_index(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        indexed = is_indexed(pods) if item.kind == "JobSet" else pods.job.get("completionMode") == "Indexed"
+        for key in ("backoffLimitPerIndex", "successPolicy"):
+            if pods.job.get(key) is not None and not indexed:
+                yield Finding((*pods.job_path, key), f"{key} needs completionMode: Indexed")
+        if pods.job.get("maxFailedIndexes") is not None and pods.job.get("backoffLimitPerIndex") is None:
+            yield Finding((*pods.job_path, "maxFailedIndexes"), "maxFailedIndexes needs backoffLimitPerIndex")
+
+
+RULES = (
+    Rule(
+        id="JS121",
+        severity="error",
+        title="Pods of a Job restart OnFailure or Never",
+        why="The Job API refuses Always, which is also what a Job without restartPolicy gets; JobSet fills "
+        "in "
+        "OnFailure.",
+        hint="write restartPolicy: Never",
+        kinds=JOB_KINDS,
+        check=_restart_policy,
+        sources=(_VALIDATION,),
+    ),
+    Rule(
+        id="JS122",
+        severity="error",
+        title="Every container has an image",
+        why="The Job API refuses a container without one; JobSet and PathwaysJob accept it and cannot make "
+        "their pods.",
+        hint="add the image",
+        kinds=POD_KINDS,
+        check=_images,
+        sources=(_PODS,),
+    ),
+    Rule(
+        id="JS123",
+        severity="error",
+        title="podFailurePolicy goes with restartPolicy: Never",
+        why="The Job API refuses it with OnFailure, JobSet's default.",
+        hint="write restartPolicy: Never",
+        kinds=JOB_KINDS,
+        check=_pod_failure_policy,
+        sources=(_VALIDATION, "https://github.com/kubernetes/kubernetes/issues/125677"),
+    ),
+    Rule(
+        id="JS124",
+        severity="error",
+        title="An Indexed Job with parallelism has completions",
+        why="The Job API refuses an Indexed Job without completions, unless parallelism is missing too. "
+        "JobSet "
+        "makes its Jobs Indexed by default.",
+        hint="write completions",
+        kinds=JOB_KINDS,
+        check=_completions,
+        sources=(_VALIDATION,),
+    ),
+    Rule(
+        id="JS125",
+        severity="error",
+        title="Mounts name volumes of the pod",
+        why="The API server refuses the pod; of a JobSet or PathwaysJob its controller cannot make it.",
+        hint="add the volume, or correct the name",
+        kinds=POD_KINDS,
+        check=_mounts,
+        sources=(_PODS,),
+    ),
+    Rule(
+        id="JS126",
+        severity="error",
+        title="A Job's name leaves room for the names of its pods",
+        why="The name becomes a label, and with an index a host name, of 63 characters at most and without "
+        "dots.",
+        hint="shorten the name",
+        kinds=frozenset({"Job"}),
+        check=_job_name,
+        sources=(_VALIDATION,),
+    ),
+    Rule(
+        id="JS127",
+        severity="error",
+        title="Fields that count indexes stand in Indexed Jobs",
+        why="The Job API refuses them otherwise.",
+        hint="write completionMode: Indexed, or leave the field out",
+        kinds=JOB_KINDS,
+        check=_needs_index,
+        sources=(_VALIDATION,),
+    ),
+)

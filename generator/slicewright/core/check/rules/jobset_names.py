@@ -1,0 +1,229 @@
+"""What the JobSet webhook refuses about names: of Jobs, pods, groups, the subdomain and the coordinator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.read import at, count, mapping, number, text
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.dns import (
+    against_dns1035,
+    is_domain_prefixed_path,
+    is_label_value,
+    is_subdomain,
+)
+from slicewright.core.plan.names import MAX_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.read import Pods
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+WEBHOOK = "kubernetes-sigs/jobset v0.12.0: pkg/webhooks/jobset_webhook.go"
+JOBSET = frozenset({"JobSet"})
+
+
+def is_indexed(pods: Pods) -> bool:
+    """Tell whether a replicatedJob is Indexed, which JobSet makes the default."""
+    return pods.job.get("completionMode", "Indexed") in ("Indexed", None)
+
+
+def _names(item: Item, _world: World) -> Iterator[Finding]:
+    if not item.name:
+        return
+    for pods in item.pods:
+        path = (*pods.path[:3], "name")
+        job = f"{item.name}-{pods.name}-{pods.replicas - 1}"
+        against = against_dns1035(job)
+        completions = number(pods.job.get("completions"))
+        if against:
+            yield Finding(path, f"Job name '{job}' {against}")
+        elif is_indexed(pods) and completions is not None:
+            pod = f"{job}-{completions - 1}-abcde"
+            against = against_dns1035(pod)
+            if against:
+                yield Finding(path, f"pod name '{pod}' {against}")
+
+
+def _group_names(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        path = (*pods.path[:3], "groupName")
+        name = at(item.data["spec"]["replicatedJobs"][path[2]], "groupName")
+        against = against_dns1035(name) if isinstance(name, str) else ""
+        if against:
+            yield Finding(path, f"group name '{name}' {against}")
+
+
+def _subdomain(item: Item, _world: World) -> Iterator[Finding]:
+    name = text(at(item.data, "spec", "network", "subdomain"))
+    if not name:
+        return
+    against = against_dns1035(name)
+    if against or not is_subdomain(name):
+        yield Finding(("spec", "network", "subdomain"), f"subdomain '{name}' {against}")
+
+
+def _managed_by(item: Item, _world: World) -> Iterator[Finding]:
+    name = at(item.data, "spec", "managedBy")
+    if not isinstance(name, str):
+        return
+    path: Path = ("spec", "managedBy")
+    if not is_domain_prefixed_path(name):
+        yield Finding(path, f"manager '{name}' is no domain with a path, such as kueue.x-k8s.io/multikueue")
+    elif len(name) > MAX_LABEL:
+        yield Finding(path, f"manager '{name}' has {len(name)} characters, {MAX_LABEL} at most")
+
+
+def _coordinator(item: Item, _world: World) -> Iterator[Finding]:
+    wanted = at(item.data, "spec", "coordinator")
+    if not isinstance(wanted, dict):
+        return
+    path: Path = ("spec", "coordinator")
+    name = text(wanted.get("replicatedJob"))
+    job_index, pod_index = number(wanted.get("jobIndex"), 0) or 0, number(wanted.get("podIndex"), 0) or 0
+    found = next((pods for pods in item.pods if pods.name == name), None)
+    if found is None:
+        yield Finding((*path, "replicatedJob"), f"there is no replicatedJob '{name}'")
+        return
+    completions = number(found.job.get("completions"))
+    if not 0 <= job_index < found.replicas:
+        message = f"job index {job_index} is not below the {found.replicas} replicas of '{name}'"
+        yield Finding((*path, "jobIndex"), message)
+    elif not is_indexed(found) or completions is None:
+        message = f"replicatedJob '{name}' of the coordinator is not Indexed with completions"
+        yield Finding((*path, "replicatedJob"), message)
+    elif not 0 <= pod_index < completions:
+        message = f"pod index {pod_index} is not below the {completions} completions of '{name}'"
+        yield Finding((*path, "podIndex"), message)
+
+
+def _coordinator_label(item: Item, _world: World) -> Iterator[Finding]:
+    wanted = at(item.data, "spec", "coordinator")
+    if not isinstance(wanted, dict) or not item.name:
+        return
+    name = text(wanted.get("replicatedJob"))
+    job_index, pod_index = number(wanted.get("jobIndex"), 0), number(wanted.get("podIndex"), 0)
+    domain = text(at(item.data, "spec", "network", "subdomain")) or item.name
+    value = f"{item.name}-{name}-{job_index}-{pod_index}.{domain}"
+    if not is_label_value(value):
+        message = f"the coordinator's address '{value}' has {len(value)} characters, {MAX_LABEL} at most"
+        yield Finding(("spec", "coordinator"), message)
+
+
+def _shared_subdomain(item: Item, world: World) -> Iterator[Finding]:
+    taken = world.once("subdomains", _subdomains)
+    domain = text(at(item.data, "spec", "network", "subdomain")) or item.name
+    first = taken.get((item.namespace or "default", domain))
+    if first is not None and first is not item and first.name != item.name:
+        path: Path = (
+            ("spec", "network", "subdomain") if mapping(at(item.data, "spec", "network")) else ("spec",)
+        )
+        yield Finding(path, f"JobSet '{first.name}' has the subdomain '{domain}' already")
+
+
+def _subdomains(world: World) -> dict[tuple[str, str], Item]:
+    found: dict[tuple[str, str], Item] = {}
+    for item in world.of_kind("JobSet"):
+        domain = text(at(item.data, "spec", "network", "subdomain")) or item.name
+        found.setdefault((item.namespace or "default", domain), item)
+    return found
+
+
+def _too_many(item: Item, _world: World) -> Iterator[Finding]:
+    highest = 2**31 - 1
+    for pods in item.pods:
+        if pods.parallelism * count(pods.replicas) > highest:
+            message = f"{pods.replicas} replicas of {pods.parallelism} pods are more than {highest}"
+            yield Finding((*pods.path[:3], "replicas"), message)
+
+
+RULES = (
+    Rule(
+        id="JS101",
+        severity="error",
+        title="The names of Jobs and pods fit into 63 characters",
+        why="JobSet names Jobs <jobset>-<replicatedJob>-<index> and pods <job>-<index>-xxxxx; its webhook "
+        "refuses names that are no DNS-1035 label, and those begin with a letter.",
+        hint="shorten the name of the JobSet or of the replicatedJob",
+        kinds=JOBSET,
+        check=_names,
+        sources=(WEBHOOK,),
+    ),
+    Rule(
+        id="JS102",
+        severity="error",
+        title="A group name is a DNS-1035 label",
+        why="The JobSet webhook refuses it.",
+        hint="write lower-case letters, digits and hyphens, a letter first; or leave groupName out",
+        kinds=JOBSET,
+        check=_group_names,
+        sources=(WEBHOOK,),
+    ),
+    Rule(
+        id="JS103",
+        severity="error",
+        title="The subdomain is a DNS-1035 label",
+        why="The subdomain is the name of the Service that JobSet makes; its webhook refuses another form.",
+        hint="write lower-case letters, digits and hyphens, a letter first, 63 characters at most",
+        kinds=JOBSET,
+        check=_subdomain,
+        sources=(WEBHOOK,),
+    ),
+    Rule(
+        id="JS104",
+        severity="error",
+        title="managedBy is a domain and a path of 63 characters at most",
+        why="The JobSet webhook refuses it.",
+        hint="leave managedBy out; Kueue sets it for MultiKueue",
+        kinds=JOBSET,
+        check=_managed_by,
+        sources=(WEBHOOK,),
+    ),
+    Rule(
+        id="JS105",
+        severity="error",
+        title="The coordinator is a pod that exists",
+        why="The JobSet webhook wants an Indexed replicatedJob with completions, and indexes below its "
+        "numbers.",
+        hint="name a replicatedJob, and indexes that it has",
+        kinds=JOBSET,
+        check=_coordinator,
+        sources=(WEBHOOK,),
+    ),
+    Rule(
+        id="JS106",
+        severity="error",
+        title="The coordinator's address fits into a label",
+        why="<jobset>-<replicatedJob>-<job>-<pod>.<subdomain> becomes the value of the label "
+        "jobset.sigs.k8s.io/coordinator. Before v0.11 the Jobs were silently not created.",
+        hint="shorten the JobSet's name, or write a short spec.network.subdomain of its own",
+        kinds=JOBSET,
+        check=_coordinator_label,
+        sources=(WEBHOOK, "https://github.com/kubernetes-sigs/jobset/issues/1056"),
+    ),
+    Rule(
+        id="JS107",
+        severity="error",
+        title="JobSets of a namespace do not share a subdomain",
+        why="The Service of a subdomain selects the pods of the JobSet that came first; the names of the "
+        "other's "
+        "pods never resolve.",
+        hint="give each JobSet its own spec.network.subdomain, or none",
+        kinds=JOBSET,
+        check=_shared_subdomain,
+        sources=("kubernetes-sigs/jobset v0.12.0: pkg/controllers/jobset_controller.go",),
+    ),
+    Rule(
+        id="JS108",
+        severity="error",
+        title="Replicas times parallelism fit an int32",
+        why="The JobSet webhook refuses more.",
+        hint="write fewer replicas",
+        kinds=JOBSET,
+        check=_too_many,
+        sources=(WEBHOOK,),
+    ),
+)

@@ -1,0 +1,199 @@
+"""What Kueue refuses about flavors, topologies and MultiKueue; traps of flavors and checks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.read import TPU, at, entries, mapping, sequence, text
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.dns import is_label_key, is_label_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_CRD = "kubernetes-sigs/kueue v0.19.2: config/components/crd/bases/kueue.x-k8s.io_resourceflavors.yaml"
+_WEBHOOK = "kubernetes-sigs/kueue v0.19.2: pkg/webhooks/resourceflavor_webhook.go"
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_TOLERATIONS: Path = ("spec", "tolerations")
+_TAINTS: Path = ("spec", "nodeTaints")
+_PROVISIONING = "kueue.x-k8s.io/provisioning-request"
+_GKE_CLASS = "queued-provisioning.gke.io"
+
+
+def _tolerations(item: Item, _world: World) -> Iterator[Finding]:
+    for index, entry in entries(at(item.data, *map(str, _TOLERATIONS))):
+        path = (*_TOLERATIONS, index)
+        operator, effect = entry.get("operator"), entry.get("effect")
+        if operator not in (None, "Equal", "Exists"):
+            yield Finding((*path, "operator"), f"'{operator}' is no operator of a toleration")
+        if "key" not in entry and operator != "Exists":
+            yield Finding(path, "a toleration without a key must have the operator Exists")
+        if operator == "Exists" and "value" in entry:
+            yield Finding((*path, "value"), "a toleration with the operator Exists has no value")
+        if effect not in (None, *_EFFECTS):
+            yield Finding((*path, "effect"), f"'{effect}' is no effect of a taint")
+        if "tolerationSeconds" in entry and effect != "NoExecute":
+            yield Finding((*path, "tolerationSeconds"), "tolerationSeconds goes with the effect NoExecute")
+
+
+def _taints(item: Item, _world: World) -> Iterator[Finding]:
+    taken: set[tuple[str, str]] = set()
+    for index, taint in entries(at(item.data, *map(str, _TAINTS))):
+        path = (*_TAINTS, index)
+        key, effect = text(taint.get("key")), text(taint.get("effect"))
+        if effect not in _EFFECTS:
+            yield Finding((*path, "effect"), f"'{effect}' is no effect of a taint")
+        if not is_label_key(key):
+            yield Finding((*path, "key"), f"'{key}' is no key of a taint")
+        if not is_label_value(text(taint.get("value"))):
+            yield Finding((*path, "value"), f"'{taint.get('value')}' is no value of a taint")
+        if (key, effect) in taken:
+            yield Finding(path, f"taint '{key}' with effect {effect} comes twice")
+        taken.add((key, effect))
+
+
+def _labels(item: Item, _world: World) -> Iterator[Finding]:
+    labels = mapping(at(item.data, "spec", "nodeLabels"))
+    for key, value in labels.items():
+        if not is_label_key(key) or not is_label_value(text(value)):
+            yield Finding(("spec", "nodeLabels", key), f"'{key}: {value}' is no label")
+    if text(at(item.data, "spec", "topologyName")) and not labels:
+        yield Finding(("spec", "topologyName"), "a flavor with a topology has no node labels")
+
+
+def _levels(item: Item, _world: World) -> Iterator[Finding]:
+    levels = [text(level.get("nodeLabel")) for _, level in entries(at(item.data, "spec", "levels"))]
+    for index, label in enumerate(levels[:-1]):
+        if label == "kubernetes.io/hostname":
+            path: Path = ("spec", "levels", index, "nodeLabel")
+            yield Finding(path, "kubernetes.io/hostname is not the last level")
+
+
+def _source(item: Item, _world: World) -> Iterator[Finding]:
+    source = at(item.data, "spec", "clusterSource")
+    if item.version != "v1beta1" and isinstance(source, dict):
+        found = [key for key in ("kubeConfig", "clusterProfileRef") if source.get(key) is not None]
+        if len(found) != 1:
+            said = "both kubeConfig and clusterProfileRef" if found else "no kubeConfig or clusterProfileRef"
+            yield Finding(("spec", "clusterSource"), f"the cluster has {said}")
+
+
+def _tolerated(item: Item, _world: World) -> Iterator[Finding]:
+    tolerations = [entry for _, entry in entries(at(item.data, *map(str, _TOLERATIONS)))]
+    for index, taint in entries(at(item.data, *map(str, _TAINTS))):
+        if taint.get("key") != TPU or taint.get("effect") == "PreferNoSchedule":
+            continue
+        if not any(entry.get("key") in (TPU, None) for entry in tolerations):
+            message = f"no toleration of {TPU} stands beside the taint"
+            yield Finding((*_TAINTS, index), message)
+
+
+def _managed(item: Item, _world: World) -> Iterator[Finding]:
+    if at(item.data, "spec", "provisioningClassName") != _GKE_CLASS:
+        return
+    if TPU not in sequence(at(item.data, "spec", "managedResources")):
+        message = "every pod set becomes part of the request, and GKE takes one"
+        yield Finding(("spec",), message)
+
+
+def _parameters(item: Item, _world: World) -> Iterator[Finding]:
+    if at(item.data, "spec", "controllerName") != _PROVISIONING:
+        return
+    parameters = at(item.data, "spec", "parameters")
+    if (
+        at(parameters, "kind") != "ProvisioningRequestConfig"
+        or at(parameters, "apiGroup") != "kueue.x-k8s.io"
+    ):
+        path: Path = ("spec", "parameters") if parameters is not None else ("spec",)
+        yield Finding(path, "the provisioning check has no ProvisioningRequestConfig as parameters")
+
+
+RULES = (
+    Rule(
+        id="KQ113",
+        severity="error",
+        title="Tolerations of a flavor are well-formed",
+        why="CEL rules of the CRD refuse them.",
+        hint="write key, operator: Exists and effect: NoSchedule",
+        kinds=frozenset({"ResourceFlavor"}),
+        check=_tolerations,
+        sources=(_CRD,),
+    ),
+    Rule(
+        id="KQ114",
+        severity="error",
+        title="Taints of a flavor are well-formed and unique",
+        why="A CEL rule and Kueue's webhook refuse them.",
+        hint="write key, value and effect: NoSchedule once",
+        kinds=frozenset({"ResourceFlavor"}),
+        check=_taints,
+        sources=(_CRD, _WEBHOOK),
+    ),
+    Rule(
+        id="KQ115",
+        severity="error",
+        title="Node labels of a flavor are labels, and a topology has at least one",
+        why="Kueue's webhook refuses what is no label; a CEL rule wants a node label beside topologyName.",
+        hint="write labels that the nodes of the pool carry",
+        kinds=frozenset({"ResourceFlavor"}),
+        check=_labels,
+        sources=(_CRD, _WEBHOOK),
+    ),
+    Rule(
+        id="KQ116",
+        severity="error",
+        title="kubernetes.io/hostname is the last level of a topology",
+        why="A CEL rule of the CRD refuses it anywhere else.",
+        hint="order levels from the widest domain to the narrowest",
+        kinds=frozenset({"Topology"}),
+        check=_levels,
+        sources=("kubernetes-sigs/kueue v0.19.2: apis/kueue/v1beta2/topology_types.go",),
+    ),
+    Rule(
+        id="KQ117",
+        severity="error",
+        title="A MultiKueue cluster has one source",
+        why="A CEL rule of the CRD wants kubeConfig or clusterProfileRef, one of them.",
+        hint="keep one",
+        kinds=frozenset({"MultiKueueCluster"}),
+        check=_source,
+        sources=("kubernetes-sigs/kueue v0.19.2: apis/kueue/v1beta2/multikueue_types.go",),
+    ),
+    Rule(
+        id="KQ118",
+        severity="warning",
+        title="A flavor that declares the TPU taint tolerates it",
+        why="GKE adds the toleration to pods, and Kueue looks at the JobSet: a flavor with the taint fits no "
+        "workload that does not write the toleration itself.",
+        hint="leave nodeTaints out, or add tolerations: [{key: google.com/tpu, operator: Exists, effect: "
+        "NoSchedule}] to the flavor",
+        kinds=frozenset({"ResourceFlavor"}),
+        check=_tolerated,
+        sources=("https://github.com/kubernetes-sigs/kueue/issues/3721",),
+    ),
+    Rule(
+        id="KQ119",
+        severity="warning",
+        title="Queued provisioning on GKE is for pods with chips",
+        why="GKE accepts one pod set a ProvisioningRequest; without managedResources the head and every CPU "
+        "job become part of it, and it fails.",
+        hint="write managedResources: [google.com/tpu]",
+        kinds=frozenset({"ProvisioningRequestConfig"}),
+        check=_managed,
+        sources=("https://github.com/ray-project/ray/pull/59070",),
+    ),
+    Rule(
+        id="KQ120",
+        severity="error",
+        title="A provisioning check has its configuration",
+        why="Without a ProvisioningRequestConfig the check is never active, and neither is its queue.",
+        hint="write parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: ...}",
+        kinds=frozenset({"AdmissionCheck"}),
+        check=_parameters,
+        sources=("kubernetes-sigs/kueue v0.19.2: pkg/controller/admissionchecks/provisioning",),
+    ),
+)

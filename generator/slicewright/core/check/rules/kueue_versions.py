@@ -1,0 +1,138 @@
+"""Rules of Kueue's versions: fields that moved, and waitForPodsReady of 0.19."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.quota_read import configuration
+from slicewright.core.check.read import at, mapping, text
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS, is_tpu
+from slicewright.core.check.rules.tpu_version import numbers
+from slicewright.core.plan.placement import FLEX_START
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_MIGRATION = "kubernetes-sigs/kueue v0.19.2: hack/migrate-to-v1beta2.sh"
+_MOVED: dict[str, dict[tuple[str, ...], str]] = {
+    "ClusterQueue": {
+        ("spec", "cohort"): "spec.cohortName",
+        ("spec", "admissionChecks"): "spec.admissionChecksStrategy.admissionChecks: [{name: ...}]",
+    },
+    "Cohort": {("spec", "parent"): "spec.parentName"},
+    "AdmissionCheck": {("spec", "retryDelayMinutes"): "spec.retryStrategy of the ProvisioningRequestConfig"},
+    "MultiKueueCluster": {
+        ("spec", "kubeConfig"): "spec.clusterSource.kubeConfig",
+        ("spec", "clusterProfileRef"): "spec.clusterSource.clusterProfileRef",
+    },
+}
+_FUNGIBILITY = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
+_DURATION = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:h|m|s))+")
+_PART = re.compile(r"([0-9.]+)(h|m|s)")
+_SECONDS = {"h": 3600, "m": 60, "s": 1}
+_DEFAULT_TIMEOUT = 1800
+_ENABLED_SINCE = (0, 19)
+_ENOUGH = 3600
+"""Nodes of flex-start may take an hour and more; a longer timeout was chosen knowingly."""
+
+
+def _moved(item: Item, _world: World) -> Iterator[Finding]:
+    if item.version != "v1beta2":
+        return
+    for path, instead in _MOVED.get(item.kind, {}).items():
+        if at(item.data, *path) is not None:
+            yield Finding(path, f"v1beta2 has no field {path[-1]}: it is dropped", f"write {instead}")
+    if item.kind == "ClusterQueue":
+        for key, value in mapping(at(item.data, "spec", "flavorFungibility")).items():
+            if isinstance(value, str) and value in _FUNGIBILITY:
+                path = ("spec", "flavorFungibility", key)
+                yield Finding(path, f"v1beta2 has no {key}: {value}", f"write {_FUNGIBILITY[value]}")
+
+
+def _timeout(world: World) -> int | None:
+    """Return after how many seconds Kueue evicts what is not ready; None where it waits."""
+    config = configuration(world)
+    wait = config.get("waitForPodsReady")
+    if isinstance(wait, dict):
+        if wait.get("enable") is False:
+            return None
+        written = text(wait.get("timeout"))
+        if _DURATION.fullmatch(written):
+            return int(sum(float(value) * _SECONDS[unit] for value, unit in _PART.findall(written)))
+        return _DEFAULT_TIMEOUT
+    version = mapping(world.site.cluster.spec.get("versions")).get("kueue") if world.site else None
+    if isinstance(version, str) and numbers(version)[:2] < _ENABLED_SINCE:
+        return None
+    return _DEFAULT_TIMEOUT
+
+
+def _ready(item: Item, world: World) -> Iterator[Finding]:
+    if QUEUE not in item.labels:
+        return
+    timeout = world.once("timeout of Kueue", _timeout)
+    if timeout is None or timeout > _ENOUGH:
+        return
+    for pods in item.pods:
+        if is_tpu(pods) and pods.selector.get(FLEX_START) == "true":
+            message = (
+                f"flex-start nodes come after admission, and Kueue evicts what is not ready in {timeout} s"
+            )
+            yield Finding(pods.selector_path(FLEX_START), message)
+
+
+def _waiting_jobs(item: Item, world: World) -> Iterator[Finding]:
+    timeout = world.once("timeout of Kueue", _timeout)
+    if QUEUE not in item.labels or timeout is None:
+        return
+    for index, job in enumerate(item.data["spec"]["replicatedJobs"] if item.pods else ()):
+        depends = at(job, "dependsOn")
+        if isinstance(depends, list) and any(at(entry, "status") == "Complete" for entry in depends):
+            message = (
+                f"the job starts when another is complete, and Kueue evicts what is not ready in {timeout} s"
+            )
+            path: Path = ("spec", "replicatedJobs", index, "dependsOn")
+            yield Finding(path, message)
+
+
+RULES = (
+    Rule(
+        id="KQ152",
+        severity="error",
+        title="v1beta2 objects have v1beta2 fields",
+        why="Strict validation refuses the field; a lenient client has it dropped, and then the admission "
+        "check "
+        "silently never runs and the queue is in no cohort.",
+        hint="write the field of v1beta2",
+        kinds=frozenset(_MOVED),
+        check=_moved,
+        sources=(_MIGRATION, "https://github.com/GoogleCloudPlatform/cluster-toolkit/pull/5218"),
+    ),
+    Rule(
+        id="KQ153",
+        severity="warning",
+        title="Nodes come before Kueue gives up",
+        why="From 0.19 on waitForPodsReady is on by default with 30 minutes. Plain flex-start asks for nodes "
+        "after admission: the run is evicted, queued and evicted again while it waits for chips.",
+        hint="use FlexStartQueued (its wait is before admission), or raise waitForPodsReady.timeout above 1h",
+        kinds=RUN_KINDS,
+        check=_ready,
+        sources=("kubernetes-sigs/kueue v0.19.2: apis/config/v1beta2/defaults.go",),
+    ),
+    Rule(
+        id="KQ154",
+        severity="warning",
+        title="A queued JobSet does not hold back jobs for longer than Kueue waits",
+        why="Kueue counts a JobSet as ready when all its jobs are; one that waits for another to complete is "
+        "evicted after waitForPodsReady.timeout, 30 minutes by default from 0.19 on.",
+        hint="write two JobSets, or raise waitForPodsReady.timeout",
+        kinds=frozenset({"JobSet"}),
+        check=_waiting_jobs,
+        sources=("https://github.com/kubernetes-sigs/kueue/issues/6796",),
+    ),
+)

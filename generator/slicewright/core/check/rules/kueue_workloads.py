@@ -1,0 +1,307 @@
+"""What Kueue refuses about the labels and annotations of jobs, or never admits."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.read import number
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.dns import is_domain_prefixed_path, is_label_key, is_subdomain
+from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
+from slicewright.core.plan.names import MAX_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.read import Pods
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_VALIDATION = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/validation.go"
+_TAS_SOURCE = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/tas_validation.go"
+_JOB = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobs/job/job_webhook.go"
+_JOBS = frozenset({"JobSet", "Job"})
+_MAX_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
+_PRIORITY = "kueue.x-k8s.io/priority-class"
+_ELASTIC = "kueue.x-k8s.io/elastic-job"
+_MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+_SYNC = "kueue.x-k8s.io/job-completions-equal-parallelism"
+_PODSET = "kueue.x-k8s.io/podset-"
+_GATED_BY = "kueue.x-k8s.io/admission-gated-by"
+_TOPOLOGY = tuple(f"{_PODSET}{mode}-topology" for mode in ("required", "preferred", "unconstrained"))
+_SLICE = f"{_PODSET}slice-required-topology"
+_SLICE_SIZE = f"{_PODSET}slice-size"
+_GROUP = f"{_PODSET}group-name"
+_INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
+_BOOLEANS = frozenset({"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"})
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_MOST_PODSETS = 18
+"""Pod sets of a Workload in Kueue 0.19; 10 in 0.18, 8 before."""
+
+
+def _integer(written: str) -> int | None:
+    return int(written) if _INTEGER.fullmatch(written) else None
+
+
+def _queue_label(item: Item, _world: World) -> Iterator[Finding]:
+    name = item.labels.get(QUEUE)
+    if name is not None and not is_subdomain(name):
+        path: Path = ("metadata", "labels", QUEUE)
+        yield Finding(path, f"'{name}' is no name of a queue")
+
+
+def _queue_annotation(item: Item, _world: World) -> Iterator[Finding]:
+    for key in (QUEUE, _PRIORITY, _MAX_TIME):
+        if key in item.annotations and key not in item.labels:
+            path: Path = ("metadata", "annotations", key)
+            yield Finding(path, f"{key} is an annotation, and Kueue reads the label")
+
+
+def _misplaced(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        for where, labels in (("template", pods.labels), ("job", pods.job_metadata.get("labels"))):
+            if where == "job" and item.kind != "JobSet":
+                continue
+            if isinstance(labels, dict) and QUEUE in labels and QUEUE not in item.labels:
+                base = (*pods.path, "metadata") if where == "template" else (*pods.path[:4], "metadata")
+                message = f"{QUEUE} stands on the template, and Kueue reads it from the {item.kind}"
+                yield Finding((*base, "labels", QUEUE), message)
+
+
+def _max_time(item: Item, _world: World) -> Iterator[Finding]:
+    written = item.labels.get(_MAX_TIME)
+    if written is not None and ((seconds := _integer(written)) is None or seconds <= 0):
+        yield Finding(("metadata", "labels", _MAX_TIME), f"'{written}' is no number of seconds")
+
+
+def _elastic(item: Item, _world: World) -> Iterator[Finding]:
+    if item.annotations.get(_ELASTIC) == "true":
+        yield Finding(("metadata", "annotations", _ELASTIC), "a JobSet cannot be elastic under Kueue")
+
+
+def _partial(item: Item, _world: World) -> Iterator[Finding]:
+    written = item.annotations.get(_MIN_PARALLELISM)
+    for pods in item.pods:
+        if written is not None:
+            least = _integer(written)
+            if least is None or not 0 < least < pods.pods_per_job:
+                path: Path = ("metadata", "annotations", _MIN_PARALLELISM)
+                yield Finding(path, f"'{written}' is no number from 1 to {pods.pods_per_job - 1}")
+        sync = item.annotations.get(_SYNC)
+        if sync is None:
+            continue
+        path = ("metadata", "annotations", _SYNC)
+        if sync not in _BOOLEANS:
+            yield Finding(path, f"'{sync}' is neither true nor false")
+        elif sync in _TRUE:
+            if pods.job.get("completionMode") != "Indexed":
+                yield Finding(path, "the Job is not Indexed")
+            if pods.parallelism != number(pods.job.get("completions"), 1):
+                yield Finding(("spec", "completions"), "completions and parallelism differ")
+
+
+def _podset_count(pods: Pods) -> int:
+    return pods.replicas * pods.pods_per_job
+
+
+def _topology(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        written = [key for key in _TOPOLOGY if key in pods.annotations]
+        base = (*pods.path, "metadata", "annotations")
+        if len(written) > 1:
+            yield Finding(base, f"{' and '.join(written)} exclude each other")
+        for key in (*_TOPOLOGY[:2], _SLICE):
+            if key in pods.annotations and not is_label_key(pods.annotations[key]):
+                yield Finding((*base, key), f"'{pods.annotations[key]}' is no key of a node label")
+        free = pods.annotations.get(_TOPOLOGY[2])
+        if free is not None and free not in _BOOLEANS:
+            yield Finding((*base, _TOPOLOGY[2]), f"'{free}' is neither true nor false")
+        if (_SLICE in pods.annotations) != (_SLICE_SIZE in pods.annotations):
+            yield Finding(base, f"{_SLICE} and {_SLICE_SIZE} come together")
+        yield from _slice_size(pods, (*base, _SLICE_SIZE))
+
+
+def _slice_size(pods: Pods, path: Path) -> Iterator[Finding]:
+    written = pods.annotations.get(_SLICE_SIZE)
+    if written is None:
+        return
+    size, count = _integer(written), _podset_count(pods)
+    if size is None or size < 1:
+        yield Finding(path, f"'{written}' is no size of a slice")
+    elif size > count:
+        yield Finding(path, f"a slice of {size} pods is more than the {count} pods of the job")
+
+
+def _slice_divides(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        size, count = _integer(pods.annotations.get(_SLICE_SIZE, "")), _podset_count(pods)
+        if size and 0 < size <= count and count % size:
+            path = (*pods.path, "metadata", "annotations", _SLICE_SIZE)
+            yield Finding(path, f"slices of {size} pods do not divide {count} pods")
+
+
+def _podset_groups(item: Item, _world: World) -> Iterator[Finding]:
+    members: dict[str, list[Pods]] = {}
+    for pods in item.pods:
+        name = pods.annotations.get(_GROUP)
+        if name is None:
+            continue
+        members.setdefault(name, []).append(pods)
+        path = (*pods.path, "metadata", "annotations", _GROUP)
+        if name.isascii() and name.isdigit():
+            yield Finding(path, f"'{name}' is a number, and no name of a group")
+        if _SLICE in pods.annotations or _SLICE_SIZE in pods.annotations:
+            yield Finding(path, "a group of pod sets has no slices")
+        if not any(key in pods.annotations for key in _TOPOLOGY[:2]):
+            yield Finding(path, "a group of pod sets needs a required or preferred topology")
+    for name, group in members.items():
+        path = (*group[0].path, "metadata", "annotations", _GROUP)
+        pair = 2
+        if len(group) != pair:
+            yield Finding(path, f"group '{name}' must have two pod sets, not {len(group)}")
+        elif all(_podset_count(pods) != 1 for pods in group):
+            yield Finding(path, f"no pod set of group '{name}' is a single pod")
+        elif len({tuple(pods.annotations.get(key) for key in _TOPOLOGY[:2]) for pods in group}) > 1:
+            yield Finding(path, f"the pod sets of group '{name}' ask for different topologies")
+
+
+def _too_many_podsets(item: Item, _world: World) -> Iterator[Finding]:
+    if QUEUE in item.labels and len(item.pods) > _MOST_PODSETS:
+        message = (
+            f"{len(item.pods)} replicatedJobs, and a Kueue Workload has {_MOST_PODSETS} pod sets at most"
+        )
+        yield Finding(("spec", "replicatedJobs"), message)
+
+
+def _gates(item: Item, _world: World) -> Iterator[Finding]:
+    written = item.annotations.get(_GATED_BY, "")
+    seen: set[str] = set()
+    for gate in (part.strip() for part in written.split(",")) if written else ():
+        if gate in seen or len(gate) > MAX_LABEL or not is_domain_prefixed_path(gate):
+            why = "comes twice" if gate in seen else "is no domain with a path of 63 characters at most"
+            yield Finding(("metadata", "annotations", _GATED_BY), f"gate '{gate}' {why}")
+        seen.add(gate)
+
+
+RULES = (
+    Rule(
+        id="KQ131",
+        severity="error",
+        title="The queue label names a queue",
+        why="Kueue's webhook refuses what is no DNS-1123 subdomain.",
+        hint="write the name of a LocalQueue of the namespace",
+        kinds=_JOBS,
+        check=_queue_label,
+        sources=(_VALIDATION,),
+    ),
+    Rule(
+        id="KQ132",
+        severity="warning",
+        title="Queue, priority class and time limit are labels",
+        why="Kueue has ignored the annotation since 0.15: the job starts at once, beside every queue.",
+        hint="move it to metadata.labels",
+        kinds=RUN_KINDS,
+        check=_queue_annotation,
+        sources=("https://github.com/kubernetes-sigs/kueue/blob/main/CHANGELOG/CHANGELOG-0.15.md",),
+    ),
+    Rule(
+        id="KQ133",
+        severity="warning",
+        title="The queue label stands on the object that is queued",
+        why="Kueue holds back the JobSet or Job that carries the label; on a template it marks pods or "
+        "Jobs that "
+        "Kueue does not manage there.",
+        hint="move the label to the metadata of the object",
+        kinds=RUN_KINDS,
+        check=_misplaced,
+        sources=("https://kueue.sigs.k8s.io/docs/tasks/run/jobsets/",),
+    ),
+    Rule(
+        id="KQ134",
+        severity="error",
+        title="The time limit is a number of seconds",
+        why="Kueue's webhook refuses what is no whole number above 0.",
+        hint='write a number in quotes, such as "3600"',
+        kinds=_JOBS,
+        check=_max_time,
+        sources=(_VALIDATION,),
+    ),
+    Rule(
+        id="KQ135",
+        severity="error",
+        title="A JobSet is not elastic",
+        why="Kueue's webhook refuses the annotation on a JobSet.",
+        hint="leave the annotation out",
+        kinds=frozenset({"JobSet"}),
+        check=_elastic,
+        sources=(_VALIDATION,),
+    ),
+    Rule(
+        id="KQ136",
+        severity="error",
+        title="Partial admission asks for fewer pods than the Job has",
+        why="Kueue's webhook refuses a minimum outside the range, and completions that do not follow "
+        "parallelism.",
+        hint="correct the annotation, or leave it out",
+        kinds=frozenset({"Job"}),
+        check=_partial,
+        sources=(_JOB,),
+    ),
+    Rule(
+        id="KQ137",
+        severity="error",
+        title="Topology annotations fit together",
+        why="Kueue's webhook refuses two modes at once, what is no node label, a slice without its size, and "
+        "slices larger than the job.",
+        hint="see https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/",
+        kinds=_JOBS,
+        check=_topology,
+        sources=(_TAS_SOURCE,),
+    ),
+    Rule(
+        id="KQ138",
+        severity="error",
+        title="The slice size divides the pods",
+        why="The webhook accepts it, and the scheduler of Kueue never finds an assignment: the workload "
+        "waits "
+        "for ever.",
+        hint="write the number of hosts of a TPU slice",
+        kinds=_JOBS,
+        check=_slice_divides,
+        sources=("kubernetes-sigs/kueue v0.19.2: pkg/cache/scheduler/tas_flavor_snapshot.go",),
+    ),
+    Rule(
+        id="KQ139",
+        severity="error",
+        title="A group of pod sets is a pair",
+        why="Kueue's webhook wants exactly two pod sets, one of them a single pod, with the same topology "
+        "and "
+        "no slices.",
+        hint="see https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/",
+        kinds=frozenset({"JobSet"}),
+        check=_podset_groups,
+        sources=(_TAS_SOURCE,),
+    ),
+    Rule(
+        id="KQ140",
+        severity="error",
+        title="A queued JobSet has at most 18 replicatedJobs",
+        why="Each becomes a pod set, and the API refuses a Workload with more; the JobSet stays suspended.",
+        hint="use replicas instead of many replicatedJobs, or several JobSets",
+        kinds=frozenset({"JobSet"}),
+        check=_too_many_podsets,
+        sources=("kubernetes-sigs/kueue v0.19.2: apis/kueue/v1beta2/workload_types.go",),
+    ),
+    Rule(
+        id="KQ141",
+        severity="error",
+        title="Admission gates have names of controllers",
+        why="Kueue's webhook refuses gates that are empty, come twice or are no domain with a path.",
+        hint="write example.com/gate, separated by commas",
+        kinds=_JOBS,
+        check=_gates,
+        sources=("kubernetes-sigs/kueue v0.19.2: pkg/util/webhook/validation_admissiongatedby.go",),
+    ),
+)

@@ -1,0 +1,349 @@
+"""Rules of hand-written kustomizations: what kustomize does to our kinds without a word."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.read import at, entries, mapping, sequence, text, words
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.gitops_runs import CLUSTER_SCOPED
+from slicewright.core.check.rules.kustomize_build import (
+    KUSTOMIZATIONS,
+    Patch,
+    built,
+    foreign,
+    patches,
+    selects,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path, Severity
+
+_REMOTE = re.compile(r"(https?|ssh|git)(::|://)|git@|github\.com/|gitlab\.com/|bitbucket\.org/")
+_REFERENCE = re.compile(r"[?&](ref|version)=[^&]+")
+_COMMIT_OR_TAG = re.compile(r"[?&](ref|version)=(v?[0-9]+\.[0-9]+.*|[0-9a-f]{7,40})(&|$)")
+
+
+def _lists(value: Any, path: Path) -> Iterator[Path]:
+    if isinstance(value, list) and value:
+        yield path
+    for key, below in mapping(value).items():
+        yield from _lists(below, (*path, key))
+
+
+def _merge(item: Item, world: World) -> Iterator[Finding]:
+    if "openapi" in item.data:
+        return
+    for found in patches(item, world):
+        kind = text(at(found.content, "kind")) or text(found.target.get("kind"))
+        if not isinstance(found.content, dict) or not foreign(kind, text(found.content.get("apiVersion"))):
+            continue
+        lists = list(_lists(found.content.get("spec"), ("spec",)))
+        if lists:
+            named = ".".join(str(part) for part in lists[0])
+            message = f"the patch replaces the whole list {named} of {kind}"
+            yield Finding(found.path, message)
+
+
+def _namespace(item: Item, world: World) -> Iterator[Finding]:
+    if not item.data.get("namespace") or "openapi" in item.data:
+        return
+    for found in built(item, world):
+        if found.kind in CLUSTER_SCOPED and foreign(found.kind, text(found.data.get("apiVersion"))):
+            message = f"'namespace' reaches {found.kind} '{found.name}', which has none"
+            yield Finding(("namespace",), message)
+            return
+
+
+def _prefix(item: Item, world: World) -> Iterator[Finding]:
+    if "configurations" in item.data:
+        return
+    for key in ("namePrefix", "nameSuffix"):
+        foreigners = [found for found in built(item, world) if foreign(found.kind, found.group)]
+        if item.data.get(key) and foreigners:
+            message = f"'{key}' changes names, and not the references of {foreigners[0].kind} to them"
+            yield Finding((key,), message)
+
+
+def _generators(item: Item, world: World) -> Iterator[Finding]:
+    if "configurations" in item.data or at(item.data, "generatorOptions", "disableNameSuffixHash") is True:
+        return
+    for key, word in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
+        for index, generator in entries(item.data.get(key)):
+            name = text(generator.get("name"))
+            if at(generator, "options", "disableNameSuffixHash") is True:
+                continue
+            for found in built(item, world):
+                if name and foreign(found.kind, found.group) and _mentions(found.data, name):
+                    message = (
+                        f"{word} '{name}' gets a suffix, and {found.kind} '{found.name}' names it without"
+                    )
+                    yield Finding((key, index, "name"), message)
+                    break
+
+
+def _mentions(value: Any, name: str) -> bool:
+    stack = [value]
+    while stack:
+        found = stack.pop()
+        if isinstance(found, dict):
+            if found.get("name") == name or found.get("secretName") == name:
+                return True
+            stack.extend(below for key, below in found.items() if key != "metadata")
+        elif isinstance(found, list):
+            stack.extend(found)
+    return False
+
+
+def _targets(item: Item, world: World) -> Iterator[Finding]:
+    objects = built(item, world)
+    for found in patches(item, world):
+        if found.target and objects and not any(selects(found.target, entry) for entry in objects):
+            said = " ".join(f"{key}: {value}" for key, value in found.target.items())
+            yield Finding((*found.path[:2], "target"), f"the target ({said}) matches no object")
+
+
+def _labels(item: Item, world: World) -> Iterator[Finding]:
+    objects = built(item, world)
+    jobsets = [found for found in objects if found.kind in ("JobSet", "PathwaysJob")]
+    for index, entry in entries(item.data.get("labels")):
+        if entry.get("includeTemplates") is True and not entry.get("fields") and jobsets:
+            message = f"the labels do not reach the pods of {jobsets[0].kind} '{jobsets[0].name}'"
+            yield Finding(("labels", index, "includeTemplates"), message)
+    if item.data.get("commonLabels"):
+        message = "commonLabels reach selectors and pod templates, which cannot change later"
+        yield Finding(("commonLabels",), message, "use labels with pairs, without includeSelectors")
+
+
+def _needs_hash(item: Item, _world: World) -> Iterator[Finding]:
+    key = "kustomize.config.k8s.io/needs-hash"
+    if item.annotations.get(key) == "true":
+        path: Path = ("metadata", "annotations", key)
+        yield Finding(path, f"kustomize puts no hash on the name of a {item.kind}")
+
+
+def _functions(item: Item, _world: World) -> Iterator[Finding]:
+    for key in ("generators", "transformers", "validators", "helmCharts", "helmChartInflationGenerator"):
+        if sequence(item.data.get(key)):
+            yield Finding(
+                (key,), f"'{key}' needs flags that Argo CD does not pass, and may yield nothing without"
+            )
+
+
+def _replicas(item: Item, world: World) -> Iterator[Finding]:
+    for index, entry in entries(item.data.get("replicas")):
+        for found in built(item, world):
+            if found.name == entry.get("name") and foreign(found.kind, found.group):
+                message = f"'replicas' does not know {found.kind} '{found.name}', and the build fails"
+                yield Finding(("replicas", index), message)
+
+
+def _generate_name(item: Item, world: World) -> Iterator[Finding]:
+    for found in built(item, world):
+        if "generateName" in found.metadata and not found.name:
+            message = f"{found.kind} has generateName, and kustomize fails without a name"
+            yield Finding(("resources",), message)
+
+
+def _remote(item: Item, _world: World) -> Iterator[Finding]:
+    for key in ("resources", "components", "bases"):
+        for index, entry in words(item.data.get(key)):
+            if not _REMOTE.search(entry):
+                continue
+            if not _REFERENCE.search(entry):
+                yield Finding((key, index), f"remote base '{entry}' follows its default branch")
+            elif not _COMMIT_OR_TAG.search(entry):
+                yield Finding((key, index), f"remote base '{entry}' follows a branch")
+
+
+def _strict_json(item: Item, _world: World) -> Iterator[Finding]:
+    for index, entry in entries(item.data.get("patches")):
+        written = text(entry.get("patch")).lstrip()
+        if written.startswith("[") and not written.startswith(('[{"', "[]", '[ {"', '[\n{"')):
+            message = "a patch that begins with [ is read as JSON, and this is none"
+            yield Finding(("patches", index, "patch"), message)
+
+
+def _metadata(item: Item, _world: World) -> Iterator[Finding]:
+    for index, word in words(item.data.get("buildMetadata")):
+        message = f"'{word}' writes what differs between machines and versions"
+        yield Finding(("buildMetadata", index), message)
+
+
+def _leaves(item: Item, _world: World) -> Iterator[Finding]:
+    schema = text(at(item.data, "openapi", "path"))
+    named: list[tuple[Path, str]] = [(("openapi", "path"), schema)]
+    for index, found in entries(item.data.get("patches")):
+        named.append((("patches", index, "path"), text(found.get("path"))))
+    for key in ("patchesStrategicMerge", "configurations", "crds"):
+        named += [((key, index), word) for index, word in words(item.data.get(key)) if "\n" not in word]
+    for path, word in named:
+        if posixpath.normpath(word).startswith(".."):
+            yield Finding(path, f"'{word}' lies outside of the folder, which kustomize refuses")
+
+
+def _unguarded(item: Item, world: World) -> Iterator[Finding]:
+    for found in patches(item, world):
+        guarded: list[str] = []
+        for _, operation in entries(found.content):
+            verb, pointer = operation.get("op"), text(operation.get("path"))
+            head = _element(pointer)
+            if verb == "test":
+                guarded.append(pointer)
+            elif head and not any(guard == head or guard.startswith(f"{head}/") for guard in guarded):
+                message = f"{verb} {pointer} goes by position, and nothing tests what stands there"
+                yield Finding(_of(found), message)
+                break
+
+
+def _of(found: Patch) -> Path:
+    return found.path
+
+
+def _element(pointer: str) -> str:
+    """Return a pointer up to its first index that is followed by something; empty where there is none."""
+    parts = pointer.split("/")
+    for index, part in enumerate(parts[:-1]):
+        if part.isascii() and part.isdigit():
+            return "/".join(parts[: index + 1])
+    return ""
+
+
+def _rule(ident: str, title: str, why: str, hint: str, check: Any, *, fails: bool = False) -> Rule:
+    severity: Severity = "error" if fails else "warning"
+    return Rule(
+        ident, severity, title, why, hint, KUSTOMIZATIONS, check, ("tried with kustomize 5.5.0 and 5.8.1",)
+    )
+
+
+RULES = (
+    _rule(
+        "KUS101",
+        "No strategic-merge patch touches a list of a custom kind",
+        "Without a schema kustomize does not merge such lists: the patch replaces replicatedJobs as a whole, "
+        "and containers, image and chips are gone.",
+        "write a JSON 6902 patch with a target, or include bases/components/kustomize-openapi",
+        _merge,
+    ),
+    _rule(
+        "KUS102",
+        "`namespace` stays away from cluster-scoped kinds",
+        "kustomize does not know the scope of custom kinds, and puts the namespace on ClusterQueues and "
+        "flavors.",
+        "write metadata.namespace in the objects, or keep the queues in a kustomization of their own",
+        _namespace,
+    ),
+    _rule(
+        "KUS103",
+        "No prefix or suffix where custom kinds refer to each other",
+        "Names change, and clusterQueue, flavors, the queue label, serviceAccountName and ConfigMaps of "
+        "custom "
+        "kinds stay.",
+        "write the names out, or include bases/components/kustomize-openapi",
+        _prefix,
+    ),
+    _rule(
+        "KUS104",
+        "Generated ConfigMaps and Secrets are not for custom kinds",
+        "The generated name has a hash that only built-in kinds learn: the pods wait for a ConfigMap that "
+        "does "
+        "not exist.",
+        "write disableNameSuffixHash: true, or include bases/components/kustomize-openapi",
+        _generators,
+    ),
+    _rule(
+        "KUS105",
+        "A patch target matches an object",
+        "A target that matches nothing is ignored, and the build succeeds without the patch.",
+        "correct kind and name of the target",
+        _targets,
+    ),
+    _rule(
+        "KUS106",
+        "Labels reach what they are meant for, and no selector",
+        "includeTemplates does not know the pod templates of JobSets; commonLabels change selectors and "
+        "templates of Jobs, which are immutable.",
+        "name the field: fields: [{group: jobset.x-k8s.io, kind: JobSet, path: ..., create: true}]",
+        _labels,
+    ),
+    Rule(
+        id="KUS107",
+        severity="warning",
+        title="needs-hash is for generated ConfigMaps and Secrets",
+        why="kustomize ignores the annotation on every other kind: the name does not change with the "
+        "content.",
+        hint="let slicewright name the run (naming: Hashed)",
+        kinds=frozenset({"JobSet", "Job", "PathwaysJob"}),
+        check=_needs_hash,
+        sources=("https://github.com/kubernetes-sigs/kustomize/issues/6230",),
+    ),
+    _rule(
+        "KUS108",
+        "An overlay builds without flags",
+        "Functions and Helm charts need flags; with some of them missing a generator yields nothing, and the "
+        "build succeeds.",
+        "write the objects out",
+        _functions,
+    ),
+    _rule(
+        "KUS109",
+        "`replicas` is for built-in kinds",
+        "kustomize fails: the custom kind has no field that it knows.",
+        "write a JSON 6902 patch of /spec/replicatedJobs/0/replicas",
+        _replicas,
+        fails=True,
+    ),
+    _rule(
+        "KUS110",
+        "Objects of a kustomization have names",
+        "kustomize cannot process generateName and fails.",
+        "write a name, or use `slicewright render NAME --stdout` with kubectl create",
+        _generate_name,
+        fails=True,
+    ),
+    _rule(
+        "KUS111",
+        "A remote base is pinned",
+        "G17: a branch moves, so the same commit of this repository builds another thing tomorrow.",
+        "add ?ref= with a commit or a tag, or copy the base",
+        _remote,
+    ),
+    _rule(
+        "KUS112",
+        "An inline patch in brackets is JSON",
+        "kustomize takes a patch that begins with [ for strict JSON and fails on YAML.",
+        "write the operations as a block list",
+        _strict_json,
+        fails=True,
+    ),
+    _rule(
+        "KUS113",
+        "No build metadata",
+        "managedByLabel writes the version of kustomize and originAnnotations write paths: the output "
+        "differs "
+        "between CI, kubectl and Argo CD.",
+        "leave buildMetadata out",
+        _metadata,
+    ),
+    _rule(
+        "KUS114",
+        "Files of a kustomization lie in its folder",
+        "kustomize refuses files above its root (Flux alone lifts the restriction).",
+        "copy the file, or make it a base or component",
+        _leaves,
+        fails=True,
+    ),
+    _rule(
+        "KUS115",
+        "A patch by position tests what stands there",
+        "When the base gains an element the patch changes another one, and the build succeeds.",
+        "put `op: test` of the element's name before it",
+        _unguarded,
+    ),
+)

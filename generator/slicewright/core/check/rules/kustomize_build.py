@@ -1,0 +1,121 @@
+"""What goes into a kustomization, as far as the objects under examination show it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.read import entries, texts, words
+from slicewright.core.document.read import read_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+KUSTOMIZATIONS = frozenset({"Kustomization", "Component"})
+_BUILT_IN = frozenset(
+    {
+        "", "admissionregistration.k8s.io", "apps", "autoscaling", "batch", "networking.k8s.io", "policy",
+        "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io",
+    }
+)  # fmt: skip
+_CUSTOM = frozenset(
+    {
+        "AdmissionCheck", "ClusterQueue", "Cohort", "ComputeClass", "JobSet", "LeaderWorkerSet", "LocalQueue",
+        "PathwaysJob", "ProvisioningRequestConfig", "RayCluster", "ResourceFlavor", "Topology",
+    }
+)  # fmt: skip
+_FIELDS = ("group", "version", "kind", "name", "namespace")
+_DEEPEST = 20
+"""Folders below each other that are followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A patch of a kustomization: where it stands, what it is for, and its content as far as it is known."""
+
+    path: Path
+    target: dict[str, str]
+    content: Any
+
+
+def foreign(kind: str, api: str) -> bool:
+    """Tell whether kustomize has no schema of a kind; `api` is a group, or a group with its version."""
+    if kind in _CUSTOM:
+        return True
+    group = api.partition("/")[0] if "/" in api or "." in api else ""
+    return group not in _BUILT_IN
+
+
+def _by_file(world: World) -> dict[str, list[Item]]:
+    found: dict[str, list[Item]] = {}
+    for item in world.items:
+        found.setdefault(item.file, []).append(item)
+    return found
+
+
+def built(item: Item, world: World) -> list[Item]:
+    """Return the objects of a kustomization: as composed where that is known, else its resources."""
+    return _built(item, world.once("items by file", _by_file), 0)
+
+
+def _built(item: Item, by_file: dict[str, list[Item]], depth: int) -> list[Item]:
+    folder = posixpath.dirname(item.file)
+    composed = [found for found in by_file.get(folder, ()) if found.kind not in KUSTOMIZATIONS]
+    if composed or depth > _DEEPEST:
+        return composed
+    objects: list[Item] = []
+    for key in ("resources", "bases", "components"):
+        for _, entry in words(item.data.get(key)):
+            target = posixpath.normpath(posixpath.join(folder, entry))
+            for file in (target, f"{target}/kustomization.yaml", f"{target}/kustomization.yml"):
+                for found in by_file.get(file, ()):
+                    below = _built(found, by_file, depth + 1) if found.kind in KUSTOMIZATIONS else [found]
+                    objects += below
+    return objects
+
+
+def patches(item: Item, world: World) -> Iterator[Patch]:
+    """Yield the patches of a kustomization: inline ones, and files that are under examination."""
+    by_file = world.once("items by file", _by_file)
+    folder = posixpath.dirname(item.file)
+    for key in ("patches", "patchesJson6902"):
+        for index, entry in entries(item.data.get(key)):
+            target = texts(entry.get("target"))
+            for content in _contents(entry, folder, by_file):
+                yield Patch((key, index), target, content)
+    for index, written in words(item.data.get("patchesStrategicMerge")):
+        entry = {"patch": written} if "\n" in written else {"path": written}
+        for content in _contents(entry, folder, by_file):
+            yield Patch(("patchesStrategicMerge", index), {}, content)
+
+
+def _contents(entry: dict[str, Any], folder: str, by_file: dict[str, list[Item]]) -> list[Any]:
+    written = entry.get("patch")
+    if isinstance(written, str):
+        documents, _ = read_documents(written, "")
+        return [document.data for document in documents]
+    path = entry.get("path")
+    if isinstance(path, str):
+        file = posixpath.normpath(posixpath.join(folder, path))
+        return [found.data for found in by_file.get(file, ())] or [None]
+    return []
+
+
+def selects(target: dict[str, str], item: Item) -> bool:
+    """Tell whether a patch target selects an object: every field matches as a whole, as a pattern."""
+    have = dict(zip(_FIELDS, (item.group, item.version, item.kind, item.name, item.namespace), strict=True))
+    for key, pattern in target.items():
+        if key not in have or not pattern:
+            continue
+        try:
+            if re.fullmatch(pattern, have[key]) is None:
+                return False
+        except re.error:
+            return True
+    return True

@@ -1,0 +1,172 @@
+"""Rules of PathwaysJob: what its controller needs and its CRD does not say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.read import at, entries, mapping, number, text
+from slicewright.core.check.rule import Check, Finding, Rule
+from slicewright.core.plan.names import room_in_pathwaysjob
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path, Severity
+
+_CONTROLLER = "google/pathways-job v0.1.4: internal/controller/pathwaysjob_controller.go"
+_LIST = "pathways-job"
+"""What the catalogue calls the list of topologies in PathwaysJob's controller."""
+
+
+def _workers(item: Item) -> Iterator[tuple[int, dict[str, Any]]]:
+    yield from entries(at(item.data, "spec", "workers"))
+
+
+def _name(item: Item, _world: World) -> Iterator[Finding]:
+    room = room_in_pathwaysjob()
+    if len(item.name) > room.length:
+        message = f"name '{item.name}' has {len(item.name)} characters, {room.length} at most: {room.because}"
+        yield Finding(("metadata", "name"), message)
+
+
+def _topology(item: Item, world: World) -> Iterator[Finding]:
+    for index, worker in _workers(item):
+        machine, topology = text(worker.get("type")), text(worker.get("topology"))
+        path: Path = ("spec", "workers", index, "topology")
+        listed = [
+            row.topology
+            for row in world.catalogue.rows()
+            if row.machine_type == machine and _LIST in row.listed_by
+        ]
+        if listed and topology not in listed:
+            yield Finding(path, f"the controller accepts no {topology or 'empty topology'} on {machine}")
+
+
+def _none(item: Item, _world: World) -> Iterator[Finding]:
+    if at(item.data, "spec", "workers") == []:
+        yield Finding(("spec", "workers"), "there are no workers")
+    for index, worker in _workers(item):
+        slices = number(worker.get("numSlices"))
+        if slices is not None and slices < 1:
+            yield Finding(("spec", "workers", index, "numSlices"), f"numSlices is {slices}")
+
+
+def _main(item: Item, _world: World) -> Iterator[Finding]:
+    template = mapping(at(item.data, "spec", "controller", "template"))
+    names = [text(container.get("name")) for _, container in entries(at(template, "spec", "containers"))]
+    main = at(item.data, "spec", "controller", "mainContainerName") or "main"
+    if names and main not in names:
+        path: Path = ("spec", "controller", "template", "spec", "containers")
+        message = f"no container is called '{main}': none of them learns where Pathways is"
+        yield Finding(path, message)
+
+
+def _dropped(item: Item, _world: World) -> Iterator[Finding]:
+    metadata = at(item.data, "spec", "controller", "template", "metadata")
+    if mapping(metadata).get("labels") or mapping(metadata).get("annotations"):
+        path: Path = ("spec", "controller", "template", "metadata")
+        yield Finding(path, "the controller drops labels and annotations of the template")
+
+
+def _head(item: Item, _world: World) -> Iterator[Finding]:
+    controller = mapping(at(item.data, "spec", "controller"))
+    selector = at(controller, "template", "spec", "nodeSelector")
+    mode = controller.get("deploymentMode")
+    path: Path = ("spec", "controller", "template", "spec")
+    if mode == "colocate_head_with_workers" and selector:
+        yield Finding((*path, "nodeSelector"), "the node selector of a head beside the workers is replaced")
+    elif mode == "default" and "template" in controller and not selector:
+        message = "the head selects no nodes, and lands on any without TPUs"
+        yield Finding(path, message, "write nodeSelector: {cloud.google.com/gke-nodepool: <CPU pool>}")
+
+
+def _elastic(item: Item, _world: World) -> Iterator[Finding]:
+    elastic = number(at(item.data, "spec", "controller", "elasticSlices"), 0) or 0
+    slices = sum(number(worker.get("numSlices"), 0) or 0 for _, worker in _workers(item))
+    if slices and elastic >= slices:
+        path: Path = ("spec", "controller", "elasticSlices")
+        yield Finding(path, f"{elastic} elastic slices of {slices} would leave none")
+
+
+def _sidecar(item: Item, _world: World) -> Iterator[Finding]:
+    for index, component in entries(at(item.data, "spec", "customComponents")):
+        if component.get("componentType") == "colocated_python_sidecar":
+            for key in ("customFlags", "customEnv"):
+                if component.get(key):
+                    path: Path = ("spec", "customComponents", index, key)
+                    yield Finding(path, f"the controller ignores {key} of the sidecar")
+
+
+def _rule(ident: str, severity: Severity, title: str, why: str, hint: str, check: Check) -> Rule:
+    return Rule(ident, severity, title, why, hint, frozenset({"PathwaysJob"}), check, (_CONTROLLER,))
+
+
+RULES = (
+    _rule(
+        "PW121",
+        "error",
+        "A PathwaysJob's name leaves room for the coordinator's address",
+        "Its controller makes a JobSet of that name, which the JobSet webhook refuses; nothing starts.",
+        "shorten the name, or write a JobSet with a short subdomain",
+        _name,
+    ),
+    _rule(
+        "PW122",
+        "error",
+        "The controller knows the topology",
+        "The CRD takes any text; the controller sets terminalState: Failed for what its table does not have.",
+        "run `slicewright catalog`, or write a JobSet",
+        _topology,
+    ),
+    _rule(
+        "PW123",
+        "error",
+        "A PathwaysJob has a worker with slices",
+        "The CRD accepts an empty list and numbers below 1; the controller crashes or makes nothing.",
+        "write one worker with numSlices of 1 or more",
+        _none,
+    ),
+    _rule(
+        "PW124",
+        "warning",
+        "The program's container is the one that mainContainerName names",
+        "Only that container gets PATHWAYS_HEAD and JAX_BACKEND_TARGET; any other runs without TPUs.",
+        "call it main, or write controller.mainContainerName",
+        _main,
+    ),
+    _rule(
+        "PW125",
+        "warning",
+        "Labels and annotations of the head stand on the PathwaysJob",
+        "The controller copies the spec of the template and drops its metadata, such as gke-gcsfuse/volumes.",
+        "move them to metadata of the PathwaysJob, which reach the pods",
+        _dropped,
+    ),
+    _rule(
+        "PW126",
+        "warning",
+        "The head selects its nodes where that counts",
+        "In default mode nothing but the template's nodeSelector places the head; beside the workers the "
+        "controller replaces it.",
+        "write a nodeSelector in default mode, and none with colocate_head_with_workers",
+        _head,
+    ),
+    _rule(
+        "PW127",
+        "error",
+        "Elastic slices leave slices to run on",
+        "With as many elastic slices as there are slices the proxy has nothing that must be there.",
+        "write a number below numSlices",
+        _elastic,
+    ),
+    _rule(
+        "PW128",
+        "warning",
+        "The colocated sidecar takes an image only",
+        "The controller reads neither flags nor environment for it.",
+        "write a JobSet where the sidecar needs them",
+        _sidecar,
+    ),
+)

@@ -1,0 +1,221 @@
+"""Rules of references between workloads and Kueue; a kind of which nothing is said is taken on trust."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check import quota_read
+from slicewright.core.check.read import at, entries, mapping, sequence, text, texts, words
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.kueue_queues import groups
+from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
+from slicewright.core.plan.placement import (
+    ACCELERATOR,
+    ACCELERATOR_COUNT,
+    FLEX_START,
+    NODE_POOL,
+    SPOT,
+    TOPOLOGY,
+    shape_selector,
+)
+from slicewright.core.problem import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_ACTIVE = "kueue.sigs.k8s.io documentation, pages ClusterQueue and LocalQueue (condition Active)"
+_PRIORITY = "kueue.x-k8s.io/priority-class"
+_RUN = "slicewright.dev/run"
+_NAME_OF_NAMESPACE = "kubernetes.io/metadata.name"
+_OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
+_PARAMETERS = {"ProvisioningRequestConfig", "MultiKueueConfig"}
+
+
+def _names(world: World, kind: str) -> list[str]:
+    return [item.name for item in world.of_kind(kind)]
+
+
+def _dangling(world: World, kind: str, name: str, path: Path) -> Iterator[Finding]:
+    """Yield a finding where objects of a kind are known and one that is named is not among them."""
+    known = _names(world, kind)
+    if known and name and name not in known:
+        yield Finding(path, f"there is no {kind} '{name}'", did_you_mean(name, known))
+
+
+def _queue(item: Item, world: World) -> Iterator[Finding]:
+    known, name, namespace = quota_read.quotas(world), item.labels.get(QUEUE), item.namespace or "default"
+    if name is None or not known.has_queues or (namespace, name) in known.local or _RUN in item.labels:
+        return
+    here = [queue for place, queue in known.local if place == namespace]
+    elsewhere = sorted(place for place, queue in known.local if queue == name)
+    hint = did_you_mean(name, here)
+    if elsewhere:
+        hint = f"it is in namespace {elsewhere[0]}: a LocalQueue serves its own namespace"
+    message = f"there is no LocalQueue '{name}' in namespace '{namespace}'"
+    yield Finding(("metadata", "labels", QUEUE), message, hint)
+
+
+def _cluster_queue(item: Item, world: World) -> Iterator[Finding]:
+    name = text(at(item.data, "spec", "clusterQueue"))
+    yield from _dangling(world, "ClusterQueue", name, ("spec", "clusterQueue"))
+
+
+def _flavors(item: Item, world: World) -> Iterator[Finding]:
+    for path, group in groups(item):
+        for index, flavor in entries(group.get("flavors")):
+            name = text(flavor.get("name"))
+            yield from _dangling(world, "ResourceFlavor", name, (*path, "flavors", index, "name"))
+
+
+def _checks(item: Item, world: World) -> Iterator[Finding]:
+    base: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
+    for index, check in entries(at(item.data, "spec", "admissionChecksStrategy", "admissionChecks")):
+        yield from _dangling(world, "AdmissionCheck", text(check.get("name")), (*base, index, "name"))
+    for index, name in words(at(item.data, "spec", "admissionChecks")):
+        yield from _dangling(world, "AdmissionCheck", name, ("spec", "admissionChecks", index))
+
+
+def _parameters(item: Item, world: World) -> Iterator[Finding]:
+    parameters = mapping(at(item.data, "spec", "parameters"))
+    kind = text(parameters.get("kind"))
+    if kind in _PARAMETERS:
+        yield from _dangling(world, kind, text(parameters.get("name")), ("spec", "parameters", "name"))
+
+
+def _topology(item: Item, world: World) -> Iterator[Finding]:
+    name = text(at(item.data, "spec", "topologyName"))
+    yield from _dangling(world, "Topology", name, ("spec", "topologyName"))
+
+
+def _clusters(item: Item, world: World) -> Iterator[Finding]:
+    for index, name in words(at(item.data, "spec", "clusters")):
+        yield from _dangling(world, "MultiKueueCluster", name, ("spec", "clusters", index))
+
+
+def _priority(item: Item, world: World) -> Iterator[Finding]:
+    name = item.labels.get(_PRIORITY, "")
+    yield from _dangling(world, "WorkloadPriorityClass", name, ("metadata", "labels", _PRIORITY))
+
+
+def _pool_labels(pool: dict[str, Any], shape: Shape | None) -> dict[str, tuple[str, ...]]:
+    """Return the labels of a pool's nodes, each with the values that it may have."""
+    name = text(pool.get("name"))
+    node_pools = tuple(word for _, word in words(pool.get("nodePoolNames")))
+    if not node_pools:
+        node_pools = tuple(f"{name}-{index}" for index in range(pool.get("slices", 1))) if shape else (name,)
+    found: dict[str, tuple[str, ...]] = {key: (value,) for key, value in texts(pool.get("labels")).items()}
+    found[NODE_POOL] = node_pools
+    if shape is not None:
+        found |= {key: (value,) for key, value in shape_selector(shape).items()}
+        found[ACCELERATOR_COUNT] = (str(shape.chips_per_host),)
+    provisioning = pool.get("provisioning")
+    if provisioning == "Spot":
+        found[SPOT] = ("true",)
+    elif provisioning in ("FlexStart", "FlexStartQueued"):
+        found[FLEX_START] = ("true",)
+    return found
+
+
+def _pools(item: Item, world: World) -> Iterator[Finding]:
+    labels = texts(at(item.data, "spec", "nodeLabels"))
+    if world.site is None or not labels:
+        return
+    pools = [_pool_labels(pool, shape) for pool, shape, _ in quota_read.pools_of(world.site)]
+    own = {key for pool in pools for key in pool}
+    judged = {key: value for key, value in labels.items() if key in own or key in _OURS}
+    if pools and not any(all(value in pool.get(key, ()) for key, value in judged.items()) for pool in pools):
+        said = ", ".join(f"{key}: {value}" for key, value in judged.items())
+        yield Finding(("spec", "nodeLabels"), f"no pool of {world.site.cluster.name} has nodes with {said}")
+
+
+def _namespace(item: Item, world: World) -> Iterator[Finding]:
+    queue = world.find("ClusterQueue", text(at(item.data, "spec", "clusterQueue")))
+    selector = at(queue.data, "spec", "namespaceSelector") if queue else None
+    name = item.namespace or "default"
+    namespace = world.find("Namespace", name)
+    if queue is None or not isinstance(selector, dict):
+        return
+    labels = {**(namespace.labels if namespace else {}), _NAME_OF_NAMESPACE: name}
+    wanted = texts(selector.get("matchLabels"))
+    unknown = namespace is None and bool(set(wanted) - {_NAME_OF_NAMESPACE})
+    refused = any(labels.get(key) != value for key, value in wanted.items())
+    for _, expression in entries(selector.get("matchExpressions")):
+        key = text(expression.get("key"))
+        unknown = unknown or (namespace is None and key != _NAME_OF_NAMESPACE)
+        refused = refused or not _matches(labels.get(key), expression)
+    if refused and not unknown:
+        yield Finding(
+            ("spec", "clusterQueue"), f"ClusterQueue '{queue.name}' does not select namespace '{name}'"
+        )
+
+
+def _matches(value: str | None, expression: dict[str, Any]) -> bool:
+    operator, values = expression.get("operator"), sequence(expression.get("values"))
+    if operator == "In":
+        return value in values
+    if operator == "NotIn":
+        return value not in values
+    return (value is not None) == (operator != "DoesNotExist")
+
+
+def _rule(ident: str, title: str, why: str, kinds: frozenset[str] | set[str], check: Any) -> Rule:
+    hint = "add the object, or correct the name"
+    return Rule(ident, "error", title, why, hint, frozenset(kinds), check, (_ACTIVE,))
+
+
+_INACTIVE = "Nothing refuses it: the queue is inactive, and its workloads wait without a word."
+
+RULES = (
+    _rule(
+        "REF101",
+        "The queue of a workload is a LocalQueue of its namespace",
+        "Nothing refuses it: the workload stays suspended and waits for a queue that does not come.",
+        RUN_KINDS,
+        _queue,
+    ),
+    _rule("REF102", "A LocalQueue names a ClusterQueue", _INACTIVE, {"LocalQueue"}, _cluster_queue),
+    _rule("REF103", "A queue names ResourceFlavors", _INACTIVE, {"ClusterQueue", "Cohort"}, _flavors),
+    _rule("REF104", "A queue names AdmissionChecks", _INACTIVE, {"ClusterQueue"}, _checks),
+    _rule(
+        "REF105",
+        "An AdmissionCheck names its parameters",
+        "The check is never active, so neither are the queues that use it.",
+        {"AdmissionCheck"},
+        _parameters,
+    ),
+    _rule("REF106", "A flavor names a Topology", _INACTIVE, {"ResourceFlavor"}, _topology),
+    _rule(
+        "REF107",
+        "A MultiKueueConfig names MultiKueueClusters",
+        "Kueue does not dispatch to a cluster that it does not know.",
+        {"MultiKueueConfig"},
+        _clusters,
+    ),
+    _rule(
+        "REF108",
+        "A workload names a WorkloadPriorityClass",
+        "Kueue creates no Workload for the job; it stays suspended.",
+        RUN_KINDS,
+        _priority,
+    ),
+    _rule(
+        "REF109",
+        "Nodes with the labels of a flavor exist",
+        "Kueue injects the labels into the pods, and no pool of the TPUCluster has such nodes: they wait "
+        "for ever.",
+        {"ResourceFlavor"},
+        _pools,
+    ),
+    _rule(
+        "REF110",
+        "The ClusterQueue selects the namespace of its LocalQueue",
+        "Workloads of other namespaces are inadmissible: they wait for ever.",
+        {"LocalQueue"},
+        _namespace,
+    ),
+)

@@ -1,0 +1,187 @@
+"""Rules of pod security and of what hostNetwork takes away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.read import at, entries, mapping, sequence, text, texts
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.shapes import POD_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.read import Pods
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_STANDARDS = "Kubernetes documentation, page Pod Security Standards"
+_ENFORCE = "pod-security.kubernetes.io/enforce"
+_GOOGLE_ACCOUNT = "iam.gke.io/gcp-service-account"
+_METADATA_SERVER = "iam.gke.io/gke-metadata-server-enabled"
+_FUSE_DRIVER = "gcsfuse.csi.storage.gke.io"
+_FUSE = "gke-gcsfuse/volumes"
+
+
+def _all_containers(pods: Pods) -> Iterator[tuple[Path, dict[str, object]]]:
+    yield from pods.containers
+    yield from pods.init_containers
+
+
+def _host_network(item: Item, world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        if pods.spec.get("hostNetwork") is not True:
+            continue
+        path = (*pods.spec_path, "hostNetwork")
+        volumes = entries(pods.spec.get("volumes"))
+        if pods.annotations.get(_FUSE) == "true" or any(
+            at(volume, "csi", "driver") == _FUSE_DRIVER for _, volume in volumes
+        ):
+            # The driver itself can run beside the host's network since 1.33.3, and says so in the volume.
+            yield Finding(path, "GCS FUSE volumes do not mount in pods on the network of the host")
+        account = text(pods.spec.get("serviceAccountName"))
+        found = world.find("ServiceAccount", account, item.namespace) if account else None
+        impersonates = found is not None and _GOOGLE_ACCOUNT in found.annotations
+        if impersonates or pods.selector.get(_METADATA_SERVER) == "true":
+            yield Finding(path, "pods on the network of the host get the node's Google account")
+
+
+def _dns_policy(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        policy = pods.spec.get("dnsPolicy")
+        if pods.spec.get("hostNetwork") is True and policy in (None, "ClusterFirst", "Default"):
+            message = "pods on the network of the host ask the node's DNS, which knows no Service"
+            yield Finding((*pods.spec_path, "hostNetwork"), message)
+
+
+def _level(item: Item, world: World) -> tuple[str, str]:
+    """Return the level of Pod Security that a namespace enforces, and who says so."""
+    name = item.namespace or "default"
+    namespace = world.find("Namespace", name)
+    if namespace is not None:
+        return namespace.labels.get(_ENFORCE, ""), f"namespace '{name}'"
+    for _, team in entries(world.site.cluster.spec.get("teams")) if world.site else ():
+        if team.get("namespace") == name:
+            level = text(team.get("podSecurity")) or text(mapping(team.get("labels")).get(_ENFORCE))
+            return level, f"namespace '{name}' of team '{team.get('name')}'"
+    return "", ""
+
+
+def _pod_security(item: Item, world: World) -> Iterator[Finding]:
+    level, who = _level(item, world)
+    if level not in ("baseline", "restricted"):
+        return
+    for pods in item.pods:
+        refused = list(_beyond_baseline(pods))
+        if level == "restricted":
+            refused += _beyond_restricted(pods)
+        for path, what in refused:
+            yield Finding(path, f"{who} enforces '{level}', which refuses {what}")
+
+
+def _beyond_baseline(pods: Pods) -> Iterator[tuple[Path, str]]:
+    for key in ("hostNetwork", "hostPID", "hostIPC"):
+        if pods.spec.get(key) is True:
+            yield (*pods.spec_path, key), key
+    for index, volume in entries(pods.spec.get("volumes")):
+        if "hostPath" in volume:
+            yield (*pods.spec_path, "volumes", index), "hostPath volumes"
+    for path, container in _all_containers(pods):
+        if at(container, "securityContext", "privileged") is True:
+            yield (*path, "securityContext", "privileged"), "privileged containers"
+        for index, port in entries(container.get("ports")):
+            if port.get("hostPort"):
+                yield (*path, "ports", index, "hostPort"), "host ports"
+
+
+def _beyond_restricted(pods: Pods) -> Iterator[tuple[Path, str]]:
+    of_pod = mapping(pods.spec.get("securityContext"))
+    for path, container in _all_containers(pods):
+        own = mapping(container.get("securityContext"))
+        where = (*path, "securityContext") if own else path
+        if own.get("allowPrivilegeEscalation") is not False:
+            yield where, "containers without allowPrivilegeEscalation: false"
+        if "ALL" not in sequence(at(own, "capabilities", "drop")):
+            yield where, "containers that do not drop ALL capabilities"
+        if own.get("runAsNonRoot", of_pod.get("runAsNonRoot")) is not True:
+            yield where, "containers without runAsNonRoot: true"
+        profile = at(own, "seccompProfile", "type") or at(of_pod, "seccompProfile", "type")
+        if profile not in ("RuntimeDefault", "Localhost"):
+            yield where, "containers without a seccompProfile"
+
+
+def _fuse_annotation(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        for index, volume in entries(pods.spec.get("volumes")):
+            on = pods.annotations.get(_FUSE) or item.annotations.get(_FUSE, "")
+            on = on if item.kind == "PathwaysJob" else pods.annotations.get(_FUSE, "")
+            if at(volume, "csi", "driver") == _FUSE_DRIVER and on != "true":
+                message = f"the pods have a GCS FUSE volume and no annotation {_FUSE}"
+                yield Finding((*pods.spec_path, "volumes", index), message)
+
+
+def _accounts(item: Item, _world: World) -> Iterator[Finding]:
+    written = texts(item.metadata.get("annotations")).get(_GOOGLE_ACCOUNT)
+    if written is not None and not written.endswith(".gserviceaccount.com"):
+        path: Path = ("metadata", "annotations", _GOOGLE_ACCOUNT)
+        yield Finding(path, f"'{written}' is no Google service account")
+
+
+RULES = (
+    Rule(
+        id="TPU131",
+        severity="warning",
+        title="hostNetwork goes without Workload Identity and GCS FUSE",
+        why="Pods on the network of the host reach the metadata server of the node instead of GKE's, so they "
+        "act as the node's account; GCS FUSE needs hostNetworkPodKSA and GKE 1.33.3 for it.",
+        hint="leave hostNetwork out: TPU pods run without it",
+        kinds=POD_KINDS,
+        check=_host_network,
+        sources=("GKE documentation, page About Workload Identity Federation (restrictions)",),
+    ),
+    Rule(
+        id="TPU132",
+        severity="warning",
+        title="hostNetwork comes with dnsPolicy: ClusterFirstWithHostNet",
+        why="With ClusterFirst, the default, such pods get the node's resolver, and the names of the other "
+        "workers do not resolve.",
+        hint="write dnsPolicy: ClusterFirstWithHostNet",
+        kinds=POD_KINDS,
+        check=_dns_policy,
+        sources=("Kubernetes documentation, page DNS for Services and Pods",),
+    ),
+    Rule(
+        id="TPU133",
+        severity="error",
+        title="The namespace's Pod Security level admits the pods",
+        why="The object is admitted, its queue gives it quota, and then every pod is refused: the chips stay "
+        "reserved and nothing runs.",
+        hint="leave the field out, or use a namespace whose level is privileged",
+        kinds=POD_KINDS,
+        check=_pod_security,
+        sources=(_STANDARDS,),
+    ),
+    Rule(
+        id="TPU134",
+        severity="error",
+        title="Pods with GCS FUSE volumes carry the annotation of the sidecar",
+        why="GKE injects the sidecar that mounts the bucket only into pods annotated gke-gcsfuse/volumes: "
+        '"true"; without it the pods never start.',
+        hint='add the pod annotation gke-gcsfuse/volumes: "true" (on a PathwaysJob to its own metadata)',
+        kinds=POD_KINDS,
+        check=_fuse_annotation,
+        sources=("GKE documentation, page Cloud Storage FUSE CSI driver",),
+    ),
+    Rule(
+        id="TPU135",
+        severity="error",
+        title="A ServiceAccount impersonates a Google service account",
+        why="Workload Identity takes the annotation for the e-mail address of a Google service account; with "
+        "anything else every call of the pods is refused.",
+        hint="write NAME@PROJECT.iam.gserviceaccount.com",
+        kinds=frozenset({"ServiceAccount"}),
+        check=_accounts,
+        sources=("GKE documentation, page About Workload Identity Federation",),
+    ),
+)

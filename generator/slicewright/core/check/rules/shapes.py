@@ -1,0 +1,102 @@
+"""What the catalogue knows of the TPU that pods ask for, by the labels of their node selector."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
+from slicewright.core.plan.placement import ACCELERATOR, ACCELERATOR_COUNT, COMPUTE_CLASS, NODE_POOL, TOPOLOGY
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.read import Pods
+    from slicewright.core.check.world import World
+
+EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+"""Annotation of JobSet: one Job per value of a node label."""
+QUEUE = "kueue.x-k8s.io/queue-name"
+RUN_KINDS = frozenset({"JobSet", "Job", "PathwaysJob"})
+"""Kinds that run once, and that Kueue may hold back."""
+JOB_KINDS = frozenset({"JobSet", "Job", "CronJob"})
+POD_KINDS = frozenset(
+    {
+        "CronJob", "DaemonSet", "Deployment", "Job", "JobSet", "LeaderWorkerSet", "PathwaysJob", "Pod",
+        "PodTemplate", "RayCluster", "ReplicaSet", "StatefulSet",
+    }
+)  # fmt: skip
+_PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
+_TOPOLOGY = re.compile(r"[1-9][0-9]{0,5}(x[1-9][0-9]{0,5}){1,2}")
+PLACEHOLDER = "replaced-by-slicewright"
+"""What stands in a base where an overlay puts a value."""
+
+
+def asks_for_tpu(pods: Pods) -> bool:
+    """Tell whether pods request chips."""
+    return pods.asks_for_tpu
+
+
+def is_tpu(pods: Pods) -> bool:
+    """Tell whether pods request chips, or select the nodes that have them."""
+    return ACCELERATOR in pods.selector or TOPOLOGY in pods.selector or asks_for_tpu(pods)
+
+
+def of_labels(catalogue: Catalogue, accelerator: str, topology: str, chips_per_host: str = "") -> list[Shape]:
+    """Return the rows whose hosts carry some labels; several where a shape exists on several machines."""
+    if not _TOPOLOGY.fullmatch(topology):
+        return []
+    rows = []
+    for machine in catalogue.accelerators.get(accelerator, ()):
+        key = (machine.machine_type, topology)
+        row = catalogue.on_machine.get(key) or catalogue.rule_on_machine.get(key)
+        if row is not None and chips_per_host in ("", str(row.chips_per_host)):
+            rows.append(row)
+    return rows
+
+
+def shapes(pods: Pods, world: World) -> list[Shape]:
+    """Return the rows that pods may mean: none where a label is missing or wrong."""
+    selector = pods.selector
+    labels = (selector.get(ACCELERATOR, ""), selector.get(TOPOLOGY, ""), selector.get(ACCELERATOR_COUNT, ""))
+    seen: dict[tuple[str, str, str], list[Shape]] = world.once("rows by labels", lambda _: {})
+    if labels not in seen:
+        seen[labels] = of_labels(world.catalogue, *labels)
+    return seen[labels]
+
+
+def shape(pods: Pods, world: World) -> Shape | None:
+    """Return the row that pods mean, chosen by their chips where several have the labels."""
+    rows = shapes(pods, world)
+    fitting = [row for row in rows if row.chips_per_host == pods.chips]
+    return (fitting or rows or [None])[0]  # type: ignore[list-item]
+
+
+def refusal(catalogue: Catalogue, accelerator: str, topology: str) -> Refusal | None:
+    """Return why an accelerator has no such topology."""
+    answer = resolve(catalogue, TpuRequest(accelerator=accelerator, topology=topology, allow_unlisted=True))
+    return answer if isinstance(answer, Refusal) else None
+
+
+def is_placed_otherwise(pods: Pods) -> bool:
+    """Tell whether a node pool or a compute class decides where pods go; TPU labels may then be missing."""
+    return NODE_POOL in pods.selector or COMPUTE_CLASS in pods.selector
+
+
+def is_pathways(item: Item) -> bool:
+    """Tell whether a JobSet runs Pathways: its workers form no multislice of their own."""
+    return any(
+        _PATHWAYS_IMAGE.search(image)
+        for pods in item.pods
+        for _, container in (*pods.containers, *pods.init_containers)
+        if isinstance(image := container.get("image"), str)
+    )
+
+
+def exclusive(item: Item, pods: Pods) -> str:
+    """Return the node label of exclusive placement for a replicatedJob; empty where there is none."""
+    for written in (pods.job_annotations, item.annotations, pods.annotations):
+        if EXCLUSIVE in written:
+            return written[EXCLUSIVE]
+    return ""

@@ -1,0 +1,292 @@
+"""Rules of how TPU nodes are obtained: flex-start, Spot, reservations, node labels that GKE does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.read import TPU, at, entries, mapping, text, texts
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.shapes import POD_KINDS, is_tpu, shape, shapes
+from slicewright.core.plan.placement import (
+    ACCELERATOR,
+    FLEX_START,
+    FLEX_START_SECONDS,
+    MAX_RUN_DURATION,
+    PROVISIONING_REQUEST_DURATION,
+    RESERVATION,
+    SPOT,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.read import Pods
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_INJECTION = "GoogleCloudPlatform/cluster-autoscaler@7d250507: autoprovisioning/injection.go"
+_LABELS = "GoogleCloudPlatform/cluster-autoscaler@7d250507: system_labels.go"
+_FLEX_DOC = "GKE documentation, page About flex-start"
+_PROVISIONING = "cloud.google.com/gke-provisioning"
+_PREEMPTIBLE = "cloud.google.com/gke-preemptible"
+_QUEUED = "cloud.google.com/gke-queued"
+_RUN_SECONDS = (30, 10_368_000)
+"""Shortest and longest maxRunDuration of other nodes: 30 seconds to 120 days (GKE cluster autoscaler)."""
+
+_NO_LABELS = {
+    _QUEUED: "it is the key of a taint; select cloud.google.com/gke-flex-start, or label the node pools "
+    "yourself",
+    "cloud.google.com/gke-reservation-name": "write cloud.google.com/reservation-name",
+    "compute.googleapis.com/reservation-name": "write cloud.google.com/reservation-name",
+    "cloud.google.com/gke-reservation": "write cloud.google.com/reservation-name",
+    "cloud.google.com/gke-tpu-type": "write cloud.google.com/gke-tpu-accelerator",
+    "cloud.google.com/gke-tpu-count": "write cloud.google.com/gke-accelerator-count",
+    "cloud.google.com/tpu-topology": "write cloud.google.com/gke-tpu-topology",
+    "cloud.google.com/gke-compute-class": "write cloud.google.com/compute-class",
+    "cloud.google.com/gke-node-pool": "write cloud.google.com/gke-nodepool",
+}
+_CONFLICTS = {
+    SPOT: "true",
+    _PREEMPTIBLE: "true",
+}
+
+
+def _unknown_labels(item: Item, world: World) -> Iterator[Finding]:
+    own = world.once("labels of nodes", _own_labels)
+    for pods in item.pods:
+        for key in mapping(pods.spec.get("nodeSelector")):
+            if key in _NO_LABELS and key not in own:
+                path = (*pods.spec_path, "nodeSelector", key)
+                yield Finding(path, f"GKE puts no label '{key}' on nodes", _NO_LABELS[key])
+
+
+def _own_labels(world: World) -> frozenset[str]:
+    """Return the labels that people put on nodes, as far as flavors and the cluster's file tell."""
+    found: set[str] = set()
+    for flavor in world.of_kind("ResourceFlavor"):
+        found |= set(texts(at(flavor.data, "spec", "nodeLabels")))
+    if world.site is not None:
+        for _, pool in entries(world.site.cluster.spec.get("pools")):
+            found |= set(texts(pool.get("labels")))
+    return frozenset(found)
+
+
+def _is_flex(pods: Pods) -> bool:
+    return pods.selector.get(FLEX_START) == "true" or pods.selector.get(_PROVISIONING) == "flex-start"
+
+
+def _flex_path(pods: Pods) -> Path:
+    return pods.selector_path(FLEX_START if FLEX_START in pods.selector else _PROVISIONING)
+
+
+def _flex_conflicts(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        if not _is_flex(pods):
+            continue
+        for key in pods.selector:
+            if key.startswith(RESERVATION) or _CONFLICTS.get(key) == pods.selector[key]:
+                message = f"the pods select flex-start and '{key}'"
+                yield Finding(pods.selector_path(key), message)
+
+
+def _flex_generation(item: Item, world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        machines = world.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""), ())
+        if machines and _is_flex(pods) and not any(machine.flex_start for machine in machines):
+            message = f"flex-start has no {machines[0].accelerator}"
+            yield Finding(_flex_path(pods), message)
+
+
+def _run_time(item: Item, world: World) -> Iterator[Finding]:
+    low, high = FLEX_START_SECONDS
+    written = item.annotations.get(PROVISIONING_REQUEST_DURATION)
+    if written is not None and not _within(written, low, high):
+        path: Path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
+        yield Finding(path, f"a queued run lasts {low} to {high} seconds, not '{written}'")
+    for pods in item.pods:
+        written = pods.selector.get(MAX_RUN_DURATION)
+        low, high = FLEX_START_SECONDS if _is_flex(pods) else _RUN_SECONDS
+        if written is not None and not _within(written, low, high):
+            what = "a flex-start node" if _is_flex(pods) else "a node"
+            message = f"{what} lives {low} to {high} seconds, not '{written}'"
+            yield Finding(pods.selector_path(MAX_RUN_DURATION), message)
+    if item.kind == "ComputeClass":
+        yield from _class_run_time(item, world)
+
+
+def _class_run_time(item: Item, _world: World) -> Iterator[Finding]:
+    for index, rung in entries(at(item.data, "spec", "priorities")):
+        flex = at(rung, "flexStart", "enabled") is True
+        low, high = FLEX_START_SECONDS if flex else _RUN_SECONDS
+        written = rung.get("maxRunDurationSeconds")
+        if written is not None and not _within(str(written), low, high):
+            what = "a flex-start node" if flex else "a node"
+            path: Path = ("spec", "priorities", index, "maxRunDurationSeconds")
+            yield Finding(path, f"{what} lives {low} to {high} seconds, not '{written}'")
+
+
+def _within(written: str, low: int, high: int) -> bool:
+    few = 9
+    return written.isascii() and written.isdigit() and len(written) <= few and low <= int(written) <= high
+
+
+def _tolerates(pods: Pods, key: str) -> bool:
+    for _, entry in entries(pods.spec.get("tolerations")):
+        wanted = text(entry.get("key"))
+        if wanted == key or (not wanted and entry.get("operator") == "Exists"):
+            return True
+    return False
+
+
+def _toleration_alone(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        if is_tpu(pods) and not _is_flex(pods):
+            for index, entry in entries(pods.spec.get("tolerations")):
+                if entry.get("key") == FLEX_START:
+                    path = (*pods.spec_path, "tolerations", index)
+                    yield Finding(path, "the pods tolerate flex-start nodes and do not select them")
+
+
+def _spot(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        if is_tpu(pods) and pods.selector.get(SPOT) == "true" and not _tolerates(pods, SPOT):
+            yield Finding(pods.selector_path(SPOT), "the pods select Spot nodes and do not tolerate them")
+
+
+def _queued(item: Item, _world: World) -> Iterator[Finding]:
+    if PROVISIONING_REQUEST_DURATION not in item.annotations:
+        return
+    for pods in item.pods:
+        if is_tpu(pods) and not _tolerates(pods, _QUEUED):
+            message = "queued nodes are tainted, and the pods do not tolerate it"
+            yield Finding(pods.spec_path, message)
+
+
+def _classes(item: Item, world: World) -> Iterator[Finding]:
+    for index, rung in entries(at(item.data, "spec", "priorities")):
+        if at(rung, "flexStart", "enabled") is not True:
+            continue
+        path: Path = ("spec", "priorities", index, "flexStart")
+        accelerator = text(at(rung, "tpu", "type"))
+        machines = world.catalogue.accelerators.get(accelerator, ())
+        if machines and not any(machine.flex_start for machine in machines):
+            yield Finding(path, f"flex-start has no {accelerator}")
+        for key in ("spot", "reservations"):
+            if rung.get(key):
+                yield Finding(path, f"one rung asks for flex-start and {key}", "write a rung for each")
+
+
+def _machine_of_queue(item: Item, world: World) -> Iterator[Finding]:
+    if PROVISIONING_REQUEST_DURATION not in item.annotations:
+        return
+    for pods in item.pods:
+        row = shape(pods, world)
+        if row is not None and all(found.machine.queued is False for found in shapes(pods, world)):
+            message = f"queued provisioning has no {row.accelerator}"
+            path: Path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
+            yield Finding(path, message)
+
+
+RULES = (
+    Rule(
+        id="TPU121",
+        severity="error",
+        title="Node selectors name labels that GKE puts on nodes",
+        why="No node carries the label, so the pods wait for ever. A label that a ResourceFlavor or a pool "
+        "of "
+        "the TPUCluster declares is taken as yours.",
+        hint="leave the selector out",
+        kinds=POD_KINDS,
+        check=_unknown_labels,
+        sources=(_LABELS,),
+    ),
+    Rule(
+        id="TPU122",
+        severity="error",
+        title="Flex-start stands alone: no Spot, no reservation",
+        why="GKE's autoscaler refuses a pod that selects flex-start together with Spot, preemptible nodes "
+        "or a "
+        "reservation.",
+        hint="keep one way of provisioning",
+        kinds=POD_KINDS,
+        check=_flex_conflicts,
+        sources=(_INJECTION, _FLEX_DOC),
+    ),
+    Rule(
+        id="TPU123",
+        severity="error",
+        title="Flex-start serves the accelerator",
+        why="There are no flex-start nodes of v3, v4 and the v5e device machines: the pods wait for ever.",
+        hint="use on-demand, Spot or a reservation; `slicewright catalog` shows what flex-start serves",
+        kinds=POD_KINDS,
+        check=_flex_generation,
+        sources=(_FLEX_DOC, _INJECTION),
+    ),
+    Rule(
+        id="TPU124",
+        severity="error",
+        title="Run times are in the range that GKE accepts",
+        why="GKE creates no node for a run time outside the range: 10 minutes to 7 days for flex-start, 30 "
+        "seconds to 120 days otherwise.",
+        hint="write seconds, in quotes where it is a label or an annotation",
+        kinds=POD_KINDS | {"ComputeClass"},
+        check=_run_time,
+        sources=(_INJECTION, _FLEX_DOC),
+    ),
+    Rule(
+        id="TPU125",
+        severity="error",
+        title="A toleration of flex-start comes with its selector",
+        why="GKE's autoscaler refuses TPU pods that tolerate cloud.google.com/gke-flex-start without "
+        "selecting it.",
+        hint='add the node selector cloud.google.com/gke-flex-start: "true", or drop the toleration',
+        kinds=POD_KINDS,
+        check=_toleration_alone,
+        sources=(_INJECTION,),
+    ),
+    Rule(
+        id="TPU126",
+        severity="warning",
+        title="Pods that select Spot nodes tolerate their taint",
+        why="Spot node pools carry the taint cloud.google.com/gke-spot=true:NoSchedule when they were made "
+        "with it, as auto-created ones are; the pods then wait for ever.",
+        hint="add a toleration of cloud.google.com/gke-spot",
+        kinds=POD_KINDS,
+        check=_spot,
+        sources=(_LABELS, "GKE documentation, page Spot VMs"),
+    ),
+    Rule(
+        id="TPU127",
+        severity="error",
+        title="Queued runs tolerate cloud.google.com/gke-queued",
+        why="Nodes that a ProvisioningRequest brings carry the taint cloud.google.com/gke-queued=true:"
+        "NoSchedule; without the toleration the chips arrive and nothing runs on them.",
+        hint="add a toleration of cloud.google.com/gke-queued (operator: Exists, effect: NoSchedule)",
+        kinds=frozenset({"JobSet", "Job"}),
+        check=_queued,
+        sources=("GoogleCloudPlatform/cluster-autoscaler@7d250507: provisioningrequests/pods/pods.go",),
+    ),
+    Rule(
+        id="TPU128",
+        severity="error",
+        title="A ComputeClass rung asks for one way of provisioning that exists",
+        why="A rung with flex-start and Spot or a reservation, or flex-start of an accelerator without it, "
+        "never makes a node.",
+        hint="use on-demand, Spot or a reservation for it",
+        kinds=frozenset({"ComputeClass"}),
+        check=_classes,
+        sources=(_FLEX_DOC, _INJECTION),
+    ),
+    Rule(
+        id="TPU129",
+        severity="error",
+        title="Queued provisioning serves the accelerator",
+        why="The machine types of v3, v4 and the v5e device have no queued provisioning: the "
+        "ProvisioningRequest fails and Kueue tries again without end.",
+        hint=f"use on-demand, Spot or a reservation for {TPU} of this accelerator",
+        kinds=frozenset({"JobSet", "Job"}),
+        check=_machine_of_queue,
+        sources=(_INJECTION,),
+    ),
+)

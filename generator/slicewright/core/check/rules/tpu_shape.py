@@ -1,0 +1,228 @@
+"""Rules of one slice: its labels, its hosts and their chips."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.catalogue.nearest import joined
+from slicewright.core.check.read import TPU, amount, at, number
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.shapes import (
+    JOB_KINDS,
+    PLACEHOLDER,
+    POD_KINDS,
+    QUEUE,
+    asks_for_tpu,
+    is_pathways,
+    is_placed_otherwise,
+    is_tpu,
+    of_labels,
+    refusal,
+    shape,
+    shapes,
+)
+from slicewright.core.plan.placement import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY
+from slicewright.core.problem import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+
+_PLAN_TPUS = "GKE documentation, page Plan TPUs in GKE"
+_AUTOSCALER = "GoogleCloudPlatform/cluster-autoscaler@7d250507: pkg/cloudprovider/gke/machinetypes"
+
+
+def _accelerator(item: Item, world: World) -> Iterator[Finding]:
+    catalogue = world.catalogue
+    for pods in item.pods:
+        label = pods.selector.get(ACCELERATOR)
+        if label in (None, PLACEHOLDER) or label in catalogue.accelerators or label in catalogue.not_offered:
+            continue
+        right = catalogue.misnomers.get(label, "")
+        hint = f"write {right}" if right in catalogue.accelerators else ""
+        hint = hint or did_you_mean(label, catalogue.accelerators)
+        yield Finding(pods.selector_path(ACCELERATOR), f"GKE has no TPU accelerator '{label}'", hint)
+
+
+def _topology(item: Item, world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        label, topology = pods.selector.get(ACCELERATOR, ""), pods.selector.get(TOPOLOGY)
+        if topology in (None, PLACEHOLDER) or label not in world.catalogue.accelerators:
+            continue
+        if of_labels(world.catalogue, label, topology):
+            continue
+        refused = refusal(world.catalogue, label, topology)
+        message = refused.message if refused else f"{label} has no topology '{topology}'"
+        yield Finding(pods.selector_path(TOPOLOGY), message, refused.hint if refused else "")
+
+
+def _hosts(item: Item, world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        row = shape(pods, world)
+        if row is None or not row.multi_host or not asks_for_tpu(pods):
+            continue
+        completions = number(pods.job.get("completions"))
+        wrong = [
+            (key, value)
+            for key, value in (("parallelism", pods.parallelism), ("completions", completions))
+            if value not in (row.hosts, None)
+        ]
+        for key, value in wrong:
+            message = f"{key} is {value}, and {row.topology} on {row.machine_type} has {row.hosts} hosts"
+            hint = f"write completions: {row.hosts} and parallelism: {row.hosts}"
+            path = (*pods.job_path, key) if key in pods.job else pods.job_path
+            yield Finding(path, message, hint)
+
+
+def _requests_are_limits(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        for path, container in (*pods.containers, *pods.init_containers):
+            requests, limits = (at(container, "resources", key, TPU) for key in ("requests", "limits"))
+            if requests is None or amount(requests) == amount(limits):
+                continue
+            written = "no limit" if limits is None else f"a limit of {limits}"
+            message = f"container requests {requests} of {TPU} with {written}"
+            yield Finding((*path, "resources", "requests", TPU), message)
+
+
+def _chips(item: Item, world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        rows = shapes(pods, world)
+        if not rows or not asks_for_tpu(pods) or pods.chips in {row.chips_per_host for row in rows}:
+            continue
+        each = [f"{row.chips_per_host} on {row.machine_type}" for row in rows]
+        topology = rows[0].topology
+        message = f"a pod asks for {pods.chips} chips, and a host of {topology} has {joined(each, 'or')}"
+        path = (*pods.containers[0][0], "resources") if pods.containers else pods.spec_path
+        yield Finding(path, message)
+
+
+def _ambiguous(item: Item, world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        rows = shapes(pods, world)
+        if len(rows) < 2 or is_placed_otherwise(pods):  # noqa: PLR2004
+            continue
+        machines = joined([row.machine_type for row in rows])
+        message = f"{rows[0].topology} of {rows[0].accelerator} is a topology of {machines}"
+        chips = pods.chips if pods.chips in {row.chips_per_host for row in rows} else rows[0].chips_per_host
+        hint = f'add the node selector {ACCELERATOR_COUNT}: "{chips}"'
+        yield Finding(pods.selector_path(TOPOLOGY), message, hint)
+
+
+def _selectors(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        if not asks_for_tpu(pods) or is_placed_otherwise(pods):
+            continue
+        missing = [key for key in (ACCELERATOR, TOPOLOGY) if key not in pods.selector]
+        if missing:
+            message = f"TPU pods select no {joined(missing)}"
+            hint = "add both node selectors"
+            if QUEUE in item.labels:
+                hint += "; the labels of a Kueue flavor reach the pods only at admission"
+            yield Finding(pods.spec_path, message, hint)
+
+
+def _no_chips(item: Item, _world: World) -> Iterator[Finding]:
+    if is_pathways(item):
+        return  # A head beside the workers selects their nodes, and has no chips of its own.
+    for pods in item.pods:
+        if is_tpu(pods) and not asks_for_tpu(pods) and pods.containers:
+            path = (*pods.containers[0][0], "resources")
+            yield Finding(path, f"pods select TPU nodes, and no container requests {TPU}")
+
+
+RULES = (
+    Rule(
+        id="TPU101",
+        severity="error",
+        title="The accelerator is a label that GKE puts on nodes",
+        why="No node ever carries another value of `cloud.google.com/gke-tpu-accelerator`: the pods wait "
+        "for ever. Other tools have names of their own, such as tpu-v5e-slice.",
+        hint="run `slicewright catalog` for the accelerators",
+        kinds=POD_KINDS,
+        check=_accelerator,
+        sources=(f"{_AUTOSCALER}; kubernetes/util/system_labels.go",),
+    ),
+    Rule(
+        id="TPU102",
+        severity="error",
+        title="The topology exists for the accelerator",
+        why="GKE makes no node pool of such a topology, so no node ever carries the two labels together.",
+        hint="run `slicewright catalog` for the topologies of an accelerator",
+        kinds=POD_KINDS,
+        check=_topology,
+        sources=(_PLAN_TPUS, _AUTOSCALER),
+    ),
+    Rule(
+        id="TPU103",
+        severity="error",
+        title="A multi-host slice gets one pod a host: completions = parallelism = hosts",
+        why="libtpu waits for a process on every host of the slice; with fewer the program hangs, more "
+        "never find a host, and several times as many do not make several slices.",
+        hint="write completions and parallelism as the number of hosts, chips of the topology / chips of a "
+        "host",
+        kinds=JOB_KINDS,
+        check=_hosts,
+        sources=(_PLAN_TPUS, "GKE documentation, page TPU multislice"),
+    ),
+    Rule(
+        id="TPU104",
+        severity="error",
+        title="Requests and limits of google.com/tpu are equal",
+        why="The API server refuses an extended resource whose request differs from its limit, or has none. "
+        "Of a JobSet it accepts the template, and its controller then fails to create the Jobs.",
+        hint="write the same number in requests and limits, or limits alone",
+        kinds=POD_KINDS,
+        check=_requests_are_limits,
+        sources=("Kubernetes documentation, page Extended resources",),
+    ),
+    Rule(
+        id="TPU105",
+        severity="error",
+        title="A pod asks for all chips of its host",
+        why="GKE schedules one TPU pod a host: with more chips than the machine has it never fits, with "
+        "fewer "
+        "the slice is not whole and its topology does not come up.",
+        hint="write google.com/tpu as the number of chips of the machine type; sum it over the containers",
+        kinds=POD_KINDS,
+        check=_chips,
+        sources=(_PLAN_TPUS, "kubernetes-sigs/dra-driver-google-tpu@f5a9d8c8"),
+    ),
+    Rule(
+        id="TPU106",
+        severity="warning",
+        title="A topology of two machine types is told apart by gke-accelerator-count",
+        why="Both kinds of node carry the same accelerator and topology labels: a pod that asks for four "
+        "chips "
+        "can land on a host of eight and hold it.",
+        hint="add the node selector cloud.google.com/gke-accelerator-count",
+        kinds=POD_KINDS,
+        check=_ambiguous,
+        sources=("https://github.com/vllm-project/ci-infra/pull/525",),
+    ),
+    Rule(
+        id="TPU107",
+        severity="warning",
+        title="TPU pods select accelerator and topology",
+        why="Without both labels a pod takes any TPU host with enough chips, the autoscaler does not know "
+        "what to create, and the hosts of one slice need not be neighbours.",
+        hint="add the node selectors cloud.google.com/gke-tpu-accelerator and "
+        "cloud.google.com/gke-tpu-topology",
+        kinds=POD_KINDS,
+        check=_selectors,
+        sources=(_PLAN_TPUS,),
+    ),
+    Rule(
+        id="TPU108",
+        severity="warning",
+        title="Pods on TPU nodes request their chips",
+        why="TPU nodes are tainted, and GKE adds the toleration only to pods that request google.com/tpu; "
+        "without a request the pods wait, or run beside the chips without them.",
+        hint="add the limit google.com/tpu to the container that runs the program",
+        kinds=POD_KINDS,
+        check=_no_chips,
+        sources=(_PLAN_TPUS,),
+    ),
+)

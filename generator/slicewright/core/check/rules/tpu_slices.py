@@ -1,0 +1,242 @@
+"""Rules of several hosts and several slices: multislice, exclusive placement, names of the workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.read import at, mapping, number, text, texts
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.read import Pods
+    from slicewright.core.check.world import World
+
+_MULTISLICE = "GKE documentation, page TPU multislice"
+_INJECTION = "GKE documentation, page Run TPU workloads (TPU_WORKER_ID and TPU_WORKER_HOSTNAMES)"
+_NUM_SLICES = "MEGASCALE_NUM_SLICES"
+_SLICES = frozenset({"JobSet"})
+_TAS = "kueue.x-k8s.io/podset-"
+"""Topology-aware scheduling places slices in another way."""
+
+
+def _blanked(pods: Pods) -> bool:
+    """Tell whether the pods blank MEGASCALE_NUM_SLICES, as independent replicas do."""
+    return any(
+        at(entry, "name") == _NUM_SLICES
+        and not text(at(entry, "value"))
+        and "valueFrom" not in mapping(entry)
+        for _, container in pods.containers
+        for entry in container.get("env") or ()
+        if isinstance(container.get("env"), list)
+    )
+
+
+def _several(item: Item) -> Iterator[Pods]:
+    """Yield the replicatedJobs that GKE takes for a multislice."""
+    if not is_pathways(item):
+        yield from (pods for pods in item.pods if pods.replicas > 1 and is_tpu(pods) and not _blanked(pods))
+
+
+def _replicas_path(pods: Pods) -> tuple[str | int, ...]:
+    return (*pods.path[:3], "replicas")
+
+
+def _multislice(item: Item, world: World) -> Iterator[Finding]:
+    for pods in _several(item):
+        row = shape(pods, world)
+        if row is None or row.multislice or not (row.multi_host or exclusive(item, pods)):
+            continue
+        why = f"{row.accelerator} has no multislice" if row.multi_host else "it is a single host"
+        message = f"{pods.replicas} slices of {row.topology} on {row.machine_type}: {why}"
+        yield Finding(_replicas_path(pods), message)
+
+
+def _independent(item: Item, world: World) -> Iterator[Finding]:
+    for pods in _several(item):
+        row = shape(pods, world)
+        alone = row is not None and not row.multi_host and not exclusive(item, pods)
+        if alone or at(item.data, "spec", "successPolicy", "operator") == "Any":
+            message = f"{pods.replicas} replicas that look independent are told that they are one multislice"
+            yield Finding(_replicas_path(pods), message)
+
+
+def _exclusive_missing(item: Item, world: World) -> Iterator[Finding]:
+    for pods in _several(item):
+        row = shape(pods, world)
+        placed = exclusive(item, pods) or any(key.startswith(_TAS) for key in pods.annotations)
+        if row is not None and row.multislice and not placed:
+            message = f"nothing keeps the {pods.replicas} slices on node pools of their own"
+            yield Finding(pods.path[:3], message)
+
+
+def _exclusive_everywhere(item: Item, _world: World) -> Iterator[Finding]:
+    key = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+    if key not in item.annotations or not any(is_tpu(pods) for pods in item.pods):
+        return
+    for pods in item.pods:
+        if not is_tpu(pods) and key not in pods.job_annotations:
+            message = f"replicatedJob '{pods.name}' has no TPU and would take a node pool for itself"
+            yield Finding(("metadata", "annotations", key), message)
+
+
+def _worker_names(item: Item, world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        row = shape(pods, world)
+        if row is None or not row.multi_host or not asks_for_tpu(pods):
+            continue
+        job = pods.job
+        if text(job.get("completionMode")) != "Indexed":
+            message = f"the pods of a slice of {row.hosts} hosts have no index"
+            yield Finding(pods.job_path, message, "write completionMode: Indexed")
+        if not text(pods.spec.get("subdomain")):
+            message = f"the pods of a slice of {row.hosts} hosts have no DNS names"
+            hint = "write subdomain with the name of a headless Service, or use a JobSet"
+            yield Finding(pods.spec_path, message, hint)
+
+
+def _service(item: Item, world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        row, name = shape(pods, world), text(pods.spec.get("subdomain"))
+        if row is None or not row.multi_host or not name:
+            continue
+        path = (*pods.spec_path, "subdomain")
+        service = world.find("Service", name, item.namespace)
+        if service is None:
+            if world.of_kind("Service"):
+                yield Finding(path, f"there is no Service '{name}' among the objects")
+        elif at(service.data, "spec", "clusterIP") != "None":
+            yield Finding(path, f"Service '{name}' is not headless", "write clusterIP: None in the Service")
+        elif not _selects(texts(at(service.data, "spec", "selector")), item, pods):
+            hint = f"write selector: {{job-name: {item.name}}} in the Service"
+            yield Finding(path, f"Service '{name}' does not select the pods of this Job", hint)
+
+
+def _selects(selector: dict[str, str], item: Item, pods: Pods) -> bool:
+    labels = {"job-name": item.name, "batch.kubernetes.io/job-name": item.name, **pods.labels}
+    return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
+
+
+def _other_mode(item: Item, world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        row = shape(pods, world)
+        mode = text(pods.job.get("completionMode"))
+        if row is not None and row.multi_host and mode not in ("", "Indexed"):
+            message = f"the pods of a slice of {row.hosts} hosts have no index"
+            yield Finding((*pods.job_path, "completionMode"), message)
+        network = at(item.data, "spec", "network", "enableDNSHostnames")
+        if row is not None and row.multi_host and network is False:
+            message = f"the pods of a slice of {row.hosts} hosts have no DNS names"
+            hint = "write enableDNSHostnames: true"
+            yield Finding(("spec", "network", "enableDNSHostnames"), message, hint)
+
+
+def _restarts(item: Item, world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        row = shape(pods, world)
+        limit = number(pods.job.get("backoffLimit"), 6)
+        if row is None or not row.multi_host or is_pathways(item) or limit == 0:
+            continue
+        message = f"a failed host of {row.hosts} is replaced alone, up to {limit} times, and the others hang"
+        path = (*pods.job_path, "backoffLimit") if "backoffLimit" in pods.job else pods.job_path
+        yield Finding(path, message)
+
+
+RULES = (
+    Rule(
+        id="TPU111",
+        severity="error",
+        title="A multislice joins slices that can be joined",
+        why="Multislice needs slices of several hosts, and v3 has none of it: the coordinator waits for "
+        "slices "
+        "that never report.",
+        hint="write replicas: 1, take a topology of several hosts, or blank MEGASCALE_NUM_SLICES for "
+        "replicas that are independent",
+        kinds=_SLICES,
+        check=_multislice,
+        sources=(_MULTISLICE,),
+    ),
+    Rule(
+        id="TPU112",
+        severity="warning",
+        title="Independent replicas are not told that they form a multislice",
+        why="GKE hands MEGASCALE_* to the pods of a replicatedJob with several replicas; independent servers "
+        "then wait for each other.",
+        hint='add the env MEGASCALE_NUM_SLICES with value "", or write one JobSet each',
+        kinds=_SLICES,
+        check=_independent,
+        sources=("GoogleCloudPlatform/kubernetes-engine-samples@2b503651: sax-model-server-set.yaml",),
+    ),
+    Rule(
+        id="TPU113",
+        severity="warning",
+        title="Each slice of a multislice has its own node pool",
+        why="All slices have the same labels. Without exclusive placement the scheduler mixes their pods "
+        "over "
+        "the node pools, and no slice is whole.",
+        hint="annotate the replicatedJob's template with alpha.jobset.sigs.k8s.io/exclusive-topology: "
+        "cloud.google.com/gke-nodepool",
+        kinds=_SLICES,
+        check=_exclusive_missing,
+        sources=(_MULTISLICE, "kubernetes-sigs/jobset v0.12.0: pkg/webhooks/pod_webhook.go"),
+    ),
+    Rule(
+        id="TPU114",
+        severity="warning",
+        title="Exclusive placement leaves CPU jobs alone",
+        why="On the JobSet the annotation holds for every replicatedJob: a CPU job wants a node pool for "
+        "itself, and two such JobSets keep each other out.",
+        hint="move the annotation to spec.replicatedJobs[].template.metadata.annotations of the TPU job",
+        kinds=_SLICES,
+        check=_exclusive_everywhere,
+        sources=("kubernetes-sigs/jobset v0.12.0: pkg/controllers/jobset_controller.go",),
+    ),
+    Rule(
+        id="TPU115",
+        severity="error",
+        title="A multi-host Job is Indexed and has a subdomain",
+        why="GKE hands TPU_WORKER_ID and TPU_WORKER_HOSTNAMES only to Indexed Jobs with a subdomain; without "
+        "them each host believes that it is alone.",
+        hint="write completionMode: Indexed and a subdomain, or use a JobSet",
+        kinds=frozenset({"Job", "CronJob"}),
+        check=_worker_names,
+        sources=(_INJECTION,),
+    ),
+    Rule(
+        id="TPU116",
+        severity="error",
+        title="The subdomain of a multi-host Job is a headless Service that selects its pods",
+        why="The names of the workers resolve only through a headless Service of the name of the subdomain.",
+        hint="add a Service of that name with clusterIP: None and selector job-name",
+        kinds=frozenset({"Job"}),
+        check=_service,
+        sources=(_INJECTION, "Kubernetes documentation, page DNS for Services and Pods"),
+    ),
+    Rule(
+        id="TPU117",
+        severity="error",
+        title="A multi-host JobSet keeps indexes and DNS names",
+        why="JobSet gives both by default; NonIndexed, or enableDNSHostnames: false, takes away what GKE "
+        "makes "
+        "TPU_WORKER_ID and TPU_WORKER_HOSTNAMES from.",
+        hint="write completionMode: Indexed",
+        kinds=_SLICES,
+        check=_other_mode,
+        sources=(_INJECTION,),
+    ),
+    Rule(
+        id="TPU118",
+        severity="warning",
+        title="A slice restarts as a whole",
+        why="Above 0 the Job replaces one failed pod while the others of the slice wait for a process that "
+        "is "
+        "gone; nothing but a restart of all of them helps. Unwritten it is 6.",
+        hint="write backoffLimit: 0, and failurePolicy.maxRestarts on the JobSet",
+        kinds=frozenset({"JobSet", "Job"}),
+        check=_restarts,
+        sources=("https://jobset.sigs.k8s.io/docs/concepts/", "AI-Hypercomputer/xpk@367c8382"),
+    ),
+)

@@ -1,0 +1,84 @@
+"""Rules of the cluster's version: what TPU features need at least."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.shapes import POD_KINDS, is_pathways, shape
+from slicewright.core.plan.placement import ACCELERATOR, FLEX_START
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.generation import Generation
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.read import Pods
+    from slicewright.core.check.world import World
+
+_NUMBERS = re.compile(r"[0-9]{1,9}")
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return (1, 33, 0, 1712000) for `1.33.0-gke.1712000`."""
+    return tuple(int(found) for found in _NUMBERS.findall(version))
+
+
+def is_below(version: str, minimum: tuple[str, ...]) -> bool:
+    """Tell whether a version is older than what a feature needs.
+
+    `minimum` names the first version with the feature, one a minor version; later minors have it. Only as
+    many numbers are compared as the version has: `1.33` may be any patch of it.
+    """
+    have = numbers(version)
+    wanted = sorted(numbers(text) for text in minimum)
+    same_minor = [want for want in wanted if want[:2] == have[:2]]
+    want = same_minor[0] if same_minor else wanted[0]
+    if not same_minor:
+        return have[:2] < want[:2]
+    return have < want[: len(have)]
+
+
+def _features(item: Item, pods: Pods, world: World, generation: Generation) -> Iterator[tuple[str, str]]:
+    """Yield (name in the catalogue, what people call it) of the features that pods use."""
+    autopilot = world.site is not None and world.site.cluster.mode == "Autopilot"
+    yield ("autopilot" if autopilot else "standard"), generation.name
+    if pods.selector.get(FLEX_START) == "true":
+        yield "flexStart", "flex-start"
+    row = shape(pods, world)
+    if item.kind == "JobSet" and pods.replicas > 1 and row and row.multislice and not is_pathways(item):
+        yield ("multisliceAutopilot" if autopilot else "multislice"), "multislice"
+
+
+def _minimum(item: Item, world: World) -> Iterator[Finding]:
+    gke = world.site.cluster.spec.get("gke") if world.site else None
+    version = gke.get("version") if isinstance(gke, dict) else None
+    if not isinstance(version, str):
+        return
+    for pods in item.pods:
+        machines = world.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""))
+        if not machines:
+            continue
+        generation = world.catalogue.generations[machines[0].generation]
+        for feature, name in _features(item, pods, world, generation):
+            minimum = generation.minimum_gke.get(feature, ())
+            if minimum and is_below(version, minimum):
+                message = f"{name} needs GKE {' or '.join(minimum)}, and the cluster has {version}"
+                yield Finding(pods.selector_path(ACCELERATOR), message)
+
+
+RULES = (
+    Rule(
+        id="TPU141",
+        severity="error",
+        title="The cluster is new enough for the TPU, for flex-start and for multislice",
+        why="Older versions of GKE do not make such nodes, or do not tell the slices of each other; the "
+        "version "
+        "is that of spec.gke.version in the TPUCluster.",
+        hint="upgrade the cluster, or correct spec.gke.version",
+        kinds=POD_KINDS,
+        check=_minimum,
+        sources=("GKE documentation, pages TPU multislice, About flex-start, Ironwood (TPU7x)",),
+    ),
+)

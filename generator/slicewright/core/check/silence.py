@@ -1,0 +1,146 @@
+"""Silencing with a reason: an annotation on the object, or an entry of `.slicewright-ignore.yaml`.
+
+Either may silence any problem of an object, whatever stage found it; one without a reason silences nothing,
+and one that meets no problem is a problem itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.read import entries, mapping, text
+from slicewright.core.document.read import read_documents
+from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.problem import Problem, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.problem import Path
+
+FILE_NAME = ".slicewright-ignore.yaml"
+ANNOTATION = "slicewright.dev/ignore-"
+"""Followed by the id of a rule; the value is the reason."""
+_KEYS = ("rule", "object", "file", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the file: what it silences and why. Patterns are those of a shell, `*` matching all."""
+
+    rule: str
+    object: str
+    file: str
+    reason: str
+    problem: Problem
+    """What to report where the entry silences nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ignores:
+    """The entries of a file, and what is wrong with it."""
+
+    entries: tuple[Entry, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def read_ignores(text_of_file: str, file: str, known: Iterable[str] = ()) -> Ignores:
+    """Return the entries of an ignore file.
+
+    The file is `ignore:` with a list of `{rule, object, file, reason}`; `object` is a pattern of
+    `Kind namespace/name`, `file` one of the path, and either may be left out for all. `known` are the ids of
+    rules, for hints about misspelt ones.
+    """
+    documents, problems = read_documents(text_of_file, file)
+    found: list[Entry] = []
+    wrong: list[Problem] = list(problems)
+    for document in documents:
+        source = Source(SourceFile(file, text_of_file), document)
+        data = mapping(document.data)
+        if set(data) != {"ignore"} or not isinstance(data["ignore"], list):
+            hint = "write ignore: with a list of {rule, object, reason}"
+            wrong.append(source.problem("IGN103", (), "expected a mapping with the one key 'ignore'", hint))
+            continue
+        for index, _ in enumerate(data["ignore"]):
+            entry, against = _entry(source, index, tuple(known))
+            wrong += against
+            if entry is not None:
+                found.append(entry)
+    return Ignores(tuple(found), tuple(wrong))
+
+
+def _entry(source: Source, index: int, known: tuple[str, ...]) -> tuple[Entry | None, list[Problem]]:
+    path: Path = ("ignore", index)
+    written = next((value for at, value in entries(source.data["ignore"]) if at == index), {})
+    wrong = [key for key in written if key not in _KEYS or not isinstance(written[key], str)]
+    if wrong or not text(written.get("rule")):
+        message = f"an entry has no field '{wrong[0]}' of that kind" if wrong else "an entry names no rule"
+        hint = "write rule and reason, and object or file: all are texts"
+        return None, [source.problem("IGN103", path, message, hint)]
+    rule = written["rule"]
+    if known and rule not in known:
+        message = f"there is no rule '{rule}'"
+        return None, [source.problem("IGN103", (*path, "rule"), message, did_you_mean(rule, known))]
+    if not text(written.get("reason")).strip():
+        message = f"{rule} is silenced without a reason, so it is not"
+        return None, [source.problem("IGN101", path, message, _WHY, warning=True)]
+    unused = source.problem("IGN102", path, f"nothing here breaks {rule}", "remove the entry", warning=True)
+    return Entry(rule, written.get("object", "*"), written.get("file", "*"), written["reason"], unused), []
+
+
+_WHY = "add a reason: who reads it must know why it is no problem here"
+
+
+def silence(
+    problems: Iterable[Problem], items: Iterable[Item], ignored: Sequence[Entry] = ()
+) -> tuple[Problem, ...]:
+    """Return the problems that are not silenced, and those of the silencing itself."""
+    used: set[Entry] = set()
+    marks = {(item.file, item.subject): item for item in items if _marks(item)}
+    met: set[tuple[str, str, str]] = set()
+    left: list[Problem] = []
+    for problem in problems:
+        item = marks.get((problem.file, problem.object))
+        met.add((problem.file, problem.object, problem.id))
+        if item is not None and item.annotations.get(ANNOTATION + problem.id, "").strip():
+            used.update(entry for entry in ignored if _silences(entry, problem))
+            continue
+        by = [entry for entry in ignored if _silences(entry, problem)]
+        used.update(by)
+        if not by:
+            left.append(problem)
+    left += [entry.problem for entry in ignored if entry not in used]
+    for item in marks.values():
+        left += _of_annotations(item, met)
+    return tuple(left)
+
+
+def _marks(item: Item) -> list[str]:
+    return [key for key in item.annotations if key.startswith(ANNOTATION)]
+
+
+def _of_annotations(item: Item, met: set[tuple[str, str, str]]) -> list[Problem]:
+    found = []
+    for key in _marks(item):
+        rule = key.removeprefix(ANNOTATION)
+        path: Path = ("metadata", "annotations", key)
+        if not item.annotations[key].strip():
+            message = f"{rule} is silenced without a reason, so it is not"
+            found.append(item.problem("IGN101", path, message, _WHY, severity="warning"))
+        elif (item.file, item.subject, rule) not in met:
+            hint = "remove the annotation"
+            found.append(
+                item.problem("IGN102", path, f"nothing here breaks {rule}", hint, severity="warning")
+            )
+    return found
+
+
+def _silences(entry: Entry, problem: Problem) -> bool:
+    if entry.rule != problem.id or not fnmatchcase(problem.file, entry.file):
+        return False
+    kind, _, name = problem.object.partition(" ")
+    names = (problem.object, f"{kind} default/{name}") if "/" not in name else (problem.object,)
+    return any(fnmatchcase(named, entry.object) for named in names)

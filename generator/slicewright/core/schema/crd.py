@@ -1,0 +1,113 @@
+"""CustomResourceDefinition -> the schemas of its versions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.compose import pointer
+from slicewright.core.schema import beside, metadata
+from slicewright.core.schema.kind import Kind, KindSchema, document
+from slicewright.core.schema.sharing import shared
+from slicewright.core.schema_from_crd import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+CRD = "CustomResourceDefinition"
+
+
+class NoCrdError(ValueError):
+    """A document that is no CustomResourceDefinition of apiextensions.k8s.io/v1 with schemas."""
+
+
+def from_crd(crd: Mapping[str, Any], defaulted: Iterable[str] = ()) -> Iterator[KindSchema]:
+    """Yield the schema of each served version of a CRD. Raises NoCrdError.
+
+    `defaulted` names required fields that a webhook fills in, as places: `/spec/rules/*/name`.
+    """
+    try:
+        names, group, scope = crd["spec"]["names"], crd["spec"]["group"], crd["spec"]["scope"]
+        for version in crd["spec"]["versions"]:
+            if not version.get("served", True):
+                continue
+            of = Kind(group, version["name"], names["kind"])
+            more: dict[str, Any] = {"scope": scope}
+            if version.get("deprecated"):
+                plain = f"{of} is deprecated"
+                more["deprecated"] = version.get("deprecationWarning", plain)
+            node = version["schema"]["openAPIV3Schema"]
+            yield from_structural(of, _optional(node, defaulted), more)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise NoCrdError("not a CustomResourceDefinition of apiextensions.k8s.io/v1 with schemas") from error
+
+
+def from_structural(of: Kind, node: Mapping[str, Any], more: Mapping[str, Any]) -> KindSchema:
+    """Return the schema of a kind, made from its structural schema.
+
+    `more` goes beside it: its `scope`, and `deprecated` with the warning of the API server.
+    """
+    notes: list[str] = []
+    body = convert(_checkable(node, notes), nulls=True)
+    body["properties"] = {**body.get("properties", {}), "metadata": metadata.of_root(of.group, of.kind)}
+    if node.get("x-kubernetes-preserve-unknown-fields"):
+        body["additionalProperties"] = True
+    schema = document(of, body, {**more, **beside.of_crd(node)})
+    return KindSchema(of, shared(schema), tuple(notes))
+
+
+def _has_default(field: Any) -> bool:
+    """Tell whether the API server fills a field in before it asks whether it is there."""
+    return isinstance(field, dict) and field.get("default") is not None
+
+
+def _optional(node: Mapping[str, Any], places: Iterable[str]) -> Mapping[str, Any]:
+    """Return a structural schema in which the fields at some places are not required."""
+    changed: Any = node
+    for place in places:
+        changed = _without_required(changed, pointer.parse(place))
+    return changed  # type: ignore[no-any-return]
+
+
+def _without_required(node: Any, way: pointer.Tokens) -> Any:
+    if len(way) == 1:
+        return {**node, "required": [name for name in node.get("required", []) if name != way[0]]}
+    if way[0] == "*":
+        key = "items" if "items" in node else "additionalProperties"
+        return {**node, key: _without_required(node[key], way[1:])}
+    below = _without_required(node["properties"][way[0]], way[1:])
+    return {**node, "properties": {**node["properties"], way[0]: below}}
+
+
+_GO_ONLY = re.compile(r"\\[zQEpPC]|\[\[:|\(\?[a-zA-Z]*[sUm]")
+"""What RE2 knows in patterns and other engines do not, or read differently."""
+
+
+def _checkable(node: Any, notes: list[str]) -> Any:
+    """Return a structural schema as `convert` needs it: defaulted fields optional, patterns portable."""
+    if isinstance(node, list):
+        return [_checkable(item, notes) for item in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {key: _checkable(value, notes) for key, value in node.items()}
+    if isinstance(kept.get("required"), list) and isinstance(kept.get("properties"), dict):
+        fields = kept["properties"]
+        kept["required"] = [name for name in kept["required"] if not _has_default(fields.get(name))]
+    if isinstance(kept.get("additionalProperties"), dict):
+        # The API server drops a null in a map, as it does in an object.
+        kept["additionalProperties"]["nullable"] = True
+    pattern = kept.get("pattern")
+    if isinstance(pattern, str) and not _is_portable(pattern):
+        notes.append(f"pattern {pattern} is left out: only Go can evaluate it")
+        del kept["pattern"]
+    return kept
+
+
+def _is_portable(pattern: str) -> bool:
+    if _GO_ONLY.search(pattern):
+        return False
+    try:
+        re.compile(pattern.replace("(?i)", ""))
+    except re.error:
+        return False
+    return True

@@ -1,0 +1,7 @@
+"""The test bed: a real API server, JobSet, Kueue and scheduler as processes, with simulated TPU nodes.
+
+>>> from slicewright.testbed.cluster import Cluster
+>>> with Cluster() as cluster:
+...     cluster.add_nodes(site)
+...     cluster.api.apply(manifest)
+"""

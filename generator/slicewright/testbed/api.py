@@ -1,0 +1,258 @@
+"""A client of the Kubernetes API: objects are dicts as YAML has them, each thread keeps a connection.
+
+It is small because thousands of nodes have to be made within seconds, and because tests must choose how
+fields are validated and see the status that comes back; a typed client helps with neither.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import ssl
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote, urlencode, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from slicewright.testbed.kubeconfig import Access
+
+Object = dict[str, Any]
+
+MANAGER = "slicewright"
+_WORKERS = 16
+_TIMEOUT_SECONDS = 60
+_JSON = "application/json"
+_APPLY = "application/apply-patch+yaml"
+_MERGE = "application/merge-patch+json"
+
+
+class ApiError(Exception):
+    """The API server said no; `reason` is its word for it, `code` the HTTP status."""
+
+    def __init__(self, code: int, status: Object) -> None:
+        self.code = code
+        self.reason: str = status.get("reason", "")
+        self.message: str = status.get("message", "") or f"HTTP status {code}"
+        super().__init__(f"{code} {self.reason}: {self.message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """Where the objects of a kind live."""
+
+    api_version: str
+    kind: str
+    plural: str
+    namespaced: bool
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        """Return the path of one object, or of all of a namespace, or of all."""
+        root = "/api" if "/" not in self.api_version else "/apis"
+        parts = [root, self.api_version]
+        if self.namespaced and namespace:
+            parts += ["namespaces", namespace]
+        parts += [self.plural, quote(name)] if name else [self.plural]
+        return "/".join(parts)
+
+
+class Api:
+    """One cluster."""
+
+    def __init__(self, access: Access) -> None:
+        self._host = urlsplit(access.server)
+        self._context = access.context()
+        self._headers = access.headers()
+        self._local = threading.local()
+        self._connections: set[http.client.HTTPSConnection] = set()
+        self._resources: dict[tuple[str, str], Resource] = {}
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        """Return the client."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close its connections."""
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections, those of other threads too."""
+        with self._lock:
+            for connection in self._connections:
+                connection.close()
+            self._connections.clear()
+            self._local = threading.local()
+
+    # -- objects
+
+    def create(self, item: Object, **params: str) -> Object:
+        """Create an object."""
+        return self.request("POST", self._path(item, name=False), item, params=params)
+
+    def apply(self, item: Object, *, manager: str = MANAGER, force: bool = False, **params: str) -> Object:
+        """Apply an object on the server, unknown fields refused unless fieldValidation says otherwise."""
+        asked = {"fieldManager": manager, "force": str(force).lower(), "fieldValidation": "Strict", **params}
+        return self.request("PATCH", self._path(item), item, content=_APPLY, params=asked)
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str = "") -> Object:
+        """Return an object."""
+        return self.request("GET", self.resource(api_version, kind).path(namespace, name))
+
+    def find(self, api_version: str, kind: str, name: str, namespace: str = "") -> Object | None:
+        """Return an object, or nothing where it does not exist."""
+        try:
+            return self.get(api_version, kind, name, namespace)
+        except ApiError as error:
+            if error.code != http.HTTPStatus.NOT_FOUND:
+                raise
+        return None
+
+    def list(
+        self, api_version: str, kind: str, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> list[Object]:
+        """Return the objects of a kind, of one namespace or of all, with their kind written in."""
+        asked = {"labelSelector": labels, "fieldSelector": fields}
+        params = {key: value for key, value in asked.items() if value}
+        found = self.request("GET", self.resource(api_version, kind).path(namespace), params=params)
+        return [{"apiVersion": api_version, "kind": kind, **item} for item in found["items"]]
+
+    def patch(self, item: Object, change: Object, *, subresource: str = "", **params: str) -> Object:
+        """Change the fields that a merge patch names."""
+        path = self._path(item) + (f"/{subresource}" if subresource else "")
+        return self.request("PATCH", path, change, content=_MERGE, params=params)
+
+    def delete(self, item: Object, *, policy: str = "Background") -> None:
+        """Delete an object; one that does not exist is no error."""
+        try:
+            self.request("DELETE", self._path(item), {"propagationPolicy": policy})
+        except ApiError as error:
+            if error.code != http.HTTPStatus.NOT_FOUND:
+                raise
+
+    def each(self, verb: Callable[[Object], Any], items: Iterable[Object]) -> None:
+        """Do something with many objects at once; the first error is raised when all are through."""
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            for done in [pool.submit(verb, item) for item in items]:
+                done.result()
+
+    def watch(self, api_version: str, kind: str) -> Iterator[tuple[str, Object]]:
+        """Yield what is there and then what changes, as (ADDED | MODIFIED | DELETED, object), without end.
+
+        When the server ends the stream, it is taken up again: with everything that is there as ADDED.
+        """
+        path = self.resource(api_version, kind).path()
+        while True:
+            listed = self.request("GET", path)
+            for item in listed["items"]:
+                yield "ADDED", {"apiVersion": api_version, "kind": kind, **item}
+            version = listed["metadata"]["resourceVersion"]
+            params = {
+                "watch": "true",
+                "resourceVersion": version,
+                "timeoutSeconds": str(_TIMEOUT_SECONDS // 2),
+            }
+            yield from self._stream(f"{path}?{urlencode(params)}")
+
+    def _stream(self, path: str) -> Iterator[tuple[str, Object]]:
+        connection = self._connect()
+        try:
+            connection.request("GET", path, headers=self._headers)
+            for line in connection.getresponse():
+                event = json.loads(line)
+                if event["type"] == "ERROR":
+                    return
+                yield event["type"], event["object"]
+        finally:
+            connection.close()
+
+    def resource(self, api_version: str, kind: str) -> Resource:
+        """Return where a kind lives. Raises ApiError (404) for a kind that the cluster does not have."""
+        key = (api_version, kind)
+        if key not in self._resources:
+            root = "/api" if "/" not in api_version else "/apis"
+            for entry in self.request("GET", f"{root}/{api_version}")["resources"]:
+                if "/" not in entry["name"]:
+                    found = Resource(api_version, entry["kind"], entry["name"], entry["namespaced"])
+                    self._resources[api_version, entry["kind"]] = found
+        if key not in self._resources:
+            message = f"there is no kind {kind} in {api_version}"
+            raise ApiError(http.HTTPStatus.NOT_FOUND, {"reason": "NotFound", "message": message})
+        return self._resources[key]
+
+    def _path(self, item: Object, *, name: bool = True) -> str:
+        resource = self.resource(item["apiVersion"], item["kind"])
+        metadata = item["metadata"]
+        namespace = metadata.get("namespace", "default") if resource.namespaced else ""
+        return resource.path(namespace, metadata["name"] if name else "")
+
+    # -- HTTP
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Object | None = None,
+        *,
+        content: str = _JSON,
+        params: Object | None = None,
+    ) -> Object:
+        """Send a request and return the object of the answer. Raises ApiError."""
+        status, text = self.raw(method, path, body, content=content, params=params)
+        answer: Object = (
+            json.loads(text) if text.startswith(b"{") else {"message": text.decode(errors="replace")}
+        )
+        if status >= http.HTTPStatus.BAD_REQUEST:
+            raise ApiError(status, answer)
+        return answer
+
+    def raw(
+        self,
+        method: str,
+        path: str,
+        body: Object | None = None,
+        *,
+        content: str = _JSON,
+        params: Object | None = None,
+    ) -> tuple[int, bytes]:
+        """Send a request and return status and text of the answer.
+
+        A kept connection that the server has closed meanwhile is opened again once. Raises OSError.
+        """
+        target = f"{path}?{urlencode(params)}" if params else path
+        data = None if body is None else json.dumps(body).encode()
+        headers = {**self._headers, "Accept": _JSON, "Content-Type": content}
+        connection: http.client.HTTPSConnection | None = getattr(self._local, "connection", None)
+        if connection is not None:
+            with contextlib.suppress(ConnectionError, http.client.HTTPException, ssl.SSLError):
+                return _send(connection, method, target, data, headers)
+            connection.close()
+        connection = self._local.connection = self._connect()
+        try:
+            return _send(connection, method, target, data, headers)
+        except http.client.HTTPException as error:
+            connection.close()
+            raise ConnectionError(f"{method} {path}: {error!r}") from error
+
+    def _connect(self) -> http.client.HTTPSConnection:
+        host, port = self._host.hostname or "", self._host.port
+        connection = http.client.HTTPSConnection(host, port, timeout=_TIMEOUT_SECONDS, context=self._context)
+        with self._lock:
+            self._connections.add(connection)
+        return connection
+
+
+def _send(
+    connection: http.client.HTTPSConnection,
+    method: str,
+    target: str,
+    data: bytes | None,
+    headers: dict[str, str],
+) -> tuple[int, bytes]:
+    connection.request(method, target, data, headers)
+    response = connection.getresponse()
+    return response.status, response.read()

@@ -1,0 +1,154 @@
+"""A bed: what every test bed has, whether it brought its control plane along or found one."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import time
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from slicewright.core.problem import Problem
+from slicewright.testbed import places, wait
+from slicewright.testbed.nodes import simulated_nodes
+from slicewright.testbed.process import Held
+from slicewright.testbed.trouble import BedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from slicewright.core.plan.site import Site
+    from slicewright.testbed.api import Api
+
+START_SECONDS = 60
+"""For how long a part of a bed may take to get ready, on a machine that is busy with other things."""
+
+Answer = TypeVar("Answer")
+
+_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,40}[a-z0-9])?")
+
+
+class Bed:
+    """Programs of the calling user around one API server.
+
+    They end with the `with` block, and with this process however that ends, unless `detach` was called. Logs
+    are kept when the block is left by an exception or a program ended by itself; then `logs` says where.
+    """
+
+    ports = 0
+    """How many ports its programs need."""
+
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        root: Path | None = None,
+        progress: Callable[[str], object] = lambda _: None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.name = name or f"run-{os.getpid()}-{secrets.token_hex(3)}"
+        self.logs: Path | None = None
+        self._root = (root or places.clusters_root(environ)).absolute()
+        self._progress = progress
+        self._environ = environ
+        self._held: Held | None = None
+        self._api: Api | None = None
+
+    def __enter__(self) -> Self:
+        """Start, and wait until everything answers. Raises BedError."""
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """End everything; keep the logs if something went wrong."""
+        if kind is not None:
+            self.keep_logs()
+        self.stop()
+
+    @property
+    def api(self) -> Api:
+        """Return a client with all rights."""
+        assert self._api is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
+        return self._api
+
+    @property
+    def kubeconfig(self) -> Path:
+        """Return the kubeconfig file of that client."""
+        raise NotImplementedError
+
+    @property
+    def held(self) -> Held:
+        """Return the folder, the ports and the programs."""
+        assert self._held is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
+        return self._held
+
+    def start(self) -> None:
+        """Start, and wait until everything answers. Raises BedError."""
+        if _NAME.fullmatch(self.name) is None:
+            hint = "use small letters, digits and hyphens, 42 at most"
+            raise BedError(Problem("BED007", f"'{self.name}' is no name for a cluster", hint))
+        began = time.monotonic()
+        try:
+            self._start()
+        except BaseException:
+            self.keep_logs()
+            self.stop()
+            raise
+        took = round(time.monotonic() - began, 1)
+        self.held.note(ready=True, seconds=took, kubeconfig=str(self.kubeconfig))
+        self._progress(f"ready after {took} s")
+
+    def add_nodes(self, site: Site) -> int:
+        """Create the simulated nodes of a cluster's pools, many at once; return how many."""
+        nodes = simulated_nodes(site)
+        self.api.each(self.api.create, nodes)
+        return len(nodes)
+
+    def until(
+        self, what: str, probe: Callable[[], Answer | None], *, seconds: float = START_SECONDS
+    ) -> Answer:
+        """Wait for a condition while all programs live. Raises BedError, which names what was waited for."""
+        return wait.until(what, probe, seconds=seconds, check=self.held.check)
+
+    def note(self, **facts: object) -> None:
+        """Write facts that `slicewright cluster status` shows."""
+        self.held.note(**facts)
+
+    def keep_logs(self) -> None:
+        """Keep the logs when the bed goes."""
+        if self._held:
+            self._held.keep_logs()
+
+    def detach(self) -> None:
+        """Let the programs live on without this process, until `slicewright cluster down`."""
+        self.held.detach()
+        self._held = None
+        self._close_api()
+
+    def stop(self) -> None:
+        """End everything."""
+        self._close_api()
+        if self._held:
+            self.logs = self._held.close()
+            self._held = None
+
+    def _start(self) -> None:
+        raise NotImplementedError
+
+    def _hold(self) -> Held:
+        self._held = Held(self._root, self.name, self.ports)
+        return self._held
+
+    def _wait(self, what: str, program: str, probe: Callable[[], object]) -> None:
+        """Wait for a part of the bed; when it does not come, the program's log is shown."""
+        held = self.held
+
+        def blame(ident: str, message: str) -> Problem:
+            return held.blame(ident, message, program)
+
+        wait.until(what, probe, seconds=START_SECONDS, check=held.check, blame=blame)
+
+    def _close_api(self) -> None:
+        if self._api:
+            self._api.close()

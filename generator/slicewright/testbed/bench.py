@@ -1,0 +1,160 @@
+"""`python -m slicewright.testbed.bench`: how fast a cluster starts, fills and works. Prints JSON."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, Self
+
+from slicewright.testbed import keeper
+from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.sites import site_of
+
+Object = dict[str, Any]
+
+_NODE_POOLS, _HOSTS = 64, 16
+_JOBSETS, _SLICES_EACH = 16, 4
+_RUN_SECONDS = "1"
+_DEADLINE = 600
+_SAMPLE_SECONDS = 0.5
+
+_CLUSTER = f"""
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUCluster
+metadata: {{name: bench}}
+spec:
+  managed: false
+  project: PROJECT_ID
+  location: us-west4
+  pools: [{{name: np, tpu: v5litepod-64, slices: {_NODE_POOLS}}}]
+"""
+_ACCELERATOR = {
+    "cloud.google.com/gke-tpu-accelerator": "tpu-v5-lite-podslice",
+    "cloud.google.com/gke-tpu-topology": "8x8",
+}
+
+
+def main() -> None:
+    """Measure and print."""
+    site = site_of(_CLUSTER)
+    started = time.monotonic()
+    with Cluster(progress=_say) as cluster, _Memory(cluster) as memory:
+        ready = time.monotonic() - started
+        began = time.monotonic()
+        nodes = cluster.add_nodes(site)
+        filled = time.monotonic() - began
+        _say(f"{nodes} nodes after {filled:.1f} s")
+        _queues(cluster)
+        began = time.monotonic()
+        cluster.api.each(cluster.api.create, [_jobset(index) for index in range(_JOBSETS)])
+        cluster.until("all JobSets to complete", lambda: _all_completed(cluster), seconds=_DEADLINE)
+        worked = time.monotonic() - began
+    json.dump(
+        {
+            "readySeconds": round(ready, 1),
+            "nodes": nodes,
+            "nodesSeconds": round(filled, 1),
+            "jobSets": _JOBSETS,
+            "slices": _JOBSETS * _SLICES_EACH,
+            "chips": nodes * 4,
+            "jobSetsSeconds": round(worked, 1),
+            "peakMemoryMiB": memory.peak,
+            "peakMemoryMiBByProgram": memory.peaks,
+        },
+        sys.stdout,
+        indent=2,
+    )
+    sys.stdout.write("\n")
+
+
+def _queues(cluster: Cluster) -> None:
+    chips = str(_NODE_POOLS * _HOSTS * 4)
+    resource = {"name": "google.com/tpu", "nominalQuota": chips}
+    group = {"coveredResources": ["google.com/tpu"], "flavors": [{"name": "v5e", "resources": [resource]}]}
+    for kind, name, spec in (
+        ("ResourceFlavor", "v5e", {"nodeLabels": _ACCELERATOR}),
+        ("ClusterQueue", "bench", {"namespaceSelector": {}, "resourceGroups": [group]}),
+        ("LocalQueue", "bench", {"clusterQueue": "bench"}),
+    ):
+        metadata = {"name": name, "namespace": "default"} if kind == "LocalQueue" else {"name": name}
+        cluster.api.create(
+            {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": metadata, "spec": spec}
+        )
+
+
+def _jobset(index: int) -> Object:
+    chips = {"google.com/tpu": "4"}
+    pod = {
+        "metadata": {"annotations": {"slicewright.dev/simulated-seconds": _RUN_SECONDS}},
+        "spec": {
+            "restartPolicy": "Never",
+            "nodeSelector": _ACCELERATOR,
+            "containers": [
+                {"name": "jax", "image": "python:3.12", "resources": {"limits": chips, "requests": chips}}
+            ],
+        },
+    }
+    job = {
+        "metadata": {
+            "annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "cloud.google.com/gke-nodepool"}
+        },
+        "spec": {"completions": _HOSTS, "parallelism": _HOSTS, "backoffLimit": 0, "template": pod},
+    }
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {
+            "name": f"bench-{index}",
+            "namespace": "default",
+            "labels": {"kueue.x-k8s.io/queue-name": "bench"},
+        },
+        "spec": {"replicatedJobs": [{"name": "slice", "replicas": _SLICES_EACH, "template": job}]},
+    }
+
+
+def _all_completed(cluster: Cluster) -> bool:
+    listed = cluster.api.list("jobset.x-k8s.io/v1alpha2", "JobSet")
+    states = [item.get("status", {}).get("terminalState", "") for item in listed]
+    return states == ["Completed"] * _JOBSETS
+
+
+class _Memory:
+    """Samples the resident memory of all programs of a cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._programs: dict[str, int] = keeper.read_state(cluster.held.folder)["programs"]
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self.peak = 0
+        self.peaks: dict[str, int] = dict.fromkeys(self._programs, 0)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        names = {pid: name for name, pid in self._programs.items()}
+        command = ["ps", "-o", "pid=,rss=", "-p", ",".join(map(str, names))]
+        while not self._done.wait(_SAMPLE_SECONDS):
+            listed = subprocess.run(command, capture_output=True, check=False, encoding="utf-8")
+            sizes = {
+                names[int(pid)]: int(rss) // 1024 for pid, rss in map(str.split, listed.stdout.splitlines())
+            }
+            self.peak = max(self.peak, sum(sizes.values()))
+            for name, size in sizes.items():
+                self.peaks[name] = max(self.peaks[name], size)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,316 @@
+"""The keeper: a process that starts the programs of one cluster and ends with everything that it started.
+
+It is run by its path, by a Python without site packages, so that it is there within milliseconds and needs
+nothing of this package. It claims the folder of the cluster and its ports before anything else, so that there
+is no moment at which a folder exists without someone who removes it:
+
+* whoever started it holds the other end of its standard input; when that closes (the holder ended, was killed
+  or crashed), every program is killed and the folder goes;
+* a holder that says `detach` may leave: the keeper then stays until it gets a SIGTERM;
+* a program ends with the keeper, however that ends: on Linux the kernel sees to it, elsewhere the next keeper
+  finds the folder without its lock, kills what still names the folder on its command line, and removes it.
+
+Commands come in on standard input, one JSON object a line; events go out on standard output, among them one
+for each command that was obeyed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import random
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PORT_RANGE = (20_000, 32_000)
+"""Below the ports that Linux (from 32768) and macOS (from 49152) give to outgoing connections."""
+
+STATE = "state.json"
+LOCK = "lock"
+LOGS = "logs"
+SHELF = ".logs"
+"""Folder of the root for the logs of clusters that failed; no cluster has such a name."""
+KEPT_LOGS = 10
+"""How many clusters' logs are kept at most; the oldest go first."""
+
+ROOT_LOCK = ".lock"
+_SET_PARENT_DEATH_SIGNAL = 1
+_TRIES = 1000
+_PASSED_ON = ("HOME", "LANG", "PATH", "TMPDIR", "TZ")
+
+
+class TakenError(Exception):
+    """A cluster of this name is there already."""
+
+
+@contextlib.contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Hold a lock that goes with the process."""
+    with file.open("ab") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def is_held(folder: Path) -> bool:
+    """Tell whether a cluster's folder belongs to a keeper that lives."""
+    try:
+        with (folder / LOCK).open("rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
+    return False
+
+
+def read_state(folder: Path) -> dict[str, Any]:
+    """Return what a keeper has written about its cluster; empty where it has not come to it."""
+    try:
+        state: dict[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    return state
+
+
+def sweep(root: Path) -> None:
+    """Remove the folders whose keeper is gone, and end what may be left of it. The root is locked."""
+    for folder in root.iterdir():
+        if folder.is_dir() and folder.name != SHELF and not is_held(folder):
+            for pid in read_state(folder).get("programs", {}).values():
+                _end_leftover(pid, folder)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end_leftover(pid: int, folder: Path) -> None:
+    """Kill a process that outlived its keeper: it has the folder's path on its command line."""
+    listed = subprocess.run(
+        ["/bin/ps", "-ww", "-o", "command=", "-p", str(pid)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if f"{folder}/" in listed.stdout:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def free_ports(count: int, taken: set[int]) -> list[int]:
+    """Return loopback ports that nobody listens on. Raises OSError where none are left."""
+    found: list[int] = []
+    for _ in range(_TRIES):
+        if len(found) == count:
+            return found
+        port = random.randrange(*PORT_RANGE)  # noqa: S311 - spreads clusters, keeps no secret
+        if port in taken or port in found:
+            continue
+        with socket.socket() as probe:
+            # As Go's listeners do: a port whose last connection is still in TIME_WAIT is free.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError):
+                probe.bind(("127.0.0.1", port))
+                found.append(port)
+    raise OSError(f"no {count} free ports from {PORT_RANGE[0]} to {PORT_RANGE[1]}")
+
+
+class Keeper:
+    """One cluster's folder, ports and programs."""
+
+    def __init__(self, root: Path, name: str, ports: int) -> None:
+        self._root = root
+        self.folder = root / name
+        self._programs: dict[str, subprocess.Popen[bytes]] = {}
+        self._ended: dict[str, int] = {}
+        self._facts: dict[str, Any] = {}
+        self._keep_logs = False
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with locked(root / ROOT_LOCK):
+            sweep(root)
+            taken = {port for other in root.iterdir() for port in read_state(other).get("ports", ())}
+            try:
+                self.folder.mkdir(mode=0o700)
+            except FileExistsError:
+                raise TakenError(name) from None
+            self._lock = (self.folder / LOCK).open("wb")
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            self.ports = free_ports(ports, taken)
+            self._write_state()
+        (self.folder / LOGS).mkdir()
+
+    def start(self, name: str, argv: list[str], environ: dict[str, str]) -> None:
+        """Start a program in a process group of its own, its output in a log.
+
+        Of our environment it gets what every program needs; ETCD_NAME and KUBECONFIG are the user's.
+        """
+        with (self.folder / LOGS / f"{name}.log").open("ab") as log:
+            self._programs[name] = subprocess.Popen(
+                argv,
+                cwd=self.folder,
+                env={name: os.environ[name] for name in _PASSED_ON if name in os.environ} | environ,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                process_group=0,
+                preexec_fn=_end_with_parent(),  # noqa: PLW1509 - one thread, see keep()
+            )
+        self._write_state()
+
+    def note(self, facts: dict[str, Any]) -> None:
+        """Write what the holder wants to be known about the cluster."""
+        self._facts.update(facts)
+        self._write_state()
+
+    def keep_logs(self) -> None:
+        """Keep the logs when the cluster goes."""
+        self._keep_logs = True
+
+    def ended(self) -> dict[str, int]:
+        """Return the programs that have ended since the last call, with their exit codes."""
+        news = {
+            name: code
+            for name, program in self._programs.items()
+            if name not in self._ended and (code := program.poll()) is not None
+        }
+        if news:
+            self._ended.update(news)
+            self._write_state()
+        return news
+
+    def close(self) -> Path | None:
+        """End every program and remove the folder; return where the logs went, if they were kept."""
+        for program in self._programs.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
+        for program in self._programs.values():
+            program.wait()
+        kept = self._kept_logs() if self._keep_logs else None
+        with locked(self._root / ROOT_LOCK):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self._lock.close()
+        return kept
+
+    def _kept_logs(self) -> Path:
+        shelf = self._root / SHELF
+        shelf.mkdir(exist_ok=True)
+        place = shelf / f"{time.strftime('%Y%m%d-%H%M%S')}-{self.folder.name}"
+        shutil.rmtree(place, ignore_errors=True)
+        (self.folder / LOGS).rename(place)
+        for old in sorted(shelf.iterdir())[:-KEPT_LOGS]:
+            shutil.rmtree(old, ignore_errors=True)
+        return place
+
+    def _write_state(self) -> None:
+        state = {
+            **self._facts,
+            "keeper": os.getpid(),
+            "ports": self.ports,
+            "programs": {name: program.pid for name, program in self._programs.items()},
+            "ended": self._ended,
+        }
+        part = self.folder / f".{STATE}"
+        part.write_text(json.dumps(state), encoding="utf-8")
+        part.replace(self.folder / STATE)
+
+
+def _end_with_parent() -> Callable[[], None] | None:
+    """Return what a child does first, so that the kernel kills it when this process is gone."""
+    if sys.platform != "linux":
+        return None
+    libc = ctypes.CDLL(None, use_errno=True)
+    parent = os.getpid()
+
+    def ask() -> None:
+        libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != parent:  # it went while we were forked
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return ask
+
+
+def _send(event: dict[str, Any]) -> None:
+    with contextlib.suppress(OSError):  # a holder that is gone reads no events
+        os.write(sys.stdout.fileno(), json.dumps(event).encode() + b"\n")
+
+
+def keep(root: Path, name: str, ports: int) -> None:
+    """Serve commands until the holder is gone, or until a signal says so."""
+    wake, woken = os.pipe()
+    for end in (wake, woken):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+    asked_to_end: list[int] = []
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda number, _frame: asked_to_end.append(number))
+    try:
+        keeper = Keeper(root, name, ports)
+    except (TakenError, OSError) as error:
+        _send({"refused": "taken" if isinstance(error, TakenError) else str(error)})
+        return
+    with (keeper.folder / LOGS / "keeper.log").open("wb") as log:
+        # The holder's own messages may have a reader, who would wait for us to close them.
+        os.dup2(log.fileno(), sys.stderr.fileno())
+    _send({"folder": str(keeper.folder), "ports": keeper.ports})
+    try:
+        _serve(keeper, wake, asked_to_end)
+    finally:
+        kept = keeper.close()
+        _send({"closed": True, "logs": str(kept) if kept else ""})
+
+
+def _serve(keeper: Keeper, wake: int, asked_to_end: list[int]) -> None:
+    selector = selectors.DefaultSelector()
+    selector.register(wake, selectors.EVENT_READ)
+    commands = sys.stdin.fileno()
+    selector.register(commands, selectors.EVENT_READ)
+    detached, buffer = False, b""
+    while not asked_to_end:
+        for key, _ in selector.select():
+            if key.fd == wake:
+                os.read(wake, 4096)
+                continue
+            data = os.read(commands, 65536)
+            *lines, buffer = (buffer + data).split(b"\n")
+            for line in lines:
+                detached = _obey(keeper, json.loads(line)) or detached
+            if not data and not detached:
+                return
+            if not data:
+                selector.unregister(commands)
+        for name, code in keeper.ended().items():
+            keeper.keep_logs()
+            _send({"ended": name, "code": code})
+
+
+def _obey(keeper: Keeper, command: dict[str, Any]) -> bool:
+    """Do what a command says; return whether it was the one to detach."""
+    match command["do"]:
+        case "start":
+            try:
+                keeper.start(command["name"], command["argv"], command["environ"])
+            except OSError as error:
+                _send({"ended": command["name"], "code": error.errno, "why": str(error)})
+        case "note":
+            keeper.note(command["facts"])
+        case "keep":
+            keeper.keep_logs()
+    _send({"obeyed": command["do"]})
+    return bool(command["do"] == "detach")
+
+
+if __name__ == "__main__":
+    keep(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

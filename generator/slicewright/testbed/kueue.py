@@ -1,0 +1,96 @@
+"""The Kueue controller, outside of the cluster that it serves.
+
+With its own certificate manager off, Kueue reads /etc/kueue/metrics/certs, which takes root to make. So the
+manager stays on and finds its work done: the Secret holds a certificate that is valid for it, the webhooks
+trust its authority already, and the files lie where it looks for them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+from slicewright.testbed.controllers import BURST, QPS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slicewright.testbed.credentials import Credentials
+
+NAMESPACE = "kueue-system"
+_SERVICE = "kueue-webhook-service"
+_SECRET = "kueue-webhook-server-cert"  # noqa: S105 - a name
+HOST = f"{_SERVICE}.{NAMESPACE}.svc"
+"""The name that the certificate of the webhooks has to have beside the loopback address."""
+
+
+_FRAMEWORKS = ("batch/job", "jobset.x-k8s.io/jobset")
+_POD_WEBHOOKS = frozenset({"mpod.kb.io", "vpod.kb.io"})
+
+
+def frameworks(settings: dict[str, Any]) -> list[str]:
+    """Return the integrations that Kueue's settings turn on; without a word Jobs and JobSets."""
+    found: list[str] = settings.get("integrations", {}).get("frameworks", list(_FRAMEWORKS))
+    return found
+
+
+def without_idle_webhooks(items: list[dict[str, Any]], settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return Kueue's objects without the webhooks for plain pods, unless its settings have that integration.
+
+    They would be asked about each pod, twice, to say nothing.
+    """
+    if "pod" in frameworks(settings):
+        return items
+    for item in items:
+        if "webhooks" in item:
+            item["webhooks"] = [hook for hook in item["webhooks"] if hook["name"] not in _POD_WEBHOOKS]
+    return items
+
+
+def secret(credentials: Credentials) -> dict[str, Any]:
+    """Return the Secret in which Kueue looks for its certificates."""
+    files = {
+        "ca.crt": credentials.webhook_authority.certificate,
+        "ca.key": credentials.webhook_authority.key,
+        "tls.crt": credentials.webhook_server.certificate,
+        "tls.key": credentials.webhook_server.key,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": _SECRET, "namespace": NAMESPACE},
+        "data": {
+            name: base64.b64encode(text.encode("ascii")).decode("ascii") for name, text in files.items()
+        },
+    }
+
+
+def command(
+    binary: Path, credentials: Credentials, *, config: Path, webhook_port: int, settings: dict[str, Any]
+) -> list[str]:
+    """Write the configuration of the controller and return its command line.
+
+    `settings` are the fields of Kueue's own Configuration that a cluster sets; what belongs to the test bed
+    (addresses, certificates) is not theirs to change.
+    """
+    document = {
+        **settings,
+        "integrations": {**settings.get("integrations", {}), "frameworks": frameworks(settings)},
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "namespace": NAMESPACE,
+        "leaderElection": {"leaderElect": False},
+        "internalCertManagement": {
+            "enable": True,
+            "webhookServiceName": _SERVICE,
+            "webhookSecretName": _SECRET,
+        },
+        "clientConnection": {"qps": QPS, "burst": BURST},
+        "webhook": {"host": "127.0.0.1", "port": webhook_port, "certDir": str(credentials.file("webhooks"))},
+        "metrics": {"bindAddress": "0"},
+        "health": {"healthProbeBindAddress": "0"},
+        "featureGates": {**settings.get("featureGates", {}), "VisibilityOnDemand": False},
+    }
+    config.write_text(json.dumps(document), encoding="utf-8")
+    return [str(binary), f"--config={config}", f"--kubeconfig={credentials.kubeconfig('kueue')}"]

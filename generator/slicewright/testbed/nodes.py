@@ -1,0 +1,191 @@
+"""Simulated nodes: what GKE would show for the node pools of a TPUCluster file."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.plan import placement
+from slicewright.testbed import kwok, machine
+from slicewright.testbed.machine import Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.cluster import CpuPool, TpuPool
+    from slicewright.core.intent.workload import Provisioning
+    from slicewright.core.plan.site import Site
+
+TPU = "google.com/tpu"
+TPU_TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
+SIMULATED = "slicewright.dev/simulated"
+"""Label of every simulated node; real pods of a mixed cluster can keep away from it."""
+
+_QUEUED = "cloud.google.com/gke-queued"
+_MAX_PODS = 110
+_EPHEMERAL_STORAGE = "100Gi"
+_CONDITIONS = (
+    ("Ready", "True", "KubeletReady"),
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure"),
+    ("PIDPressure", "False", "KubeletHasNoPIDPressure"),
+)
+
+
+def simulated_nodes(site: Site) -> list[dict[str, Any]]:
+    """Return the nodes of all pools of a cluster: one node pool a slice, one node a TPU VM."""
+    addresses = (f"10.{128 + n // 65536}.{n // 256 % 256}.{n % 256}" for n in count(1))
+    found = [*_tpu_nodes(site), *_cpu_nodes(site)]
+    for node, address in zip(found, addresses, strict=False):
+        node["status"]["addresses"].insert(0, {"type": "InternalIP", "address": address})
+    return found
+
+
+def node_pool_names(pool: TpuPool) -> tuple[str, ...]:
+    """Return the node pools of a TPU pool, one a slice."""
+    return pool.node_pool_names or tuple(f"{pool.name}-{index}" for index in range(pool.slices))
+
+
+def _tpu_nodes(site: Site) -> Iterator[dict[str, Any]]:
+    for pool, shape in site.pools:
+        labels = {
+            **_place(site, pool),
+            **_labels_of(site, pool),
+            **_provisioning_labels(site, pool),
+            **_shape_labels(shape),
+        }
+        taints = [TPU_TAINT, *_provisioning_taints(pool.provisioning)]
+        size = Machine(shape.machine.vcpus, shape.machine.memory_gb * 1024)
+        for node_pool in node_pool_names(pool):
+            for index in range(shape.hosts):
+                yield _node(
+                    f"{node_pool}-{index}",
+                    labels={**labels, placement.NODE_POOL: node_pool},
+                    taints=taints,
+                    size=size,
+                    chips=shape.chips_per_host,
+                )
+
+
+def _cpu_nodes(site: Site) -> Iterator[dict[str, Any]]:
+    for pool in site.cluster.cpu_pools:
+        labels = {
+            **_place(site, pool),
+            **_labels_of(site, pool),
+            "node.kubernetes.io/instance-type": pool.machine_type,
+        }
+        size = machine.of_type(pool.machine_type)
+        for index in range(pool.nodes):
+            node_pool = pool.node_pool_names[index % len(pool.node_pool_names)]
+            yield _node(
+                f"{node_pool}-{index // len(pool.node_pool_names)}",
+                labels={**labels, placement.NODE_POOL: node_pool},
+                taints=[],
+                size=size,
+                chips=0,
+            )
+
+
+def _shape_labels(shape: Shape) -> dict[str, str]:
+    return {
+        "node.kubernetes.io/instance-type": shape.machine_type,
+        placement.ACCELERATOR: shape.accelerator,
+        placement.TOPOLOGY: shape.topology,
+        placement.ACCELERATOR_COUNT: str(shape.chips_per_host),
+    }
+
+
+def _labels_of(site: Site, pool: TpuPool | CpuPool) -> dict[str, str]:
+    labels: dict[str, str] = site.cluster.spec["pools"][pool.index].get("labels", {})
+    return labels
+
+
+def _place(site: Site, pool: TpuPool | CpuPool) -> dict[str, str]:
+    spec = site.cluster.spec
+    zones = spec["pools"][pool.index].get("nodeLocations") or spec.get("nodeLocations")
+    labels = {"topology.kubernetes.io/region": spec.get("location", ""), "topology.kubernetes.io/zone": ""}
+    if zones:
+        labels["topology.kubernetes.io/zone"] = zones[0]
+    return {key: value for key, value in labels.items() if value}
+
+
+def _provisioning_labels(site: Site, pool: TpuPool) -> dict[str, str]:
+    wanted = pool.provisioning
+    seconds = site.cluster.spec["pools"][pool.index].get("maxRunDurationSeconds")
+    labels: dict[str, str] = {}
+    if wanted.type == "Spot":
+        labels[placement.SPOT] = "true"
+    elif wanted.type in ("FlexStart", "FlexStartQueued"):
+        labels[placement.FLEX_START] = "true"
+    elif wanted.type == "Reservation":
+        labels = {
+            f"{placement.RESERVATION}{key}": value
+            for key, value in (
+                ("name", wanted.name),
+                ("project", wanted.project),
+                ("blocks", wanted.block),
+                ("affinity", "specific"),
+            )
+            if value
+        }
+    elif wanted.type == "ComputeClass":
+        labels[placement.COMPUTE_CLASS] = wanted.name
+    if seconds is not None:
+        labels[placement.MAX_RUN_DURATION] = str(seconds)
+    return labels
+
+
+def _provisioning_taints(wanted: Provisioning) -> list[dict[str, str]]:
+    keys = {"Spot": placement.SPOT, "FlexStartQueued": _QUEUED}
+    if wanted.type not in keys:
+        return []
+    return [{"key": keys[wanted.type], "value": "true", "effect": "NoSchedule"}]
+
+
+def _node(
+    name: str, *, labels: dict[str, str], taints: list[dict[str, str]], size: Machine, chips: int
+) -> dict[str, Any]:
+    shared = {"pods": str(_MAX_PODS), "ephemeral-storage": _EPHEMERAL_STORAGE}
+    if chips:
+        shared[TPU] = str(chips)
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "annotations": dict(kwok.NODE_ANNOTATION),
+            "labels": {
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+                "kubernetes.io/arch": "amd64",
+                SIMULATED: "true",
+                **labels,
+            },
+        },
+        "spec": {"taints": taints} if taints else {},
+        "status": {
+            "capacity": {**shared, "cpu": str(size.vcpus), "memory": f"{size.memory_mib}Mi"},
+            "allocatable": {
+                **shared,
+                "cpu": f"{size.allocatable_millicpus}m",
+                "memory": f"{size.allocatable_mib}Mi",
+            },
+            "conditions": [
+                {"type": kind, "status": status, "reason": reason} for kind, status, reason in _CONDITIONS
+            ],
+            "addresses": [{"type": "Hostname", "address": name}],
+            "nodeInfo": {
+                "architecture": "amd64",
+                "operatingSystem": "linux",
+                "kernelVersion": "simulated",
+                "osImage": "simulated",
+                "containerRuntimeVersion": "simulated",
+                "kubeletVersion": "simulated",
+                "kubeProxyVersion": "",
+                "machineID": "",
+                "systemUUID": "",
+                "bootID": "",
+            },
+        },
+    }

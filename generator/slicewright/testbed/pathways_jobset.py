@@ -1,0 +1,308 @@
+"""The JobSet that the PathwaysJob controller v0.1.4 makes, as its source reads.
+
+This is a test double, written from the controller's behaviour and not from our own Pathways base: each checks
+the other.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.catalogue.shape import Shape
+
+Object = dict[str, Any]
+
+_SERVER = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/server"
+_PROXY = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/proxy_server"
+_EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+_NODE_POOL = "cloud.google.com/gke-nodepool"
+_COORDINATOR = "metadata.labels['jobset.sigs.k8s.io/coordinator']"
+_JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
+_RETRIES_A_HOST = 4
+_SHARED_TMP = [{"name": "shared-tmp", "mountPath": "/tmp"}]  # noqa: S108 - the controller's
+
+
+class UnknownShapeError(ValueError):
+    """The controller has no such topology on such a machine."""
+
+
+def shape_of(pathwaysjob: Object, catalogue: Catalogue) -> Shape:
+    """Return the shape of the workers. Raises UnknownShapeError."""
+    workers = pathwaysjob["spec"]["workers"][0]
+    shape = catalogue.on_machine.get((workers["type"], workers["topology"]))
+    if shape is None or shape.pathways_instance_type is None:
+        raise UnknownShapeError(f"invalid topology {workers['topology']} for {workers['type']}")
+    return shape
+
+
+def jobset(pathwaysjob: Object, shape: Shape) -> Object:
+    """Return the JobSet of a PathwaysJob."""
+    metadata, spec = pathwaysjob["metadata"], pathwaysjob["spec"]
+    headless = "template" not in spec["controller"]
+    made: Object = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {
+            "name": metadata["name"],
+            "namespace": metadata["namespace"],
+            "labels": dict(metadata.get("labels") or {}),
+            "annotations": dict(metadata.get("annotations") or {}),
+            "ownerReferences": [
+                {
+                    "apiVersion": pathwaysjob["apiVersion"],
+                    "kind": pathwaysjob["kind"],
+                    "name": metadata["name"],
+                    "uid": metadata["uid"],
+                    "controller": True,
+                    "blockOwnerDeletion": True,
+                }
+            ],
+        },
+        "spec": {
+            "startupPolicy": {"startupPolicyOrder": "InOrder"},
+            "failurePolicy": {"maxRestarts": spec.get("maxRestarts", 0)},
+            "coordinator": {"replicatedJob": "pathways-head", "jobIndex": 0, "podIndex": 0},
+            "replicatedJobs": [_head(pathwaysjob, shape), _worker(pathwaysjob, shape)],
+        },
+    }
+    if not headless:
+        made["spec"]["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["pathways-head"]}
+    return made
+
+
+def _head(pathwaysjob: Object, shape: Shape) -> Object:
+    spec = pathwaysjob["spec"]
+    controller = spec["controller"]
+    annotations = dict(pathwaysjob["metadata"].get("annotations") or {})
+    pod: Object = deepcopy(controller.get("template", {}).get("spec", {}))
+    pod["hostNetwork"] = True
+    pod["dnsPolicy"] = "ClusterFirstWithHostNet"
+    services = [_resource_manager(spec, shape), _proxy(spec)]
+    if "template" in controller:
+        sidecars = [{**service, "restartPolicy": "Always"} for service in services]
+        pod["initContainers"] = [*pod.get("initContainers", []), *sidecars]
+        for container in pod["containers"]:
+            if container["name"] == controller.get("mainContainerName", "main"):
+                container["env"] = [*container.get("env", []), *_client_environment()]
+    else:
+        pod["containers"] = services
+    if _is_colocated(spec):
+        pod["nodeSelector"] = _tpu_selector(shape)
+    else:
+        annotations[_EXCLUSIVE] = "kubernetes.io/hostname"
+    return {
+        "name": "pathways-head",
+        "replicas": 1,
+        "template": {
+            "metadata": {"annotations": annotations},
+            "spec": {
+                "backoffLimit": 0,
+                "completions": 1,
+                "parallelism": 1,
+                "template": {"metadata": {"annotations": annotations}, "spec": pod},
+            },
+        },
+    }
+
+
+def _worker(pathwaysjob: Object, shape: Shape) -> Object:
+    spec = pathwaysjob["spec"]
+    workers = spec["workers"][0]
+    restarts = workers.get("maxSliceRestarts", 1)
+    elastic = spec["controller"].get("elasticSlices", 0) > 0 and restarts > 0
+    pod: Object = {
+        "hostNetwork": True,
+        "dnsPolicy": "ClusterFirstWithHostNet",
+        "nodeSelector": {**(workers.get("nodeSelector") or {}), **_tpu_selector(shape)},
+        "containers": [_worker_container(spec, shape)],
+        "volumes": [
+            {"name": "shared-tmp", "hostPath": {"path": "/tmp", "type": "DirectoryOrCreate"}}  # noqa: S108
+        ],
+    }
+    for field in ("terminationGracePeriodSeconds", "priorityClassName"):
+        if field in workers:
+            pod[field] = workers[field]
+    sidecar = _component(spec, "colocated_python_sidecar")
+    if sidecar:
+        pod["initContainers"] = [_colocated_python(sidecar)]
+    if _is_colocated(spec):
+        pod["affinity"] = _beside_the_head(pathwaysjob["metadata"]["name"])
+    return {
+        "name": "worker",
+        "replicas": workers["numSlices"],
+        "template": {
+            "spec": {
+                "backoffLimit": shape.hosts * (restarts if elastic else _RETRIES_A_HOST),
+                "completions": shape.hosts,
+                "parallelism": shape.hosts,
+                "template": {"metadata": {"annotations": {_EXCLUSIVE: _NODE_POOL}}, "spec": pod},
+            }
+        },
+    }
+
+
+def _resource_manager(spec: Object, shape: Shape) -> Object:
+    return _customized(
+        spec,
+        "pathways_server",
+        {
+            "name": "pathways-rm",
+            "image": _image(_SERVER, spec),
+            "imagePullPolicy": "Always",
+            "args": [
+                "--server_port=29001",
+                f"--gcs_scratch_location={spec.get('pathwaysDir', '')}",
+                "--node_type=resource_manager",
+                f"--instance_count={spec['workers'][0]['numSlices']}",
+                f"--instance_type={shape.pathways_instance_type}",
+                *_metrics(spec),
+            ],
+            "env": [
+                _from("REPLICATED_JOB_NAME", "metadata.annotations['jobset.sigs.k8s.io/replicatedjob-name']"),
+                _from("JOBSET_NAME", f"metadata.annotations['{_JOBSET_NAME}']"),
+                _from("HOST_ADDRESS", _COORDINATOR),
+                {"name": "TPU_SKIP_MDS_QUERY", "value": "true"},
+            ],
+            "ports": _ports(29001, 29002),
+            "resources": {"limits": {"cpu": "8", "memory": "32G"}},
+        },
+    )
+
+
+def _proxy(spec: Object) -> Object:
+    made = _customized(
+        spec,
+        "proxy_server",
+        {
+            "name": "pathways-proxy",
+            "image": _image(_PROXY, spec),
+            "imagePullPolicy": "Always",
+            "args": [
+                "--server_port=29000",
+                "--resource_manager_address=$(PATHWAYS_HEAD):29001",
+                f"--gcs_scratch_location={spec.get('pathwaysDir', '')}",
+                *_metrics(spec),
+            ],
+            "env": [_from("PATHWAYS_HEAD", _COORDINATOR)],
+            "ports": _ports(29000),
+            "resources": {"limits": {"cpu": "16", "memory": "100G"}},
+        },
+    )
+    elastic = spec["controller"].get("elasticSlices", 0)
+    if elastic > 0:
+        made["args"].append(f"--num_elastic_slices={elastic}")
+    return made
+
+
+def _worker_container(spec: Object, shape: Shape) -> Object:
+    return _customized(
+        spec,
+        "worker",
+        {
+            "name": "pathways-worker",
+            "image": _image(_SERVER, spec),
+            "imagePullPolicy": "Always",
+            "args": [
+                "--server_port=29005",
+                "--resource_manager_address=$(PATHWAYS_HEAD):29001",
+                f"--gcs_scratch_location={spec.get('pathwaysDir', '')}",
+                *_metrics(spec),
+            ],
+            "env": [
+                {"name": "TPU_MIN_LOG_LEVEL", "value": "0"},
+                {"name": "TF_CPP_MIN_LOG_LEVEL", "value": "0"},
+                {"name": "XCLOUD_ENVIRONMENT", "value": "GCP"},
+                {"name": "MEGASCALE_GRPC_ENABLE_XOR_TRACER", "value": "false"},
+                _from("MEGASCALE_NUM_SLICES", "metadata.labels['jobset.sigs.k8s.io/replicatedjob-replicas']"),
+                _from("JOBSET_NAME", f"metadata.annotations['{_JOBSET_NAME}']"),
+                _from("REPLICATED_JOB_NAME", "metadata.annotations['jobset.sigs.k8s.io/replicatedjob-name']"),
+                _from("MEGASCALE_SLICE_ID", "metadata.labels['jobset.sigs.k8s.io/job-index']"),
+                _from("PATHWAYS_HEAD", _COORDINATOR),
+                _from("MEGASCALE_COORDINATOR_ADDRESS", _COORDINATOR),
+            ],
+            "ports": _ports(29005, 29006, 8471, 8080),
+            "resources": {"limits": {"google.com/tpu": str(shape.chips_per_host)}},
+            "volumeMounts": _SHARED_TMP,
+        },
+    )
+
+
+def _colocated_python(sidecar: Object) -> Object:
+    """Return the sidecar for user code; its custom flags and environment are ignored by the controller."""
+    return {
+        "name": "colocated-python-sidecar",
+        "image": sidecar.get("image", ""),
+        "imagePullPolicy": "Always",
+        "restartPolicy": "Always",
+        "env": [{"name": "GRPC_SERVER_ADDRESS", "value": "'0.0.0.0:50051'"}],
+        "ports": _ports(50051),
+        "volumeMounts": _SHARED_TMP,
+    }
+
+
+def _client_environment() -> list[Object]:
+    return [
+        _from("PATHWAYS_HEAD", _COORDINATOR),
+        {"name": "JAX_PLATFORMS", "value": "proxy"},
+        {"name": "XCLOUD_ENVIRONMENT", "value": "GCP"},
+        {"name": "JAX_BACKEND_TARGET", "value": "grpc://$(PATHWAYS_HEAD):29000"},
+    ]
+
+
+def _beside_the_head(name: str) -> Object:
+    own: Object = {"key": _JOBSET_NAME, "operator": "In", "values": [name]}
+    foreign: list[Object] = [{**own, "operator": "NotIn"}, {"key": "job-name", "operator": "Exists"}]
+
+    def required(expressions: list[Object]) -> Object:
+        term = {"topologyKey": _NODE_POOL, "labelSelector": {"matchExpressions": expressions}}
+        return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+
+    return {"podAffinity": required([own]), "podAntiAffinity": required(foreign)}
+
+
+def _customized(spec: Object, component: str, container: Object) -> Object:
+    custom = _component(spec, component)
+    if custom.get("image"):
+        container["image"] = custom["image"]
+    container["args"] += custom.get("customFlags") or []
+    container["env"] += custom.get("customEnv") or []
+    return container
+
+
+def _component(spec: Object, name: str) -> Object:
+    for custom in spec.get("customComponents") or ():
+        if custom["componentType"] == name:
+            found: Object = custom
+            return found
+    return {}
+
+
+def _is_colocated(spec: Object) -> bool:
+    return bool(spec["controller"]["deploymentMode"] == "colocate_head_with_workers")
+
+
+def _tpu_selector(shape: Shape) -> dict[str, str]:
+    return {
+        "cloud.google.com/gke-tpu-accelerator": shape.accelerator,
+        "cloud.google.com/gke-tpu-topology": shape.topology,
+    }
+
+
+def _image(repository: str, spec: Object) -> str:
+    return f"{repository}:{spec.get('pathwaysVersion') or 'latest'}"
+
+
+def _metrics(spec: Object) -> list[str]:
+    wanted = spec["controller"].get("enableMetricsCollection", False)
+    return ["--enable_metrics_collection=true"] if wanted else []
+
+
+def _from(name: str, path: str) -> Object:
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+
+def _ports(*numbers: int) -> list[Object]:
+    return [{"containerPort": number, "protocol": "TCP"} for number in numbers]

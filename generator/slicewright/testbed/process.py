@@ -1,0 +1,148 @@
+"""The holder's side of a keeper: start programs, hear of their end, and let go."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO, Any
+
+from slicewright.core.problem import Problem
+from slicewright.testbed import keeper
+from slicewright.testbed.trouble import BedError
+
+_ANSWER_SECONDS = 30
+"""A keeper answers within milliseconds; this is for a machine that has stopped for a while."""
+
+_CLOSE_SECONDS = 20
+_LOG_LINES = 15
+
+
+class Held:
+    """A claimed folder with ports, and the programs that run in it. It goes when this process goes."""
+
+    def __init__(self, root: Path, name: str, ports: int) -> None:
+        self._root = root
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", keeper.__file__, str(root), name, str(ports)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # a Ctrl-C is the holder's, which then closes us
+        )
+        self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._ended: dict[str, dict[str, Any]] = {}
+        self._kept = ""
+        self._reader = threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True)
+        self._reader.start()
+        self.folder = root / name
+        self.ports: tuple[int, ...] = ()
+        answer: dict[str, Any] = {}
+        try:
+            answer = self._answer()
+        finally:
+            if "ports" not in answer:
+                self.close()
+        if "ports" not in answer:
+            raise BedError(_refused(name, answer.get("refused", "its keeper gave no answer")))
+        self.ports = tuple(answer["ports"])
+
+    @property
+    def pid(self) -> int:
+        """Return the process id of the keeper."""
+        return self._process.pid
+
+    def start(self, name: str, argv: list[str], **environ: str) -> None:
+        """Start a program, with variables in its environment."""
+        self._tell({"do": "start", "name": name, "argv": argv, "environ": environ})
+
+    def note(self, **facts: object) -> None:
+        """Write facts about the cluster for others to read, see `keeper.read_state`."""
+        self._tell({"do": "note", "facts": facts})
+
+    def keep_logs(self) -> None:
+        """Keep the logs when the cluster goes."""
+        self._tell({"do": "keep"})
+
+    def check(self) -> None:
+        """Raise BedError if a program has ended, or the keeper itself."""
+        for name, event in dict(self._ended).items():
+            why = event.get("why") or f"exit code {event['code']}"
+            raise BedError(self.blame("BED002", f"{name} ended: {why}", name))
+        if self._process.poll() is not None:
+            message = f"the keeper of the cluster ended with exit code {self._process.returncode}"
+            raise BedError(Problem("BED002", message, "somebody stopped it: start the cluster again"))
+
+    def blame(self, ident: str, message: str, program: str) -> Problem:
+        """Return a problem with the last lines of a program's log."""
+        log = self.folder / keeper.LOGS / f"{program}.log"
+        try:
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
+        except FileNotFoundError:
+            lines = []
+        hint = f"see {log.name} among the logs; the last lines stand above"
+        return Problem(ident, "\n  ".join((message, *lines)), hint if lines else "")
+
+    def detach(self) -> None:
+        """Let the cluster live on without this process, until its keeper gets a SIGTERM."""
+        self._tell({"do": "detach"})
+        self._hang_up()
+
+    def close(self) -> Path | None:
+        """End all programs and remove the folder; return where the logs are, if they were kept."""
+        self._hang_up()
+        try:
+            self._process.wait(_CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join()
+        if self._process.stdout:
+            self._process.stdout.close()
+        if self._process.returncode:  # it was killed, and could not tidy up
+            with keeper.locked(self._root / keeper.ROOT_LOCK):
+                keeper.sweep(self._root)
+        return Path(self._kept) if self._kept else None
+
+    def _hang_up(self) -> None:
+        if self._process.stdin:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+
+    def _tell(self, command: dict[str, Any]) -> None:
+        if self._process.stdin is None:
+            return
+        try:
+            self._process.stdin.write(json.dumps(command).encode() + b"\n")
+            self._process.stdin.flush()
+            self._answer()
+        except BrokenPipeError:
+            self._process.wait()
+            self.check()
+
+    def _answer(self) -> dict[str, Any]:
+        try:
+            return self._answers.get(timeout=_ANSWER_SECONDS)
+        except queue.Empty:
+            return {}
+
+    def _read(self, events: IO[bytes] | None) -> None:
+        for line in events or ():
+            event = json.loads(line)
+            if "ended" in event:
+                self._ended[event["ended"]] = event
+            elif "closed" in event:
+                self._kept = event["logs"]
+            else:
+                self._answers.put(event)
+        self._answers.put({})  # the keeper is gone: nobody has to wait for it
+
+
+def _refused(name: str, why: str) -> Problem:
+    if why == "taken":
+        hint = f"run 'slicewright cluster down --name {name}', or choose another name"
+        return Problem("BED001", f"a cluster named '{name}' runs already", hint)
+    return Problem("BED001", f"the cluster '{name}' could not be started: {why}")

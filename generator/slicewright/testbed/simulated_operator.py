@@ -1,0 +1,109 @@
+"""The simulated operator: a process that makes a JobSet for each PathwaysJob and reports how it goes.
+
+`python -m slicewright.testbed.simulated_operator KUBECONFIG` runs until it is killed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import queue
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from slicewright.testbed import kubeconfig
+from slicewright.testbed.api import Api, ApiError
+from slicewright.testbed.pathways_jobset import UnknownShapeError, jobset, shape_of
+from slicewright.workspace.package import catalogue
+
+Object = dict[str, Any]
+
+PATHWAYSJOB = ("pathways-job.pathways.domain/v1", "PathwaysJob")
+JOBSET = ("jobset.x-k8s.io/v1alpha2", "JobSet")
+
+_LAST = {"Completed": "Completed", "Failed": "Failed"}
+_RETRY_SECONDS = 1.0
+
+
+def run(api: Api) -> None:
+    """Reconcile whatever changes, one name at a time, for ever."""
+    names: queue.Queue[tuple[str, str]] = queue.Queue()
+    watchers = [threading.Thread(target=_follow, args=(api, *kind, names)) for kind in (PATHWAYSJOB, JOBSET)]
+    for watcher in watchers:
+        watcher.daemon = True
+        watcher.start()
+    while True:
+        name = names.get()
+        try:
+            reconcile(api, *name)
+        except (ApiError, OSError) as error:
+            _say(f"{'/'.join(name)}: {error}")
+            threading.Timer(_RETRY_SECONDS, names.put, (name,)).start()
+
+
+def reconcile(api: Api, namespace: str, name: str) -> None:
+    """Make the JobSet of a PathwaysJob if there is none, and write down how it goes."""
+    pathwaysjob = api.find(*PATHWAYSJOB, name, namespace)
+    if pathwaysjob is None or pathwaysjob["metadata"].get("deletionTimestamp"):
+        return
+    if pathwaysjob.get("status", {}).get("terminalState"):
+        return
+    made = api.find(*JOBSET, name, namespace)
+    if made is None:
+        try:
+            made = api.create(jobset(pathwaysjob, shape_of(pathwaysjob, catalogue())))
+        except UnknownShapeError as error:
+            _report(api, pathwaysjob, "Failed", str(error))
+            return
+        _say(f"{namespace}/{name}: JobSet created")
+    _report(api, pathwaysjob, _state(made), "as its JobSet")
+
+
+def _state(made: Object) -> str:
+    conditions = {entry["type"]: entry["status"] for entry in made.get("status", {}).get("conditions") or ()}
+    for kind in ("Completed", "Failed", "Suspended"):
+        if conditions.get(kind) == "True":
+            return kind
+    jobs = made.get("status", {}).get("replicatedJobsStatus") or ()
+    ready = {entry["name"]: entry["ready"] + entry["succeeded"] for entry in jobs}
+    wanted = {job["name"]: job["replicas"] for job in made["spec"]["replicatedJobs"]}
+    return "Running" if ready == wanted else "Pending"
+
+
+def _report(api: Api, pathwaysjob: Object, state: str, message: str) -> None:
+    conditions = pathwaysjob.get("status", {}).get("conditions") or []
+    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    current = next((entry["type"] for entry in conditions if entry["status"] == "True"), "")
+    if current == state:
+        return
+    others = [
+        {**entry, "status": "False", "lastTransitionTime": now} if entry["status"] == "True" else entry
+        for entry in conditions
+        if entry["type"] != state
+    ]
+    entry = {"type": state, "status": "True", "reason": state, "message": message, "lastTransitionTime": now}
+    status: Object = {"conditions": [*others, entry]}
+    if state in _LAST:
+        status["terminalState"] = _LAST[state]
+    api.patch(pathwaysjob, {"status": status}, subresource="status")
+
+
+def _follow(api: Api, api_version: str, kind: str, names: queue.Queue[tuple[str, str]]) -> None:
+    while True:
+        try:
+            for _, item in api.watch(api_version, kind):
+                names.put((item["metadata"].get("namespace", ""), item["metadata"]["name"]))
+        except (ApiError, OSError) as error:
+            _say(f"watching {kind}: {error}")
+            threading.Event().wait(_RETRY_SECONDS)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    with Api(kubeconfig.read(Path(sys.argv[1]))) as client:
+        run(client)

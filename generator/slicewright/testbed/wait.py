@@ -1,0 +1,48 @@
+"""Waiting: for a condition, with a deadline, and with a name that the error can say."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+from slicewright.core.problem import Problem
+from slicewright.testbed.api import ApiError
+from slicewright.testbed.trouble import BedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Answer = TypeVar("Answer")
+
+_FIRST_PAUSE = 0.02
+_LONGEST_PAUSE = 0.2
+
+
+def until(
+    what: str,
+    probe: Callable[[], Answer | None],
+    *,
+    seconds: float,
+    check: Callable[[], object] = lambda: None,
+    blame: Callable[[str, str], Problem] = Problem,
+) -> Answer:
+    """Ask until the answer is something, and return it.
+
+    An API error or a refused connection counts as "not yet"; `check` may raise BedError when there is no more
+    point in waiting; `blame` makes the problem of a deadline that passed. Raises BedError.
+    """
+    deadline = time.monotonic() + seconds
+    pause = _FIRST_PAUSE
+    last = ""
+    while True:
+        check()
+        try:
+            answer = probe()
+        except (ApiError, OSError) as error:
+            answer, last = None, f": {error}"
+        if answer:
+            return answer
+        if time.monotonic() > deadline:
+            raise BedError(blame("BED003", f"{what} took longer than {seconds:g} s{last}"))
+        time.sleep(pause)
+        pause = min(pause * 1.5, _LONGEST_PAUSE)

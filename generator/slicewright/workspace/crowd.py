@@ -1,0 +1,154 @@
+"""Work on many units or objects, by several processes: YAML and rules are what takes the time."""
+
+from __future__ import annotations
+
+import gc
+import marshal
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.item import Item
+from slicewright.core.check.unpack import unpack
+from slicewright.core.document.read import Document
+from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.problem import Problem
+from slicewright.workspace.reading import Reading, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from multiprocessing.pool import Pool
+
+    from slicewright.core.check.engine import Engine, Verdict
+    from slicewright.workspace.units import Unit
+
+_MANY = 100
+"""Units or objects from which a second process is worth its start."""
+_CHUNK = 25
+"""How many of them a process takes at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An object, what its schema says, and whether anything of it needs to be explained."""
+
+    item: Item
+    verdict: Verdict
+    clean: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A unit, read and checked one object at a time."""
+
+    unit: Unit
+    objects: tuple[Checked, ...]
+    problems: tuple[Problem, ...]
+    kustomizations: tuple[tuple[str, str], ...]
+    """Name and text of those that a folder is built from."""
+
+
+def spread(work: Work, count: int) -> Iterator[Any]:
+    """Return an iterator over what some work returns for each of `count` numbers, in their order.
+
+    Where many wait, processes begin with it at once, before anybody asks for the first answer. They are
+    forked, so that they start with everything that `work` knows; they send plain data back.
+    """
+    processes = _processes()
+    if processes < 2 or count < _MANY:  # noqa: PLR2004 - more than one
+        return map(work, range(count))
+    global _WORK  # noqa: PLW0603 - how a forked process gets what cannot be sent to it
+    _WORK = work
+    # What is there now is shared by all processes as long as nobody writes into its pages.
+    gc.freeze()
+    pool = multiprocessing.get_context("fork").Pool(processes)
+    gc.unfreeze()
+    ranges = [(start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
+    return _answers(pool, pool.imap(_part, ranges))
+
+
+def _answers(pool: Pool, parts: Iterator[bytes]) -> Iterator[Any]:
+    with pool:
+        for part in parts:
+            yield from marshal.loads(part)  # noqa: S302 - from our own child
+
+
+Work = Callable[[int], Any]
+"""Returns plain data for a number: None, numbers, strings, lists, tuples and dicts of them."""
+_WORK: Work | None = None
+
+
+def _processes() -> int:
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+
+
+def _part(numbers: tuple[int, int]) -> bytes:
+    assert _WORK is not None  # noqa: S101 - set before the fork
+    return marshal.dumps([_WORK(number) for number in range(*numbers)])
+
+
+def examine_each(units: Sequence[Unit], engine: Engine) -> Iterator[Examined]:
+    """Return an iterator over the units, each read and checked, in the order that was given."""
+
+    def work(number: int) -> tuple[Any, ...]:
+        reading = read(units[number])
+        items, _ = _items(reading)
+        documents = [(document.data, document.index, document.line) for document in reading.documents]
+        checks = [_check(item, engine) for item in items]
+        return reading.text, documents, packed(reading.problems), checks, reading.kustomizations
+
+    return map(_examined, units, spread(work, len(units)))
+
+
+def _examined(unit: Unit, answer: tuple[Any, ...]) -> Examined:
+    text, data, problems, checks, written = answer
+    reading = Reading(unit, text, tuple(Document(*document) for document in data), unpacked(problems))
+    items, others = _items(reading)
+    objects = tuple(Checked(item, *check) for item, check in zip(items, checks, strict=True))
+    return Examined(unit, objects, (*reading.problems, *others), written)
+
+
+def _check(item: Item, engine: Engine) -> tuple[Verdict, bool]:
+    verdict = engine.verdict(item)
+    clean = verdict == "skipped" or (
+        verdict == "accepted" and next(engine.object_problems(item, verdict), None) is None
+    )
+    return verdict, clean
+
+
+def _items(reading: Reading) -> tuple[list[Item], list[Problem]]:
+    unit = reading.unit
+    items: list[Item] = []
+    problems: list[Problem] = []
+    file = SourceFile(unit.name, reading.text)
+    for document in reading.documents:
+        source = None if unit.form == "folder" else Source(file, document)
+        if not unit.named and not _looks_like_an_object(document.data):
+            continue
+        for found in unpack(document.data, unit.name, source):
+            if isinstance(found, Item):
+                items.append(found)
+            else:
+                problems.append(found)
+    return items, problems
+
+
+def _looks_like_an_object(data: Any) -> bool:
+    """Tell whether a document that nobody named is meant as an object: it has an apiVersion or a kind."""
+    return isinstance(data, dict) and ("apiVersion" in data or "kind" in data)
+
+
+_FIELDS = ("id", "message", "hint", "severity", "file", "line", "column", "object", "path")
+
+
+def packed(problems: Iterable[Problem]) -> list[tuple[Any, ...]]:
+    """Return problems as plain data."""
+    return [tuple(getattr(problem, name) for name in _FIELDS) for problem in problems]
+
+
+def unpacked(problems: Iterable[tuple[Any, ...]]) -> tuple[Problem, ...]:
+    """Return the problems that were packed."""
+    return tuple(Problem(*values) for values in problems)

@@ -1,0 +1,172 @@
+"""Units -> report: every object against its schema, then all objects of a cluster against the rules."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.item import Item
+from slicewright.core.check.silence import silence
+from slicewright.core.check.world import World
+from slicewright.core.document.read import read_documents
+from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.problem import Problem, errors, in_order
+from slicewright.workspace.crowd import Checked, Examined, packed, spread, unpacked
+from slicewright.workspace.package import catalogue, schemas
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from slicewright.core.check.engine import Engine
+    from slicewright.core.check.silence import Ignores
+    from slicewright.core.plan.site import Site
+    from slicewright.workspace.kubeconform import Kubeconform
+    from slicewright.workspace.units import Unit
+
+_UNUSED = "IGN102"
+"""A reason for silence where there is nothing to silence."""
+_OURS = "slicewright.dev/"
+_INPUT = {
+    "TPUWorkload": "slicewright/tpuworkload.json",
+    "TPUCluster": "slicewright/tpucluster.json",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a check found, and what it looked at."""
+
+    problems: tuple[Problem, ...]
+    objects: tuple[Item, ...]
+    units: int
+    """Files and folders that were read."""
+    skipped: Mapping[str, int]
+    """Objects that were let pass because their kind was named, by kind."""
+    passed_by: tuple[str, ...]
+    """Files without a Kubernetes object in them, which nobody named."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers, as JSON has them."""
+        wrong = len(errors(self.problems))
+        return {
+            "objects": len(self.objects),
+            "read": self.units,
+            "errors": wrong,
+            "warnings": len(self.problems) - wrong,
+            "skipped": dict(sorted(self.skipped.items())),
+            "withoutObject": list(self.passed_by),
+        }
+
+
+def examine(
+    reading: Iterable[Examined],
+    engine: Engine,
+    *,
+    found: Iterable[Problem] = (),
+    sites: Mapping[str, Site] | None = None,
+    ignores: Ignores | None = None,
+    complete: bool = True,
+    kubeconform: Kubeconform | None = None,
+    tick: Callable[[], None] = lambda: None,
+) -> Report:
+    """Check what is being read (`examine_each`), beside problems that were found before.
+
+    `tick` is called for each unit.
+    Unless the check is `complete`, with all rules on a whole repository, nothing is said about reasons for
+    silence that silenced nothing.
+    """
+    problems = [*found, *(ignores.problems if ignores else ())]
+    examined: list[Examined] = []
+    for one in reading:
+        examined.append(one)
+        problems += one.problems
+        tick()
+    objects = [checked for one in examined for checked in one.objects]
+    cluster_of = {id(checked.item): one.unit.cluster for one in examined for checked in one.objects}
+    others = [checked for checked in objects if not _is_ours(checked.item)]
+    if kubeconform is not None:
+        others, refused = kubeconform.judged(others)
+        problems += refused
+    for checked in objects:
+        if _is_ours(checked.item):
+            problems += _input_problems(checked.item)
+    for cluster, item in _kustomizations(examined):
+        others.append(Checked(item, "skipped", clean=True))
+        cluster_of[id(item)] = cluster
+    problems += _of_each(others, cluster_of, engine, sites or {})
+    left = silence(problems, [checked.item for checked in others], ignores.entries if ignores else ())
+    return Report(
+        in_order(problem for problem in left if complete or problem.id != _UNUSED),
+        tuple(checked.item for checked in objects),
+        len(examined),
+        Counter(checked.item.kind for checked in objects if checked.verdict == "skipped"),
+        tuple(_passed_by(examined)),
+    )
+
+
+def _of_each(
+    checks: Sequence[Checked], cluster_of: Mapping[int, str], engine: Engine, sites: Mapping[str, Site]
+) -> Iterator[Problem]:
+    """Yield everything that there is to say of each object, by itself and among those of its cluster."""
+    by_cluster: dict[str, list[Item]] = defaultdict(list)
+    for checked in checks:
+        by_cluster[cluster_of[id(checked.item)]].append(checked.item)
+    worlds = {cluster: World(items, catalogue(), sites.get(cluster)) for cluster, items in by_cluster.items()}
+
+    def work(number: int) -> list[tuple[Any, ...]]:
+        checked = checks[number]
+        said = [] if checked.clean else list(engine.object_problems(checked.item, checked.verdict))
+        world = worlds[cluster_of[id(checked.item)]]
+        return packed([*said, *engine.rule_problems(world, (checked.item,))])
+
+    for found in spread(work, len(checks)):
+        yield from unpacked(found)
+
+
+def _kustomizations(examined: Iterable[Examined]) -> Iterator[tuple[str, Item]]:
+    """Yield the hand-written kustomizations of each cluster, each once: they have rules, and no schema."""
+    seen: set[tuple[str, str]] = set()
+    for one in examined:
+        for name, text in one.kustomizations:
+            documents, _ = read_documents(text, name)
+            if (one.unit.cluster, name) in seen or len(documents) != 1:
+                continue
+            seen.add((one.unit.cluster, name))
+            data = documents[0].data
+            if isinstance(data, dict):
+                # Both may be left out of a kustomization, and rules go by them.
+                whole = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **data}
+                yield one.unit.cluster, Item(whole, name, Source(SourceFile(name, text), documents[0]))
+
+
+def _is_ours(item: Item) -> bool:
+    return str(item.data["apiVersion"]).startswith(_OURS)
+
+
+def _input_problems(item: Item) -> Iterator[Problem]:
+    """Yield what stands against a document of our own input formats."""
+    schema = _INPUT.get(item.kind)
+    if schema is None:
+        yield item.problem("IN007", ("kind",), f"there is no kind '{item.kind}' in {_OURS}")
+        return
+    for problem in schemas().problems(schema, item.data):
+        key = problem.id in ("IN002", "IN006")
+        yield item.problem(problem.id, problem.path, problem.message, problem.hint, key=key)
+
+
+def _passed_by(examined: Iterable[Examined]) -> Iterator[str]:
+    for one in examined:
+        if one.unit.form == "file" and not one.objects and not one.problems:
+            yield one.unit.name
+
+
+def unread(units: Sequence[Unit], report: Report) -> Problem | None:
+    """Return the problem of a check that had nothing to look at, which must not pass for a good one."""
+    if report.objects or report.problems:
+        return None
+    where = units[0].name if len(units) == 1 else "the paths that were given"
+    message = "there is no Kubernetes object to check"
+    return Problem(
+        "FILE006", message, "check the path, and what --exclude leaves out", file=where if units else ""
+    )

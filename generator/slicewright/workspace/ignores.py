@@ -1,0 +1,24 @@
+"""The file in which a repository says which problems are none there, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.silence import FILE_NAME, Ignores, read_ignores
+from slicewright.core.problem import Problem
+from slicewright.workspace.reading import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+def read_ignore_file(root: Path, known: Iterable[str]) -> Ignores:
+    """Return the entries of a folder's ignore file; none where there is no file."""
+    path = root / FILE_NAME
+    if not path.exists():
+        return Ignores()
+    text = load(path, FILE_NAME)
+    if isinstance(text, Problem):
+        return Ignores(problems=(text,))
+    return read_ignores(text, FILE_NAME, known)

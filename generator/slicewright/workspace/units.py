@@ -1,0 +1,181 @@
+"""What there is to check below some paths: files, and folders that are checked as kustomize builds them."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from slicewright.core.compose.kustomization import FILE_NAME
+from slicewright.core.problem import Problem
+from slicewright.workspace.kustomizations import FILE_NAMES, Kustomizations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+SUFFIXES = (".yaml", ".yml", ".json")
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One thing to read: a file, a kustomization folder, or stdin."""
+
+    form: Literal["file", "folder", "stdin"]
+    path: str
+    """Absolute; empty for stdin."""
+    name: str
+    """What a report calls it."""
+    cluster: str = ""
+    """The cluster whose objects are examined together with it."""
+    named: bool = False
+    """Whether the user named it: then a file without a Kubernetes object is wrong, else it is passed by."""
+
+
+@dataclass(slots=True)
+class Found:
+    """The units below some paths, and the paths that could not be looked into."""
+
+    units: list[Unit] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+class Discovery:
+    """Walks through paths; links to folders are not followed, and hidden folders are passed by."""
+
+    def __init__(self, exclude: Iterable[str] = (), base: Path | None = None) -> None:
+        """Take patterns of what to leave out, and the folder that reported names are relative to."""
+        self._exclude = tuple(exclude)
+        self._base = str((base or Path.cwd()).absolute())
+        self._kustomizations = Kustomizations()
+
+    def find(self, paths: Iterable[str], cluster: str = "") -> Found:
+        """Return what is to be read for the paths that a user gives."""
+        found = Found()
+        for path in paths:
+            if path == STDIN:
+                found.units.append(Unit("stdin", "", "stdin", cluster, named=True))
+                continue
+            self._path(Path(path).absolute(), found, cluster)
+        return _without_included(found, self._kustomizations)
+
+    def _path(self, path: Path, found: Found, cluster: str) -> None:
+        name = self.name(path)
+        try:
+            is_folder, exists = path.is_dir(), path.exists()
+        except OSError as error:  # a folder on the way may not be entered
+            found.problems.append(unreadable(name, error))
+            return
+        if is_folder:
+            self._folder(path, found, cluster)
+        elif not exists:
+            hint = "check the spelling; paths are relative to the current folder"
+            found.problems.append(Problem("FILE001", "there is no such file or folder", hint, file=name))
+        elif self._kustomizations.is_kustomization(path):
+            found.units.append(Unit("folder", str(path.parent), self.name(path.parent), cluster, named=True))
+        else:
+            found.units.append(Unit("file", str(path), name, cluster, named=True))
+
+    def _folder(self, folder: Path, found: Found, cluster: str) -> None:
+        def report(error: OSError) -> None:
+            found.problems.append(unreadable(self.name(error.filename or str(folder)), error))
+
+        inside = ""
+        for base, folders, names in os.walk(folder, onerror=report):
+            folders[:] = sorted(name for name in folders if not self._is_left_out(base, name, folder=True))
+            if inside and not f"{base}/".startswith(f"{inside}/"):
+                inside = ""
+            has_one = not FILE_NAMES.isdisjoint(names)
+            kind = self._kustomizations.kind_of(base) if has_one else ""
+            if kind == "Kustomization":
+                found.units.append(Unit("folder", base, self.name(base), cluster))
+            if kind == "Component" and base == str(folder):
+                found.problems.append(self._component(folder))
+            if kind:
+                inside = inside or base
+            if inside:
+                # Files of a kustomization are checked as it builds them.
+                continue
+            shown = self.name(base)
+            for name in sorted(names):
+                if name.endswith(SUFFIXES) and not self._is_left_out(base, name):
+                    called = name if shown == "." else f"{shown}/{name}"
+                    found.units.append(Unit("file", f"{base}/{name}", called, cluster))
+
+    def _component(self, folder: Path) -> Problem:
+        hint = "name a kustomization that includes it"
+        message = "a Component is checked through the kustomizations that include it"
+        return Problem("KUS012", message, hint, file=self.name(folder))
+
+    def _is_left_out(self, base: str, name: str, *, folder: bool = False) -> bool:
+        if folder and name.startswith("."):
+            return True
+        if not self._exclude:
+            return False
+        path = self.name(f"{base}/{name}")
+        return any(
+            fnmatch.fnmatch(path, pattern) or fnmatch.fnmatch(name, pattern) for pattern in self._exclude
+        )
+
+    def name(self, path: Path | str) -> str:
+        """Return what a report calls a path: relative where it is below the base, else as it is."""
+        text = os.fspath(path)
+        if text == self._base:
+            return "."
+        return text.removeprefix(self._base.rstrip("/") + "/")
+
+
+def _without_included(found: Found, kustomizations: Kustomizations) -> Found:
+    """Leave out folders that another one of the folders builds upon: they are checked through it."""
+    included: set[str] = set()
+    for unit in found.units:
+        if unit.form == "folder":
+            included |= kustomizations.included_by(unit.path)
+    seen: set[tuple[str, str]] = set()
+    kept: list[Unit] = []
+    for unit in found.units:
+        below = unit.form == "folder" and not unit.named and unit.path in included
+        key = (unit.form, unit.path)
+        if not below and key not in seen:
+            seen.add(key)
+            kept.append(unit)
+    found.units = kept
+    return found
+
+
+def unreadable(name: str, error: OSError) -> Problem:
+    """Return the problem of a file or folder that the system does not let us read."""
+    message = f"cannot be read: {error.strerror or error}"
+    return Problem("FILE001", message, "check its permissions", file=name)
+
+
+def of_overlays(root: Path) -> Iterator[Unit]:
+    """Yield the folders of a repository's tree: each workload of each cluster, and what begins with '_'."""
+    overlays = root / "overlays"
+    for cluster in _folders(overlays):
+        for namespace in _folders(cluster):
+            if namespace.name.startswith("_"):
+                yield from _kustomized(root, [namespace, *_below(namespace)], cluster.name)
+            else:
+                yield from _kustomized(root, list(_folders(namespace)), cluster.name)
+
+
+def _kustomized(root: Path, folders: list[Path], cluster: str) -> Iterator[Unit]:
+    for folder in folders:
+        if (folder / FILE_NAME).is_file():
+            yield Unit("folder", str(folder), folder.relative_to(root).as_posix(), cluster)
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir())
+    except OSError:
+        return []
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for child in _folders(folder):
+        yield child
+        yield from _below(child)

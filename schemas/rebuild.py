@@ -1,0 +1,155 @@
+# ruff: noqa: INP001 - a script, no package
+"""Write schemas/kinds anew from schemas/sources: the same bytes on every machine, and no network.
+
+python schemas/rebuild.py                          write the files
+python schemas/rebuild.py --check                  write nothing; exit 1 unless they are current
+python schemas/rebuild.py --openapi URL TOKEN      fetch the OpenAPI of a running API server first
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import ssl
+import sys
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from slicewright.core.schema.crd import CRD, from_crd, from_structural
+from slicewright.core.schema.kind import Kind, KindSchema
+from slicewright.core.schema.openapi import from_openapi, trimmed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SCHEMAS = Path(__file__).parent
+SOURCES = SCHEMAS / "sources"
+KINDS = SCHEMAS / "kinds"
+GROUPS = (
+    *("api/v1", "apis/admissionregistration.k8s.io/v1", "apis/apiextensions.k8s.io/v1"),
+    *("apis/apiregistration.k8s.io/v1", "apis/apps/v1", "apis/autoscaling/v1", "apis/autoscaling/v2"),
+    *(
+        "apis/batch/v1",
+        "apis/coordination.k8s.io/v1",
+        "apis/discovery.k8s.io/v1",
+        "apis/networking.k8s.io/v1",
+    ),
+    *("apis/node.k8s.io/v1", "apis/policy/v1", "apis/rbac.authorization.k8s.io/v1"),
+    *("apis/resource.k8s.io/v1", "apis/scheduling.k8s.io/v1", "apis/storage.k8s.io/v1"),
+)
+HEAD = """\
+# Written by schemas/rebuild.py; DO NOT EDIT. Where each schema of this folder comes from: `from_sha256` is
+# that of the source (schemas/sources/index.yaml says where it stands), `sha256` that of the file here.
+"""
+
+
+def main() -> int:
+    """Rebuild, or compare."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--openapi", nargs=2, metavar=("URL", "TOKEN"))
+    options = parser.parse_args()
+    if options.openapi:
+        fetch_openapi(*options.openapi)
+    wanted = build()
+    present = {
+        path.relative_to(KINDS).as_posix(): path.read_bytes() for path in KINDS.rglob("*") if path.is_file()
+    }
+    changed = sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name))
+    if options.check:
+        sys.stdout.writelines(f"schemas/kinds/{name} is not what its source makes\n" for name in changed)
+        return 1 if changed else 0
+    for name in changed:
+        path = KINDS / name
+        if name not in wanted:
+            path.unlink()
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(wanted[name])
+    sys.stdout.write(f"{len(wanted) - 1} schemas, {len(changed)} files changed\n")
+    return 0
+
+
+def build() -> dict[str, bytes]:
+    """Return every file of schemas/kinds by its path in there."""
+    index = yaml.safe_load((SOURCES / "index.yaml").read_text(encoding="utf-8"))["sources"]
+    files: dict[str, bytes] = {}
+    origins: list[dict[str, str]] = []
+    for source in index:
+        for made in _schemas(source):
+            files[made.of.file] = made.text().encode()
+            origins.append(
+                {
+                    "file": made.of.file,
+                    **{key: source[key] for key in ("project", "version", "from", "licence")},
+                    "from_sha256": source["sha256"],
+                    "sha256": hashlib.sha256(files[made.of.file]).hexdigest(),
+                }
+            )
+            if made.notes:
+                raise SystemExit(f"{made.of}: {'; '.join(made.notes)}")
+    origins.sort(key=lambda origin: origin["file"])
+    files["sources.yaml"] = (HEAD + yaml.safe_dump({"files": origins}, sort_keys=False, width=1000)).encode()
+    return files
+
+
+def _schemas(source: dict[str, Any]) -> Iterator[KindSchema]:
+    content = read_source(source)
+    if source.get("openapi"):
+        yield from from_openapi(json.loads(content))
+    elif "kind" in source:
+        of = source["kind"]
+        more = {"scope": of["scope"]}
+        yield from_structural(Kind(of["group"], of["version"], of["kind"]), json.loads(content), more)
+    else:
+        for document in yaml.load_all(content, Loader=yaml.CSafeLoader):
+            if document and document.get("kind") == CRD:
+                _amend(document, source.get("deprecated", {}))
+                yield from from_crd(document, defaulted=source.get("defaulted", ()))
+
+
+def _amend(crd: dict[str, Any], deprecated: dict[str, str]) -> None:
+    """Say what a CRD forgot to say of its versions."""
+    for version in crd["spec"]["versions"]:
+        warning = deprecated.get(f"{crd['spec']['group']}/{version['name']}")
+        if warning and not version.get("deprecated"):
+            version |= {"deprecated": True, "deprecationWarning": warning}
+
+
+def read_source(source: dict[str, Any]) -> bytes:
+    """Return the content of a source; exit where it is not what the index says."""
+    content: bytes = (SOURCES / source["file"]).read_bytes()
+    if source["file"].endswith(".gz"):
+        content = gzip.decompress(content)
+    found = hashlib.sha256(content).hexdigest()
+    if found != source["sha256"]:
+        raise SystemExit(f"{source['file']}: sha256 is {found}, not {source['sha256']}")
+    return content
+
+
+def fetch_openapi(url: str, token: str) -> None:
+    """Read the OpenAPI documents of an API server on this machine, and keep what the schemas need of them."""
+    context = ssl._create_unverified_context()  # noqa: S323, SLF001 - a test server with a certificate of its own
+    documents = {}
+    for group in GROUPS:
+        request = urllib.request.Request(  # noqa: S310 - the caller names the server
+            f"{url}/openapi/v3/{group}",
+            headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+        )
+        with urllib.request.urlopen(request, context=context) as answer:  # noqa: S310
+            documents[group] = json.load(answer)
+    content = (json.dumps(trimmed(documents), indent=1, sort_keys=True) + "\n").encode()
+    path = SOURCES / "kubernetes-v1.36.1.openapi.json.gz"
+    path.write_bytes(gzip.compress(content, 9, mtime=0))
+    sys.stdout.write(f"{path.name}: sha256 {hashlib.sha256(content).hexdigest()}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""Objects, the engine that judges them, and the command that reports it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from click.testing import CliRunner
+
+from slicewright.cli.validate import validate
+from slicewright.core.check.engine import Engine
+from slicewright.core.check.item import Item
+from slicewright.workspace.kinds import kind_schemas
+
+if TYPE_CHECKING:
+    from click import Command
+
+    from slicewright.core.problem import Problem
+
+CONTAINER: dict[str, Any] = {"name": "main", "image": "image:1"}
+
+
+def jobset(
+    *, container: dict[str, Any] | None = None, pod: dict[str, Any] | None = None, **spec: Any
+) -> dict[str, Any]:
+    """Return a valid JobSet with some fields of its container, its pods and its spec changed."""
+    pods = {"containers": [{**CONTAINER, **(container or {})}], **(pod or {})}
+    job = {"name": "slice", "replicas": 1, "template": {"spec": {"template": {"spec": pods}}}}
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "train"},
+        "spec": {"replicatedJobs": [job], **spec},
+    }
+
+
+@cache
+def engine() -> Engine:
+    """Return the engine with the vendored schemas and no rule."""
+    return Engine(kind_schemas())
+
+
+def problems(data: dict[str, Any]) -> list[Problem]:
+    """Return what the engine has against one object."""
+    item = Item(copy.deepcopy(data), "file.yaml")
+    return list(engine().object_problems(item, engine().verdict(item)))
+
+
+def found(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return id and path of each problem of one object."""
+    return [(problem.id, problem.dotted()) for problem in problems(data)]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The report of `-o json`."""
+        return json.loads(self.out)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids in such a report, in its order."""
+        return [problem["id"] for problem in self.json["problems"]]
+
+
+def run(folder: Path, *arguments: str, stdin: str | bytes = "", command: Command = validate) -> Done:
+    """Run a command in a folder."""
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        result = CliRunner().invoke(command, list(arguments), input=stdin)
+    finally:
+        os.chdir(here)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Done(result.exit_code, result.stdout, result.stderr)
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    """Write some files below a folder."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+CONFIG_MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: b}}\n"
+BAD_CONFIG_MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: 1}}\n"

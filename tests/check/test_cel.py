@@ -1,0 +1,121 @@
+"""The CEL rules of the vendored CRDs: all of them known, each with an object that breaks it."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.check.kit import jobset, problems
+from tests.check.test_engines_agree import valid
+from tests.schema_kinds.kit import FILES, load
+
+from slicewright.core.check import cel
+from slicewright.core.compose import patch
+
+HERE = Path(__file__).parent
+GROUP = "(self.group == 'kueue.x-k8s.io') ? self.kind == 'WorkloadPriorityClass' : true"
+VENDORED = {entry["rule"] for file in FILES for entry in load(file)["x-slicewright"]["cel"]}
+BROKEN: list[dict[str, Any]] = yaml.safe_load((HERE / "broken.yaml").read_text(encoding="utf-8"))
+
+
+def base(name: str) -> dict[str, Any]:
+    """Return a valid object by kind and version."""
+    if name == "jobset":
+        return jobset()
+    return next(
+        copy.deepcopy(data)
+        for data in valid()
+        if name == f"{data['kind']}/{data['apiVersion'].rpartition('/')[2]}"
+    )
+
+
+def refusals(data: dict[str, Any]) -> list[str]:
+    """Return the messages of the CEL rules that an object breaks."""
+    return [problem.message for problem in problems(data) if problem.id == "CEL001"]
+
+
+def test_every_rule_of_the_vendored_crds_is_known() -> None:
+    """A rule is evaluated, or it is about a change; and no function is left without a rule."""
+    assert {rule for rule in VENDORED if not cel.is_known(rule)} == set()
+    assert set(cel.RULES) <= VENDORED
+
+
+@pytest.mark.parametrize("data", valid(), ids=lambda data: f"{data['kind']} {data['apiVersion']}")
+def test_valid_objects_keep_all_rules(data: dict[str, Any]) -> None:
+    """What the API server takes breaks no rule."""
+    assert refusals(data) == []
+
+
+@pytest.mark.parametrize("row", BROKEN, ids=lambda row: f"{row['of']} {row['refused']}")
+def test_broken_rule_is_named(row: dict[str, Any]) -> None:
+    """An object that breaks a rule is refused with the message of the CRD."""
+    data = patch.apply(copy.deepcopy(row["ops"]), base(row["of"]))
+    assert [message for message in refusals(data) if row["refused"] in message] != []
+
+
+def test_every_rule_has_an_object_that_breaks_it() -> None:
+    """Each rule that is evaluated refuses one of the objects above, but for the one about the status."""
+    broken = set()
+    for row in BROKEN:
+        data = patch.apply(copy.deepcopy(row["ops"]), base(row["of"]))
+        for problem in problems(data):
+            if problem.id == "CEL001":
+                broken.add(problem.hint.removeprefix("the API server refuses it by the rule "))
+    assert {rule for rule in cel.RULES if "self.status" not in rule} == broken
+
+
+@pytest.mark.parametrize(
+    ("status", "holds"),
+    [
+        ({}, True),
+        ({"conditions": [{"type": "QuotaReserved", "status": "False"}]}, True),
+        ({"conditions": [{"type": "QuotaReserved", "status": "True"}]}, True),
+        (
+            {
+                "conditions": [{"type": "QuotaReserved", "status": "True"}],
+                "admission": {"podSetAssignments": []},
+            },
+            False,
+        ),
+    ],
+)
+def test_admission_fits_the_pod_sets(status: dict[str, Any], *, holds: bool) -> None:
+    """The one rule about the status: as many assignments as pod sets."""
+    (rule,) = (rule for rule in cel.RULES if "self.status" in rule)
+    assert holds is cel.RULES[rule]({"spec": {"podSets": [{}]}, "status": status})
+
+
+def test_a_field_that_a_rule_reads_must_be_there() -> None:
+    """A missing field ends the evaluation, and the API server refuses the object."""
+    entry = {
+        "path": "/a/*",
+        "rule": "(self.group == 'kueue.x-k8s.io') ? self.kind == 'WorkloadPriorityClass' : true",
+    }
+    found = [one.path for one in cel.refused(entry, {"a": [{}, {"group": "x"}, None, {"group": None}]})]
+    assert found == [("a", 0), ("a", 3)]
+    assert list(cel.refused(entry, {"a": "text"})) == []
+    assert list(cel.refused(entry, {"b": []})) == []
+    assert list(cel.refused({"path": "", "rule": "self.unknown"}, {})) == []
+
+
+def test_a_rule_without_a_message_is_shown_itself() -> None:
+    """Then the report says which rule failed."""
+    entry = {"path": "", "rule": "!(has(self.machineFamily) && has(self.machineType))"}
+    (refused,) = cel.refused(entry, {"machineFamily": "a", "machineType": "b"})
+    assert refused.message == f"failed rule: {entry['rule']}"
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
+def test_defaults_that_the_rules_fill_in_are_those_of_the_crd(version: str) -> None:
+    """What the functions fill in for five fields is what the CRD says."""
+    queue = load(f"kueue.x-k8s.io/clusterqueue_{version}.json")["properties"]["spec"]["properties"]
+    fungibility, preemption = (queue[name]["properties"] for name in ("flavorFungibility", "preemption"))
+    pod_sets = load(f"kueue.x-k8s.io/workload_{version}.json")["properties"]["spec"]["properties"]["podSets"]
+    assert fungibility["whenCanBorrow"]["default"] == "MayStopSearch"
+    assert fungibility["whenCanPreempt"]["default"] == "TryNextFlavor"
+    assert preemption["reclaimWithinCohort"]["default"] == "Never"
+    assert preemption["borrowWithinCohort"]["properties"]["policy"]["default"] == "Never"
+    assert pod_sets["items"]["properties"]["count"]["default"] == 1

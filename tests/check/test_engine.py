@@ -1,0 +1,202 @@
+"""The engine: what it says of kinds, versions, documents and schema files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.check.kit import engine, found, jobset, problems
+
+from slicewright.core.check.builtin import BUILT_IN
+from slicewright.core.check.engine import Engine, SkipKind
+from slicewright.core.check.item import Item
+from slicewright.core.check.kinds import BadSchemaError, KindSchemas
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.unpack import unpack
+from slicewright.core.check.world import World
+from slicewright.core.document.read import read_documents
+from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.problem import Problem
+from slicewright.workspace.package import catalogue
+
+THING = {"apiVersion": "example.test/v1", "kind": "Thing", "metadata": {"name": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "hint"),
+    [
+        ("jobset.x-k8s.io/v1alpha1", "JobSet", "known versions: v1alpha2; or convert its CRD"),
+        ("jobset.k8s.io/v1alpha2", "JobSet", "did you mean 'jobset.x-k8s.io/v1alpha2'?"),
+        ("kueue/v1", "LocalQueue", "one of: kueue.x-k8s.io/v1beta1, kueue.x-k8s.io/v1beta2"),
+        ("v2", "Pod", "one of: v1"),
+        ("example.test/v1", "Thing", "or let it pass: --skip-kind Thing"),
+        ("../../etc/v1", "Thing", "or let it pass: --skip-kind Thing"),
+        ("a b/v1", "Thing", "or let it pass: --skip-kind Thing"),
+    ],
+)
+def test_kind_without_a_schema_is_an_error(api_version: str, kind: str, hint: str) -> None:
+    """It is never passed over in silence; the hint names what there is."""
+    (problem,) = problems({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}})
+    assert (problem.id, problem.severity, problem.path) == ("SCHEMA001", "error", ("kind",))
+    assert hint in problem.hint
+
+
+def test_kind_in_an_unlike_group_is_named() -> None:
+    """Where the right group looks nothing like the written one, it is told nevertheless."""
+    (problem,) = problems({"apiVersion": "zzz/v9", "kind": "Deployment", "metadata": {"name": "a"}})
+    assert problem.hint == "one of: apps/v1"
+
+
+@pytest.mark.parametrize("text", ["Thing", "Thing.example.test", "example.test/v1/Thing"])
+def test_kind_that_is_named_is_let_pass(text: str) -> None:
+    """`--skip-kind` takes the kind alone, with its group, and with group and version."""
+    skipping = Engine(KindSchemas(lambda _: None), skip=[SkipKind(text)])
+    item = Item(THING, "file.yaml")
+    assert skipping.verdict(item) == "skipped"
+    assert list(skipping.object_problems(item, "skipped")) == []
+    assert skipping.verdict(Item({**THING, "kind": "Other"}, "file.yaml")) == "unknown"
+
+
+def test_deprecated_version_is_a_warning() -> None:
+    """v1beta1 of Kueue is valid, and reported as deprecated with the words of the CRD."""
+    queue = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": {"name": "a"}}
+    (problem,) = problems(queue)
+    assert (problem.id, problem.severity) == ("SCHEMA009", "warning")
+    assert problem.hint == "This version is deprecated. Use v1beta2 instead."
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"type": 5}, "does not compile"),
+        ({"properties": {"a": {"pattern": "("}}}, "does not compile"),
+        ([], "is no JSON Schema of an object"),
+    ],
+)
+def test_schema_that_cannot_be_used_is_an_error(schema: Any, message: str) -> None:
+    """A broken schema file checks nothing, and says so for each object."""
+    broken = Engine(KindSchemas(lambda _: schema))
+    item = Item(THING, "file.yaml")
+    verdict = broken.verdict(item)
+    (problem,) = broken.object_problems(item, verdict)
+    assert (verdict, problem.id) == ("unknown", "SCHEMA010")
+    assert message in problem.message
+
+
+def test_schema_without_a_side_table_is_enough() -> None:
+    """A schema from elsewhere, a catalogue for example, is used as it is."""
+    schemas = KindSchemas(lambda _: {"properties": {"spec": {"type": "object"}}, "x-slicewright": 5})
+    item = Item({**THING, "spec": []}, "file.yaml")
+    checks = schemas.find(item)
+    assert checks is not None
+    assert checks.is_namespaced is None
+    plain = Engine(schemas)
+    assert [(p.id, p.dotted()) for p in plain.object_problems(item, plain.verdict(item))] == [
+        ("SCHEMA003", "spec")
+    ]
+
+
+def test_scope_of_a_kind_is_known() -> None:
+    """JobSets are namespaced, ClusterQueues are not."""
+    schemas = engine()._schemas
+    namespaced = schemas.find(Item(jobset(), "a"))
+    cluster = schemas.find(Item({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue"}, "a"))
+    assert namespaced is not None
+    assert cluster is not None
+    assert (namespaced.is_namespaced, cluster.is_namespaced) == (True, False)
+
+
+def test_reader_of_schemas_may_refuse() -> None:
+    """A file that is no JSON is the same kind of problem, and is read once."""
+    reads = []
+
+    def read(file: str) -> Any:
+        reads.append(file)
+        raise BadSchemaError("not JSON")
+
+    broken = Engine(KindSchemas(read))
+    assert [broken.verdict(Item(THING, "a")) for _ in range(2)] == ["unknown", "unknown"]
+    assert reads == ["example.test/thing_v1.json"]
+
+
+def test_rules_are_asked_by_kind() -> None:
+    """A rule sees its kinds, one without kinds sees all; its hint stands where a finding has none."""
+
+    def check(item: Item, _world: World) -> list[Finding]:
+        return [Finding(("kind",), f"is {item.kind}"), Finding((), "own", "other")]
+
+    mine = Rule("A001", "warning", "title", "why", "mine", frozenset({"Job"}), check)
+    everybody = Rule("A002", "error", "title", "why", "all", frozenset(), check)
+    asked = Engine(KindSchemas(lambda _: None), [mine, everybody])
+    job = Item({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}}, "a")
+    foreign = Item({"apiVersion": "example.test/v1", "kind": "Job", "metadata": {"name": "b"}}, "b")
+    world = World([job, foreign], catalogue())
+    found_by = [(p.id, p.severity, p.object, p.hint) for p in asked.rule_problems(world)]
+    assert found_by == [
+        ("A001", "warning", "Job a", "mine"),
+        ("A001", "warning", "Job a", "other"),
+        ("A002", "error", "Job a", "all"),
+        ("A002", "error", "Job a", "other"),
+        ("A002", "error", "Job b", "all"),
+        ("A002", "error", "Job b", "other"),
+    ]
+    assert [p.object for p in asked.rule_problems(world, [foreign])] == ["Job b"] * 2
+
+
+def test_findings_of_the_engine_are_described() -> None:
+    """Every id of its own can be looked up, and finds nothing by itself."""
+    ids = [rule.id for rule in BUILT_IN]
+    assert len(ids) == len(set(ids))
+    assert {f"SCHEMA{number:03}" for number in range(1, 12)} | {"MAP001", "CEL001"} <= set(ids)
+    item = Item(THING, "a")
+    assert [one for rule in BUILT_IN for one in rule.check(item, World([item], catalogue()))] == []
+
+
+def unpacked(text: str) -> list[Item | Problem]:
+    """Return the objects and problems of a text."""
+    documents, _ = read_documents(text, "file.yaml")
+    file = SourceFile("file.yaml", text)
+    return [
+        one for document in documents for one in unpack(document.data, "file.yaml", Source(file, document))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [
+        ("- a", "a document must be a mapping with apiVersion and kind", (1, 1)),
+        ("kind: Pod", "'apiVersion' is missing", (1, 1)),
+        ("apiVersion: v1", "'kind' is missing", (1, 1)),
+        ("{apiVersion: 1, kind: Pod}", "'apiVersion' must be a string", (1, 14)),
+        ("{apiVersion: v1, kind: ''}", "'kind' must be a string", (1, 24)),
+    ],
+)
+def test_what_is_no_object_is_a_problem(text: str, message: str, place: tuple[int, int]) -> None:
+    """Without apiVersion and kind nobody can check a document, and that is said."""
+    (problem,) = unpacked(text)
+    assert isinstance(problem, Problem)
+    assert ("SCHEMA002", message, place) == (problem.id, problem.message, (problem.line, problem.column))
+
+
+def test_lists_are_what_they_hold() -> None:
+    """The objects of a List are checked one by one, at their own lines."""
+    text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {}}\n- 5\n"
+    item, problem = unpacked(text)
+    assert isinstance(item, Item)
+    assert isinstance(problem, Problem)
+    assert (
+        item.problem("A001", ("metadata",), "").line,
+        item.problem("A001", ("metadata",), "").column,
+    ) == (4, 41)
+    assert (problem.line, problem.column) == (5, 3)
+    assert len(unpacked("{apiVersion: v1, kind: PodList, items: []}")) == 0
+    assert len(unpacked("{apiVersion: v1, kind: AccessList, items: text}")) == 1
+
+
+def test_lists_in_lists_end() -> None:
+    """A List in a List in a List is opened a few times, and then an object without a schema."""
+    text = "{apiVersion: v1, kind: List, items: [" * 10 + "]}" * 10
+    (item,) = unpacked(text)
+    assert isinstance(item, Item)
+    assert item.kind == "List"
+    assert found(item.data) == [("SCHEMA001", "kind")]

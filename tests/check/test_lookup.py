@@ -1,0 +1,105 @@
+"""`slicewright rule` and `slicewright schema`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.check.kit import CONFIG_MAP, run, write
+from tests.schema_kinds.kit import KINDS
+from tests.schema_kinds.test_crd import crd
+
+from slicewright.cli.report.rules import all_rules
+from slicewright.cli.rule import rule
+from slicewright.cli.schema import schema
+
+MANIFESTS = Path(__file__).resolve().parents[2] / "generator" / "slicewright" / "testbed" / "manifests"
+
+
+def test_rule_says_what_it_means(tmp_path: Path) -> None:
+    """Id, severity, title, why and hint; an id may be written in lower case."""
+    text = run(tmp_path, "map001", command=rule).out
+    assert text.startswith("MAP001 (error): No two elements of a list have the same key\n\nwhy: ")
+    assert "\nhint: remove one of the two" in text
+    assert run(tmp_path, "MAP001", "-o", "json", command=rule).json["severity"] == "error"
+
+
+def test_rules_are_listed(tmp_path: Path) -> None:
+    """Every finding that can be looked up, each id once."""
+    lines = run(tmp_path, command=rule).out.splitlines()
+    ids = [one.id for one in all_rules()]
+    assert ids == [line.partition(" ")[0] for line in lines[1:]]
+    assert sorted(set(ids)) == ids
+    assert ids == [one["id"] for one in run(tmp_path, "-o", "json", command=rule).json]
+
+
+@pytest.mark.parametrize(
+    ("ident", "hint"), [("MAP01", "did you mean 'MAP001'?"), ("x", "there is no rule 'x'")]
+)
+def test_unknown_rule_is_a_usage_error(tmp_path: Path, ident: str, hint: str) -> None:
+    """The nearest id is named."""
+    done = run(tmp_path, ident, command=rule)
+    assert done.code == 2
+    assert hint in done.err
+
+
+def test_crd_is_converted_to_stdout(tmp_path: Path) -> None:
+    """A manifest with one CRD among other objects is printed as the schema that is vendored here."""
+    done = run(tmp_path, str(MANIFESTS / "pathways-job-v0.1.4.yaml"), command=schema)
+    assert done.out == (KINDS / "pathways-job.pathways.domain" / "pathwaysjob_v1.json").read_text(
+        encoding="utf-8"
+    )
+    assert done.code == 0
+
+
+def test_crds_are_written_where_validate_looks(tmp_path: Path) -> None:
+    """Several kinds go into a folder, and validate reads it."""
+    write(
+        tmp_path,
+        {"crd.yaml": yaml.safe_dump(crd({"type": "object", "properties": {"a": {"type": "string"}}}))},
+    )
+    write(
+        tmp_path,
+        {"thing.yaml": "{apiVersion: example.test/v1, kind: Thing, metadata: {name: a}, spec: {b: 1}}\n"},
+    )
+    done = run(tmp_path, "crd.yaml", "--output-dir", "mine", command=schema)
+    assert (done.out, done.code) == ("mine/example.test/thing_v1.json\n", 0)
+    assert run(tmp_path, "thing.yaml", "--schema", "mine", "-o", "json", "--schemas-only").ids == [
+        "SCHEMA004"
+    ]
+    assert run(tmp_path, "-", "--output-dir", "mine", command=schema, stdin=json.dumps(crd())).code == 0
+
+
+def test_what_cannot_be_carried_over_is_said(tmp_path: Path) -> None:
+    """Patterns that only Go knows and CEL rules that are not evaluated are named on stderr."""
+    node = {"type": "string", "pattern": "\\z", "x-kubernetes-validations": [{"rule": "self.isURL()"}]}
+    write(tmp_path, {"crd.yaml": yaml.safe_dump(crd(node))})
+    done = run(tmp_path, "crd.yaml", command=schema)
+    assert done.code == 0
+    assert done.err == (
+        "example.test/v1 Thing: pattern \\z is left out: only Go can evaluate it\n"
+        "example.test/v1 Thing: this CEL rule is not evaluated offline: self.isURL()\n"
+    )
+
+
+def test_what_is_no_crd_is_a_problem(tmp_path: Path) -> None:
+    """A file without a CRD, a CRD without its parts, a file that is not there."""
+    write(tmp_path, {"a.yaml": CONFIG_MAP, "b.yaml": "kind: CustomResourceDefinition\n"})
+    done = run(tmp_path, "a.yaml", "b.yaml", "nowhere.yaml", command=schema)
+    assert done.code == 1
+    assert ["a.yaml: SCHEMA011", "b.yaml: SCHEMA011", "nowhere.yaml: FILE001"] == [
+        " ".join(line.split()[:2]) for line in done.err.splitlines() if ".yaml: " in line
+    ]
+
+
+def test_several_kinds_need_a_folder(tmp_path: Path) -> None:
+    """Many schemas are not printed one after the other; a folder that cannot be written is named."""
+    done = run(tmp_path, str(MANIFESTS / "kueue-v0.19.2.yaml"), command=schema)
+    assert done.code == 2
+    assert "these are 22 kinds and versions" in done.err
+    write(tmp_path, {"file": ""})
+    done = run(tmp_path, str(MANIFESTS / "kueue-v0.19.2.yaml"), "--output-dir", "file/x", command=schema)
+    assert done.code == 1
+    assert "cannot be written" in done.err

@@ -1,0 +1,111 @@
+"""The quick reader and the careful one read alike, or the quick one says that it does not know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slicewright.core.check import quick
+from slicewright.core.check.quick import read_quickly
+from slicewright.core.document.read import MAX_DEPTH, read_documents
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.text(max_size=6),
+    st.sampled_from(["on", "0o17", "1_000", "2026-01-01", "<<", "y", "0644", "1e3"]),
+)
+TREES = st.recursive(
+    SCALARS,
+    lambda below: st.one_of(
+        st.lists(below, max_size=3),
+        st.dictionaries(st.one_of(st.text(max_size=4), SCALARS), below, max_size=3),
+    ),
+    max_leaves=10,
+)
+LINES = st.lists(
+    st.sampled_from(
+        [
+            "a: 1",
+            "b:",
+            "  c: [x, y]",
+            "- d",
+            "- e: on",
+            "---",
+            "&x f: *x",
+            "!!str g: 1",
+            "a: 2",
+            '"h": "i"',
+            "? [j]",
+            "<<: {k: 1}",
+        ]
+    ),
+    max_size=6,
+)
+
+
+def agrees(text: str) -> bool:
+    """Tell whether the quick reader gives what the careful one gives, or nothing."""
+    found = read_quickly(text)
+    documents, problems = read_documents(text, "file.yaml", undisputed=True)
+    return found is None or (documents == found and repr(documents) == repr(found) and problems == ())
+
+
+@given(st.lists(TREES, max_size=3))
+def test_readers_agree_on_dumped_trees(trees: list[Any]) -> None:
+    """Whatever PyYAML writes is read alike."""
+    assert agrees(yaml.safe_dump_all(trees, allow_unicode=True))
+
+
+@given(st.one_of(st.text(), LINES.map("\n".join)))
+def test_readers_agree_on_any_text(text: str) -> None:
+    """Whatever somebody writes is read alike, broken or not."""
+    assert agrees(text)
+
+
+def test_usual_manifests_are_read() -> None:
+    """Documents, empty ones left out, with index and line."""
+    found = read_quickly("a: 1\n---\n---\n# text\n- b: [c, {d: 'on'}]\n  e: |\n    f\n")
+    assert found is not None
+    assert [(document.data, document.index, document.line) for document in found] == [
+        ({"a": 1}, 0, 1),
+        ([{"b": ["c", {"d": "on"}], "e": "f\n"}], 2, 5),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &x 1",
+        "a: &x {}",
+        "a: *x",
+        "a: !!str 1",
+        "a: !t {}",
+        "<<: {a: 1}",
+        "a: on",
+        "a: 0644",
+        "1: a",
+        "a: 1\na: 2",
+        "? {a: b}\n: c",
+        "a: [",
+        "\ud800",
+        "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1),
+    ],
+)
+def test_what_is_unusual_is_left_to_the_careful_reader(text: str) -> None:
+    """Anchors, tags, merge keys, disputed scalars and everything wrong have no quick answer."""
+    assert read_quickly(text) is None
+
+
+def test_many_values_are_left_to_the_careful_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file beyond the limit of values is not read quickly; memory for known scalars is bounded."""
+    monkeypatch.setattr(quick, "MAX_VALUES", 3)
+    monkeypatch.setattr(quick, "_MOST_KNOWN", 0)
+    assert read_quickly("[aa, bb]") is not None
+    assert read_quickly("[aa, bb, cc]") is None

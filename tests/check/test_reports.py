@@ -1,0 +1,142 @@
+"""The forms of a report: what machines read parses, and says what the text says."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, Done, run, write
+
+from slicewright.cli.report import WRITERS
+from slicewright.core.problem import Problem
+from slicewright.workspace.examine import Report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Return a folder with a good object, a bad one, a warning and an overlay."""
+    deprecated = "{apiVersion: kueue.x-k8s.io/v1beta1, kind: LocalQueue, metadata: {name: q}}\n"
+    write(
+        tmp_path,
+        {
+            "a.yaml": CONFIG_MAP + "---\n" + BAD_CONFIG_MAP.replace("name: a", "name: 'b'"),
+            "b.yaml": deprecated,
+            "c.yaml": "a: [",
+            "over/kustomization.yaml": "resources: [cm.yaml]\n",
+            "over/cm.yaml": BAD_CONFIG_MAP,
+        },
+    )
+    return tmp_path
+
+
+def report(folder: Path, form: str) -> Done:
+    """Return a report in a form."""
+    done = run(folder, ".", "--schemas-only", "-o", form)
+    assert done.code == 1
+    return done
+
+
+def test_json_holds_the_records_and_the_numbers(tree: Path) -> None:
+    """Every problem is the record of all commands; the summary counts."""
+    found = report(tree, "json").json
+    assert found["problems"][0] == {
+        "id": "SCHEMA003",
+        "severity": "error",
+        "file": "a.yaml",
+        "line": 3,
+        "column": 68,
+        "object": "ConfigMap b",
+        "path": "data.a",
+        "message": "'a' must be a string, not an integer (1)",
+        "hint": "write it in quotes",
+    }
+    assert (found["summary"]["errors"], found["summary"]["warnings"], found["summary"]["objects"]) == (
+        3,
+        1,
+        4,
+    )
+
+
+def test_junit_has_a_case_for_each_object(tree: Path) -> None:
+    """A suite a file, a case an object; errors are failures, warnings are output."""
+    root = ET.fromstring(report(tree, "junit").out)  # noqa: S314 - our own
+    cases = {
+        (suite.get("name"), case.get("name")): [child.tag for child in case]
+        for suite in root
+        for case in suite
+    }
+    assert {
+        ("a.yaml", "ConfigMap a"): [],
+        ("a.yaml", "ConfigMap b"): ["failure"],
+        ("b.yaml", "LocalQueue q"): ["system-out"],
+        ("c.yaml", "c.yaml"): ["failure"],
+        ("over", "ConfigMap a"): ["failure"],
+    } == cases
+    assert ("5", "3") == (root.get("tests"), root.get("failures"))
+
+
+def test_sarif_has_rules_and_places(tree: Path) -> None:
+    """Each result names a rule of the run, a file that exists, and a line where there is one."""
+    log = json.loads(report(tree, "sarif").out)
+    assert log["version"] == "2.1.0"
+    (run_of_it,) = log["runs"]
+    rules = run_of_it["tool"]["driver"]["rules"]
+    places = []
+    for result in run_of_it["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        physical = result["locations"][0]["physicalLocation"]
+        uri = physical["artifactLocation"]["uri"]
+        assert (tree / uri).is_file()
+        places.append((result["ruleId"], result["level"], uri, physical.get("region", {}).get("startLine")))
+    assert [
+        ("SCHEMA003", "error", "a.yaml", 3),
+        ("SCHEMA009", "warning", "b.yaml", 1),
+        ("YAML001", "error", "c.yaml", 2),
+        ("SCHEMA003", "error", "over/kustomization.yaml", None),
+    ] == places
+    assert "shortDescription" in rules[0]
+
+
+def test_github_annotates_lines(tree: Path) -> None:
+    """A workflow command a problem; text is escaped as the runner asks for."""
+    lines = report(tree, "github").out.splitlines()
+    assert lines[0] == (
+        "::error file=a.yaml,line=3,col=68,title=SCHEMA003 ConfigMap b::"
+        "'a' must be a string, not an integer (1)%0Ahint: write it in quotes"
+    )
+    assert lines[1].startswith("::warning file=b.yaml,line=1,col=14,title=SCHEMA009 LocalQueue q::")
+    assert lines[3].startswith("::error file=over/kustomization.yaml,title=SCHEMA003 ConfigMap a::data.a: ")
+    assert lines[-1].endswith("3 errors, 1 warning")
+
+
+@pytest.mark.parametrize("form", sorted(WRITERS))
+def test_every_form_takes_any_text(form: str) -> None:
+    """Characters that a form cannot hold do not break it, nor does a problem without a place."""
+    odd = "50% of <a> & \"b\": 'c', d\r\n\x00\x1b\ud800"
+    problems = (
+        Problem("A001", odd, odd, file="a,b:c%.yaml", line=1, column=0, object=odd, path=(odd, 1)),
+        Problem("A002", odd),
+    )
+    text = WRITERS[form](Report(problems, (), 0, {}, ()))
+    text.encode("utf-8", "surrogatepass")
+    if form == "junit":
+        assert len(ET.fromstring(text)) == 2  # noqa: S314 - our own
+    elif form in ("json", "sarif"):
+        json.loads(text)
+    elif form == "github":
+        assert text.count("\n") == 3
+        assert "file=a%2Cb%3Ac%25.yaml" in text
+
+
+def test_passing_report_says_what_was_not_checked() -> None:
+    """Kinds that were named and files without an object stand in the summary."""
+    text = WRITERS["text"](Report((), (), 2, {"Thing": 2}, ("a.yaml",)))
+    assert text == (
+        "0 objects in 2 files and folders: 0 errors, 0 warnings; not checked, as asked: 2 Thing; "
+        "1 file without a Kubernetes object\n"
+    )

@@ -1,0 +1,1 @@
+"""The semantic rules against the real API server, webhooks and CEL rules."""

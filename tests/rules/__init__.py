@@ -1,0 +1,1 @@
+"""The semantic rules: fixtures, corpus, quota, silencing."""

@@ -1,0 +1,78 @@
+"""From a fixture's text to its objects: what the tests of the rules share."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.item import Item
+from slicewright.core.check.rules import RULES, run
+from slicewright.core.check.world import World
+from slicewright.core.document.read import read_documents
+from slicewright.core.intent import decode
+from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.plan.site import survey
+from slicewright.workspace.package import catalogue
+
+if TYPE_CHECKING:
+    from slicewright.core.plan.site import Site
+    from slicewright.core.problem import Problem
+
+HERE = Path(__file__).parent
+FIXTURES = HERE / "fixtures"
+OVERLAY = "overlays/west/research/train"
+
+
+def site_of(data: dict[str, Any], text: str = "", index: int = 0) -> Site:
+    """Return the site of a TPUCluster document."""
+    documents, _ = read_documents(text, "cluster.yaml") if text else ((), ())
+    source = Source(SourceFile("cluster.yaml", text), documents[index]) if documents else None
+    cluster = decode.cluster(source if source is not None else _bare(data))
+    return survey(cluster, catalogue())[0]
+
+
+@cache
+def _empty() -> Source:
+    documents, _ = read_documents("a: b", "cluster.yaml")
+    return Source(SourceFile("cluster.yaml", "a: b"), documents[0])
+
+
+def _bare(data: dict[str, Any]) -> Source:
+    source = _empty()
+    document = type(source.document)(data, 0, 1)
+    return Source(source.file, document)
+
+
+def world_of(text: str) -> World:
+    """Return the objects of a text; a TPUCluster is the site, a Kustomization that of the other objects."""
+    documents, problems = read_documents(text, "fixture.yaml")
+    assert problems == ()
+    data = [document.data for document in documents]
+    clusters = [entry for entry in data if entry.get("kind") == "TPUCluster"]
+    is_overlay = any(entry.get("kind") in ("Kustomization", "Component") for entry in data)
+    items = []
+    for document in documents:
+        source = Source(SourceFile("fixture.yaml", text), document)
+        if document.data.get("kind") in ("Kustomization", "Component"):
+            items.append(Item(document.data, f"{OVERLAY}/kustomization.yaml", source))
+        else:
+            items.append(Item(document.data, OVERLAY if is_overlay else "fixture.yaml", source))
+    return World(items, catalogue(), site_of(clusters[0]) if clusters else None)
+
+
+def world(*objects: dict[str, Any], site: dict[str, Any] | None = None) -> World:
+    """Return a world of plain objects."""
+    items = [Item(data, "objects.yaml") for data in objects]
+    return World(items, catalogue(), site_of(site) if site else None)
+
+
+def findings_of(ident: str, text: str) -> tuple[Problem, ...]:
+    """Return what one rule finds in a text."""
+    return run(world_of(text), [rule for rule in RULES if rule.id == ident])
+
+
+def findings(ident: str, *objects: dict[str, Any], site: dict[str, Any] | None = None) -> list[str]:
+    """Return the messages of one rule about plain objects."""
+    problems = run(world(*objects, site=site), [rule for rule in RULES if rule.id == ident])
+    return [problem.message for problem in problems]

@@ -1,0 +1,41 @@
+"""Objects with the verdict of the real API server and its webhooks; tests/e2e_rules asks it again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from tests.rules.verdicts import CORPUS, FILES, errors, expected
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DIFFERENCES = yaml.safe_load((CORPUS.parent / "differences.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_verdict_is_that_of_the_server(path: Path) -> None:
+    """We refuse what the server refuses and nothing else; where we differ, a reason is written down."""
+    found = errors(path)
+    verdict = "refused" if found else "accepted"
+
+    if path.stem in DIFFERENCES:
+        assert verdict != expected(path)
+        assert DIFFERENCES[path.stem].partition(":")[0] in {problem.partition(" ")[0] for problem in found}
+    else:
+        assert expected(path) == verdict, found
+
+
+def test_corpus_is_large_and_two_sided() -> None:
+    """At least 150 objects, of which a good part is accepted."""
+    verdicts = [expected(path) for path in FILES]
+
+    assert len(verdicts) >= 150
+    assert verdicts.count("accepted") >= 60
+    assert set(verdicts) == {"accepted", "refused"}
+
+
+def test_differences_are_of_the_corpus() -> None:
+    """A reason whose object is gone is gone too."""
+    assert set(DIFFERENCES) <= {path.stem for path in FILES}

@@ -1,0 +1,100 @@
+"""Every rule has an object that breaks it and one that does not, and the exact words for it."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests.rules.kit import FIXTURES, findings_of
+
+from slicewright.core.check.rules import RULES
+from slicewright.core.problem import dotted
+
+ROOT = Path(__file__).resolve().parents[2]
+IDS = [rule.id for rule in RULES]
+GOOD = sorted(FIXTURES.glob("*/good*.yaml"))
+BAD = sorted(FIXTURES.glob("*/bad*.yaml"))
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}-{path.stem}"
+
+
+def _expected(text: str) -> list[str]:
+    """Return the leading comment lines: `path: message` of each finding."""
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("# "):
+            break
+        lines.append(line[2:])
+    return lines
+
+
+@pytest.mark.parametrize("path", GOOD, ids=_name)
+def test_good_object_keeps_the_rule(path: Path) -> None:
+    """What is right is not reported."""
+    found = findings_of(path.parent.name, path.read_text(encoding="utf-8"))
+
+    assert found == ()
+
+
+@pytest.mark.parametrize("path", BAD, ids=_name)
+def test_bad_object_breaks_the_rule(path: Path) -> None:
+    """What is wrong is reported at its place, in the words that the fixture's first lines give."""
+    text = path.read_text(encoding="utf-8")
+
+    found = findings_of(path.parent.name, text)
+
+    assert _expected(text) == [f"{dotted(problem.path)}: {problem.message}" for problem in found]
+
+
+@pytest.mark.parametrize("path", BAD, ids=_name)
+def test_findings_have_a_place_and_a_hint(path: Path) -> None:
+    """A finding points into the file and says what to write instead."""
+    found = findings_of(path.parent.name, path.read_text(encoding="utf-8"))
+
+    assert found
+    assert all(problem.line > 0 and problem.hint for problem in found)
+
+
+def test_every_rule_has_both_fixtures() -> None:
+    """No rule is without an object that breaks it and one that keeps it, and no fixture without a rule."""
+    assert set(IDS) == {path.parent.name for path in GOOD}
+    assert set(IDS) == {path.parent.name for path in BAD}
+
+
+def test_ids_are_unique_and_well_formed() -> None:
+    """An id is the letters of a subject and three digits from 101 on, given once."""
+    assert [ident for ident, times in Counter(IDS).items() if times > 1] == []
+    assert [
+        ident for ident in IDS if not re.fullmatch(r"(TPU|JS|KQ|PW|REF|FIT|GIT|KUS)1[0-9]{2}", ident)
+    ] == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_rule_says_why_and_what_instead(rule: object) -> None:
+    """Title, reason, hint and source are written, and none ends in a full stop but the reason."""
+    texts = {name: getattr(rule, name) for name in ("title", "why", "hint")}
+
+    assert all(texts.values())
+    assert getattr(rule, "sources", ())
+    assert not texts["title"].endswith(".")
+    assert not texts["hint"].endswith(".")
+    assert texts["why"].endswith(".")
+
+
+def test_page_of_rules_is_current() -> None:
+    """docs/rules.md says what the rules say; `python docs/rules.py` writes it."""
+    made = runpy.run_path(str(ROOT / "docs" / "rules.py"))["page"]()
+
+    assert made == (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+
+
+def test_page_names_every_rule() -> None:
+    """Each rule has a section of its own."""
+    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+
+    assert [ident for ident in IDS if f"### {ident}: " not in page] == []

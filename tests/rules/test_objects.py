@@ -1,0 +1,137 @@
+"""What the rules look at: pod templates of every kind, and the objects of a kustomization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.rules.kit import findings, world
+
+from slicewright.core.check.item import Item
+from slicewright.core.check.rules import RULES, run
+from slicewright.core.check.rules.kustomize_build import built, patches
+from slicewright.core.check.world import World
+from slicewright.workspace.package import catalogue
+
+POD = {"spec": {"containers": [{"name": "a"}]}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "api", "data"),
+    [
+        ("Pod", "v1", POD),
+        ("PodTemplate", "v1", {"template": POD}),
+        ("Deployment", "apps/v1", {"spec": {"template": POD}}),
+        ("CronJob", "batch/v1", {"spec": {"jobTemplate": {"spec": {"template": POD}}}}),
+        (
+            "LeaderWorkerSet",
+            "leaderworkerset.x-k8s.io/v1",
+            {"spec": {"leaderWorkerTemplate": {"workerTemplate": POD}}},
+        ),
+        ("RayCluster", "ray.io/v1", {"spec": {"workerGroupSpecs": [{"template": POD}]}}),
+        (
+            "PathwaysJob",
+            "pathways-job.pathways.domain/v1",
+            {"spec": {"controller": {"template": POD}}},
+        ),
+    ],
+)
+def test_pods_of_every_kind_are_examined(kind: str, api: str, data: dict[str, Any]) -> None:
+    """A container without an image is found wherever a kind keeps its pods."""
+    found = findings("JS122", {"apiVersion": api, "kind": kind, "metadata": {"name": "a"}, **data})
+
+    assert found == ["container 'a' has no image"]
+
+
+def test_namesake_of_another_group_is_left_alone() -> None:
+    """A Job of Volcano is none of ours."""
+    job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "a"}, "spec": {}}
+
+    assert world(job).items[0].pods == ()
+    assert findings("JS121", job) == []
+
+
+def _item(file: str, **data: Any) -> Item:
+    return Item(data, file)
+
+
+def test_kustomization_without_api_version_is_one() -> None:
+    """Kustomize fills in apiVersion and kind, so files often have neither."""
+    item = _item("a/kustomization.yaml", kind="Kustomization", buildMetadata=["originAnnotations"])
+
+    found = run(World([item], catalogue()), [rule for rule in RULES if rule.id == "KUS113"])
+
+    assert [problem.message for problem in found] == [
+        "'originAnnotations' writes what differs between machines and versions"
+    ]
+
+
+def test_resources_of_a_kustomization_are_found_by_their_files() -> None:
+    """Where nothing was composed, resources are followed through files, folders and bases."""
+    overlay = _item(
+        "a/overlay/kustomization.yaml",
+        apiVersion="kustomize.config.k8s.io/v1beta1",
+        kind="Kustomization",
+        resources=["../base", "extra.yaml", "missing.yaml"],
+    )
+    base = _item(
+        "a/base/kustomization.yml",
+        apiVersion="kustomize.config.k8s.io/v1beta1",
+        kind="Kustomization",
+        resources=["job.yaml"],
+    )
+    job = _item("a/base/job.yaml", apiVersion="batch/v1", kind="Job")
+    extra = _item("a/overlay/extra.yaml", apiVersion="v1", kind="ConfigMap")
+
+    found = built(overlay, World([overlay, base, job, extra], catalogue()))
+
+    assert found == [job, extra]
+
+
+def test_kustomization_that_includes_itself_ends() -> None:
+    """A loop is for kustomize to report; here it only must end."""
+    loop = _item(
+        "a/kustomization.yaml",
+        apiVersion="kustomize.config.k8s.io/v1beta1",
+        kind="Kustomization",
+        resources=["../a"],
+    )
+
+    assert built(loop, World([loop], catalogue())) == []
+
+
+def test_patches_in_files_are_read_where_they_are_known() -> None:
+    """A patch file under examination is looked at; of another nothing is said."""
+    kustomization = _item(
+        "a/kustomization.yaml",
+        apiVersion="kustomize.config.k8s.io/v1beta1",
+        kind="Kustomization",
+        patches=[{"path": "patch.yaml"}, {"path": "elsewhere.yaml"}, {}],
+        patchesStrategicMerge=["patch.yaml"],
+    )
+    patch = _item("a/patch.yaml", apiVersion="jobset.x-k8s.io/v1alpha2", kind="JobSet")
+
+    found = [
+        (found.path, found.content)
+        for found in patches(kustomization, World([kustomization, patch], catalogue()))
+    ]
+
+    assert found == [
+        (("patches", 0), patch.data),
+        (("patches", 1), None),
+        (("patchesStrategicMerge", 0), patch.data),
+    ]
+
+
+def test_rules_run_on_all_objects_of_a_world() -> None:
+    """Without a choice every rule runs."""
+    queue = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "ClusterQueue",
+        "metadata": {"name": "a"},
+        "spec": None,
+    }
+
+    found = {problem.id for problem in run(world(queue))}
+
+    assert found == {"KQ111", "GIT123"}

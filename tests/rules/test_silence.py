@@ -1,0 +1,137 @@
+"""Silencing: with a reason, for one object, and not longer than it is needed."""
+
+from __future__ import annotations
+
+import pytest
+
+from slicewright.core.check.item import Item
+from slicewright.core.check.rules import RULES, run
+from slicewright.core.check.silence import ANNOTATION, FILE_NAME, read_ignores, silence
+from slicewright.core.check.world import World
+from slicewright.core.problem import Problem
+from slicewright.workspace.package import catalogue
+
+IDS = [rule.id for rule in RULES]
+
+
+def _queue(name: str, **annotations: str) -> Item:
+    metadata = {"name": name, "annotations": {ANNOTATION + key: value for key, value in annotations.items()}}
+    data = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue", "metadata": metadata, "spec": {}}
+    return Item(data, "queues.yaml")
+
+
+def _left(*items: Item, ignore: str = "") -> list[tuple[str, str]]:
+    """Return (id, message) of what is left of KQ111, which every queue here breaks."""
+    found = run(World(items, catalogue()), [rule for rule in RULES if rule.id == "KQ111"])
+    ignores = read_ignores(ignore, FILE_NAME, IDS)
+    left = (*ignores.problems, *silence(found, items, ignores.entries))
+    return [(problem.id, problem.message) for problem in left]
+
+
+NOTHING = "the queue admits nothing: namespaceSelector matches no namespace when it is absent"
+
+
+def test_annotation_silences_its_rule_on_its_object() -> None:
+    """The reason stands where the problem is, and other objects keep theirs."""
+    left = _left(_queue("a", KQ111="a queue that is closed"), _queue("b"))
+
+    assert left == [("KQ111", NOTHING)]
+
+
+def test_annotation_without_a_reason_silences_nothing() -> None:
+    """Who reads it must know why."""
+    left = _left(_queue("a", KQ111=" "))
+
+    assert left == [("KQ111", NOTHING), ("IGN101", "KQ111 is silenced without a reason, so it is not")]
+
+
+def test_annotation_that_meets_no_problem_is_reported() -> None:
+    """A silence that outlives its problem would hide the next one."""
+    left = _left(_queue("a", KQ111="closed", KQ105="once negative"))
+
+    assert left == [("IGN102", "nothing here breaks KQ105")]
+
+
+def test_entry_silences_by_rule_and_object() -> None:
+    """An entry names a rule, and objects by a pattern of kind and name."""
+    text = "ignore:\n- {rule: KQ111, object: 'ClusterQueue a*', reason: closed}\n"
+
+    assert _left(_queue("a-1"), _queue("a-2"), _queue("b"), ignore=text) == [("KQ111", NOTHING)]
+
+
+def test_entry_silences_by_file() -> None:
+    """A pattern of the file narrows an entry further."""
+    text = "ignore:\n- {rule: KQ111, file: 'queues.*', reason: closed}\n"
+    other = "ignore:\n- {rule: KQ111, file: 'custom/*', reason: closed}\n"
+
+    assert _left(_queue("a"), ignore=text) == []
+    assert _left(_queue("a"), ignore=other) == [("KQ111", NOTHING), ("IGN102", "nothing here breaks KQ111")]
+
+
+def test_entry_of_another_rule_is_unused() -> None:
+    """An entry that silences nothing is itself reported, at its line."""
+    text = "ignore:\n- {rule: KQ105, reason: closed}\n"
+
+    assert _left(_queue("a"), ignore=text) == [("KQ111", NOTHING), ("IGN102", "nothing here breaks KQ105")]
+
+
+def test_entry_beside_an_annotation_counts_as_used() -> None:
+    """Who silences twice is told of neither."""
+    text = "ignore:\n- {rule: KQ111, object: '*', reason: closed}\n"
+
+    assert _left(_queue("a", KQ111="closed"), ignore=text) == []
+
+
+def test_object_without_a_namespace_is_in_default() -> None:
+    """A pattern may name the namespace that the object leaves out."""
+    problem = Problem("GIT107", "m", file="a.yaml", object="JobSet train")
+    ignores = read_ignores("ignore: [{rule: GIT107, object: JobSet default/train, reason: r}]", FILE_NAME)
+
+    assert silence([problem], [], ignores.entries) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "ignore:\n- {rule: KQ111, reason: ''}",
+            ("IGN101", "KQ111 is silenced without a reason, so it is not"),
+        ),
+        ("ignore:\n- {rule: KQ111}", ("IGN101", "KQ111 is silenced without a reason, so it is not")),
+        ("ignore:\n- {reason: r}", ("IGN103", "an entry names no rule")),
+        ("ignore:\n- text", ("IGN103", "an entry names no rule")),
+        ("ignore:\n- {rule: KQ11, reason: r}", ("IGN103", "there is no rule 'KQ11'")),
+        (
+            "ignore:\n- {rule: KQ111, reason: r, until: x}",
+            ("IGN103", "an entry has no field 'until' of that kind"),
+        ),
+        ("ignore:\n- {rule: KQ111, reason: 5}", ("IGN103", "an entry has no field 'reason' of that kind")),
+        ("rules: []", ("IGN103", "expected a mapping with the one key 'ignore'")),
+        ("ignore: {}", ("IGN103", "expected a mapping with the one key 'ignore'")),
+        ("- a", ("IGN103", "expected a mapping with the one key 'ignore'")),
+    ],
+)
+def test_file_that_is_no_ignore_file_is_reported(text: str, expected: tuple[str, str]) -> None:
+    """The format is closed: what it does not know is a problem, never overlooked."""
+    found = read_ignores(text, FILE_NAME, IDS)
+
+    assert [(problem.id, problem.message) for problem in found.problems] == [expected]
+    assert found.entries == ()
+
+
+def test_file_that_is_no_yaml_is_reported() -> None:
+    """The problem of the reader is passed on."""
+    assert [problem.id for problem in read_ignores("ignore: [", FILE_NAME).problems] == ["YAML001"]
+
+
+def test_problems_of_the_file_have_a_place() -> None:
+    """Line and column lead to the entry."""
+    text = "ignore:\n- {rule: KQ105, reason: r}\n- {rule: KQ111, reason: ''}\n"
+    ignores = read_ignores(text, FILE_NAME, IDS)
+
+    (unused,) = silence([], [], ignores.entries)
+
+    assert unused.text() == (
+        ".slicewright-ignore.yaml:2:3: warning: IGN102 nothing here breaks KQ105\n  hint: remove the entry"
+    )
+    assert [problem.line for problem in ignores.problems] == [3]

@@ -1,0 +1,41 @@
+"""What we say of an object of the corpus: accepted or refused, and by which stage."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from slicewright.core.check.engine import Engine
+from slicewright.core.check.item import Item
+from slicewright.core.check.rules import run
+from slicewright.core.check.world import World
+from slicewright.core.document.read import read_documents
+from slicewright.workspace.kinds import kind_schemas
+from slicewright.workspace.package import catalogue
+
+CORPUS = Path(__file__).parent / "corpus"
+FILES = sorted(CORPUS.glob("*.yaml"))
+
+
+@cache
+def _engine() -> Engine:
+    return Engine(kind_schemas())
+
+
+def expected(path: Path) -> str:
+    """Return the verdict of the API server, the first line of a file of the corpus."""
+    return path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+
+def errors(path: Path) -> list[str]:
+    """Return the ids and messages of the errors that we find in an object."""
+    documents, problems = read_documents(path.read_text(encoding="utf-8"), path.name)
+    assert problems == ()
+    (item,) = (Item(document.data, path.name) for document in documents)
+    engine = _engine()
+    found = [
+        *engine.schema_problems(item),
+        *engine.key_problems(item),
+        *run(World([item], catalogue())),
+    ]
+    return sorted({f"{problem.id} {problem.message}" for problem in found if problem.severity == "error"})

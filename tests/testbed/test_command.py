@@ -1,0 +1,143 @@
+"""`slicewright cluster up | down | status`, as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slicewright.testbed import keeper, kubeconfig, pathways, registry
+from slicewright.testbed.api import Api
+from slicewright.testbed.process import Held
+from slicewright.testbed.trouble import BedError
+
+from .kit import assert_nothing_left, eventually, processes
+
+ROOT = Path(__file__).parents[2]
+COMMAND = "from slicewright.cli.cluster import cluster; cluster(prog_name='slicewright cluster')"
+
+
+def run(cache: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run a `slicewright cluster` command with a cache of its own, the programs linked into it."""
+    tools = cache / "tools"
+    if not tools.exists():
+        cache.mkdir(exist_ok=True)
+        own = os.environ.get("SLICEWRIGHT_CACHE") or Path.home() / ".cache" / "slicewright"
+        tools.symlink_to(Path(own) / "tools")
+    return subprocess.run(
+        [sys.executable, "-c", COMMAND, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "SLICEWRIGHT_CACHE": str(cache), **environ},
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=120,
+    )
+
+
+def status(cache: Path) -> list[dict[str, Any]]:
+    """Return what `status` says."""
+    done = run(cache, "status", "-o", "json")
+    assert done.returncode == 0
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def test_up_status_down(tmp_path: Path) -> None:
+    """`up` returns with a cluster that lives on, with its kubeconfig and nodes; `down` leaves nothing."""
+    cache = tmp_path / "cache"
+    try:
+        up = run(cache, "up", "multislice-cluster", "--name", "lab")
+        assert (up.returncode, up.stderr.splitlines()[-1]) == (0, "6 simulated nodes of multislice-cluster")
+        (entry,) = status(cache)
+        assert up.stdout == f"export KUBECONFIG={entry['kubeconfig']}\n"
+        assert (entry["name"], entry["status"], entry["nodes"]) == ("lab", "ready", 6)
+        assert entry["pathwaysOperator"] == pathways.SIMULATED
+        with Api(kubeconfig.read(Path(entry["kubeconfig"]))) as api:
+            assert len(api.list("v1", "Node")) == 6
+        assert "lab   ready   multislice-cluster (6)" in run(cache, "status").stdout
+
+        again = run(cache, "up", "--name", "lab")
+        assert (again.returncode, "BED001 a cluster named 'lab' runs already" in again.stderr) == (1, True)
+
+        os.kill(entry["programs"]["kwok"], signal.SIGKILL)
+        eventually("the loss to show", lambda: status(cache)[0]["status"] == "broken")
+    finally:
+        down = run(cache, "down", "--name", "lab")
+    assert (down.returncode, down.stderr) == (0, "lab ended\n")
+    assert status(cache) == []
+    assert_nothing_left(cache / "clusters", [])
+
+
+def test_down_all(tmp_path: Path) -> None:
+    """`down --all` ends every cluster, half-started ones and those of other processes too."""
+    root = tmp_path / "cache" / "clusters"
+    held = [Held(root, name, 1) for name in ("one", "two")]
+    assert [(entry["name"], entry["status"]) for entry in status(tmp_path / "cache")] == [
+        ("one", "starting"),
+        ("two", "starting"),
+    ]
+
+    down = run(tmp_path / "cache", "down", "--all")
+
+    assert (down.returncode, down.stderr) == (0, "one ended\ntwo ended\n")
+    assert_nothing_left(root, [])
+    for entry in held:
+        with pytest.raises(BedError, match="keeper of the cluster ended"):
+            entry.check()
+        entry.close()
+
+
+def test_nothing_runs(tmp_path: Path) -> None:
+    """Without a cluster `status` shows none, and `down` says so."""
+    cache = tmp_path / "cache"
+
+    assert status(cache) == []
+    down = run(cache, "down", "--name", "lab")
+    assert (down.returncode, down.stderr.splitlines()[0]) == (1, "BED006 no cluster 'lab' runs")
+
+
+def test_unknown_cluster(tmp_path: Path) -> None:
+    """A cluster that the repository does not have is a usage error that names the nearest."""
+    done = run(tmp_path / "cache", "up", "multislice-clustr")
+
+    assert done.returncode == 2
+    assert "there is no cluster 'multislice-clustr'; did you mean 'multislice-cluster'?" in done.stderr
+
+
+def test_missing_tools(tmp_path: Path) -> None:
+    """Where programs are missing, `up` exits 3 and says how to get them."""
+    (tmp_path / "cache" / "tools").mkdir(parents=True)
+
+    done = run(tmp_path / "cache", "up", PATH="")
+
+    assert (done.returncode, "make tools" in done.stderr) == (3, True)
+
+
+def test_dead_folders_are_not_shown(tmp_path: Path) -> None:
+    """A folder that no keeper holds is no cluster."""
+    (tmp_path / "dead").mkdir()
+    (tmp_path / "dead" / keeper.LOCK).touch()
+
+    assert registry.running(tmp_path) == []
+    assert registry.running(tmp_path / "absent") == []
+    assert processes(tmp_path) == {}
+
+
+def test_operator_of_the_environment(tmp_path: Path) -> None:
+    """A variable names the real Pathways controller; results then call it by its name."""
+    binary = tmp_path / "controller"
+    binary.touch()
+    environ = {pathways.VARIABLE: str(binary)}
+
+    assert pathways.command(Path("k"), environ)[:2] == [str(binary), "--kubeconfig=k"]
+    assert pathways.name(environ) == "PathwaysJob controller"
+    assert pathways.name({}) == "simulated operator"
+    with pytest.raises(BedError, match="which is no file"):
+        pathways.command(Path("k"), {pathways.VARIABLE: str(tmp_path / "absent")})

@@ -1,0 +1,127 @@
+"""The largest slice of every generation is placed, all at once: thousands of hosts on their node pools.
+
+A cluster of its own: to throw it away takes a moment, to take thousands of pods out of one does not.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import slicewright
+from slicewright.core.compose.kustomization import compose
+from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.nodes import simulated_nodes
+from slicewright.workspace.package import catalogue
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.shape import Shape
+
+ROOT = Path(__file__).parents[2]
+NODE_POOL = "cloud.google.com/gke-nodepool"
+
+Object = dict[str, Any]
+
+PLACE_SECONDS = 300
+
+CLUSTER = """
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUCluster
+metadata: {name: largest}
+spec:
+  managed: false
+  project: PROJECT_ID
+  location: us-central1
+  pools:
+"""
+WORKLOAD = """
+---
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUWorkload
+metadata: {name: %(name)s}
+spec:
+  clusters: [largest]
+  tpu: %(tpu)s
+  naming: Fixed
+  container: {name: main, image: "python:3.12", command: ["true"]}
+"""
+
+
+def largest() -> dict[str, Shape]:
+    """Return the listed shape with the most hosts of every generation."""
+    found: dict[str, Shape] = {}
+    for shape in catalogue().rows("listed"):
+        known = found.get(shape.generation)
+        if known is None or shape.hosts > known.hosts:
+            found[shape.generation] = shape
+    return found
+
+
+def repository(root: Path, shapes: dict[str, Shape]) -> slicewright.api.Checkout:
+    """Write a repository with one pool and one workload for each shape, and load it."""
+    shutil.copytree(ROOT / "bases", root / "bases")
+    (root / "slicewright.yaml").touch()
+    tpus = {
+        generation: f"{{accelerator: {shape.accelerator}, topology: {shape.topology},"
+        f" machineType: {shape.machine_type}}}"
+        for generation, shape in shapes.items()
+    }
+    pools = "".join(f"  - {{name: np-{name}, tpu: {tpu}}}\n" for name, tpu in tpus.items())
+    files = {
+        "clusters/largest.yaml": CLUSTER + pools,
+        "workloads/largest.yaml": "".join(
+            WORKLOAD % {"name": f"train-{name}", "tpu": tpu} for name, tpu in tpus.items()
+        ),
+    }
+    for path, text in files.items():
+        (root / path).parent.mkdir()
+        (root / path).write_text(text, encoding="utf-8")
+    return slicewright.load(root)
+
+
+def rendered(checkout: slicewright.api.Checkout) -> list[Object]:
+    """Return the objects that a render of the repository would write, without writing them."""
+    rendering = slicewright.render(checkout)
+    assert rendering.problems == ()
+
+    def read_text(path: str) -> str | None:
+        return rendering.writes.get(path) or checkout.repository.read_text(path)
+
+    made = compose("overlays/largest/default", read_text)
+    assert (made.problems, made.outside) == ((), ())
+    return list(made.objects)
+
+
+def test_largest_shapes_are_placed(tmp_path: Path) -> None:
+    """Every host of the largest listed slice of each generation gets its pod, on the slice's node pool."""
+    shapes = largest()
+    checkout = repository(tmp_path, shapes)
+    hosts = {f"np-{name}-0": shape.hosts for name, shape in shapes.items()}
+    nodes = simulated_nodes(checkout.repository.sites["largest"])
+    for node in nodes:
+        del node["metadata"]["annotations"]  # nobody plays the kubelet: to be placed, a pod need not run
+    pools = {node["metadata"]["name"]: node["metadata"]["labels"][NODE_POOL] for node in nodes}
+    assert Counter(pools.values()) == hosts
+
+    with Cluster(root=tmp_path / "clusters") as bed:
+        bed.api.each(bed.api.create, nodes)
+        for item in rendered(checkout):
+            bed.api.apply(item)
+        bed.until("all pods to be there", lambda: active(bed) == len(nodes), seconds=PLACE_SECONDS)
+        bed.until("all pods to be placed", lambda: not unplaced(bed), seconds=PLACE_SECONDS)
+        pods = bed.api.list("v1", "Pod", namespace="default")
+
+    assert Counter(pools[pod["spec"]["nodeName"]] for pod in pods) == hosts
+    assert len({pod["spec"]["nodeName"] for pod in pods}) == len(nodes)
+
+
+def active(bed: Cluster) -> int:
+    """Return how many pods the Jobs have."""
+    return sum(job.get("status", {}).get("active", 0) for job in bed.api.list("batch/v1", "Job"))
+
+
+def unplaced(bed: Cluster) -> list[Object]:
+    """Return the pods that have no node."""
+    return bed.api.list("v1", "Pod", namespace="default", fields="spec.nodeName=")

@@ -1,0 +1,205 @@
+"""Nothing is left behind, however a cluster ends: processes, ports, folders."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slicewright.testbed import keeper
+from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.process import Held
+from slicewright.testbed.trouble import BedError
+
+from .kit import assert_nothing_left, clusters, eventually, processes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from slicewright.testbed.cluster import Cluster
+with Cluster(root=Path(sys.argv[1])):
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
+
+RANDOM = random.Random(os.environ.get("SLICEWRIGHT_TEST_SEED"))  # noqa: S311 - for moments
+MOMENTS = sorted(RANDOM.uniform(0.05, 7.0) for _ in range(5))
+"""Seconds after its start at which a holder is killed: other ones in every run."""
+
+
+@contextmanager
+def holder(root: Path) -> Iterator[subprocess.Popen[str]]:
+    """Run a process that holds a cluster, in a process group of its own as a shell would."""
+    command = [sys.executable, "-c", HOLDER, str(root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, process_group=0, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def ports_of(root: Path) -> list[int]:
+    """Return the ports of all clusters below a root."""
+    return [port for folder in clusters(root) for port in keeper.read_state(folder).get("ports", [])]
+
+
+def after(seconds: float, root: Path) -> list[int]:
+    """Let a holder run for a while; return the ports that its cluster has by then."""
+    deadline = time.monotonic() + seconds
+    ports: list[int] = []
+    while time.monotonic() < deadline:
+        ports = ports_of(root) if root.is_dir() else []
+        time.sleep(0.01)
+    return ports
+
+
+@pytest.mark.parametrize("number", range(len(MOMENTS)))
+def test_killed_holder(number: int, tmp_path: Path) -> None:
+    """A holder that is killed at any moment leaves nothing, whether its cluster was ready or half there."""
+    root = tmp_path / "clusters"
+    root.mkdir()
+    with holder(root) as process:
+        ports = after(MOMENTS[number], root)
+        process.kill()
+        process.wait()
+        assert_nothing_left(root, ports)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signalled_holder(number: signal.Signals, tmp_path: Path) -> None:
+    """Ctrl-C, a polite kill and a closed terminal reach the whole process group and leave nothing."""
+    root = tmp_path / "clusters"
+    root.mkdir()
+    with holder(root) as process:
+        eventually("programs have started", lambda: len(processes(root)) > 3)
+        ports = ports_of(root)
+        os.killpg(process.pid, number)
+        process.wait()
+        assert_nothing_left(root, ports)
+
+
+def test_killed_keeper(tmp_path: Path) -> None:
+    """A killed keeper takes its programs with it, the holder hears of it, and the folder goes."""
+    held = Held(tmp_path, "kept", 2)
+    held.start("sleeper", [*SLEEP, str(tmp_path)])
+    eventually("the program runs", lambda: len(processes(tmp_path)) == 2)
+
+    os.kill(held.pid, signal.SIGKILL)
+
+    eventually("the program has ended", lambda: not processes(tmp_path))
+    with pytest.raises(BedError, match="keeper of the cluster ended"):
+        held.check()
+    held.close()
+    assert_nothing_left(tmp_path, list(held.ports))
+
+
+def test_keeper_and_holder_killed_together(tmp_path: Path) -> None:
+    """When nobody is left to tidy up, the programs end all the same; the next cluster removes the folder."""
+    with holder(tmp_path) as process:
+        eventually("the API server has started", lambda: "kube-apiserver" in str(processes(tmp_path)))
+        (folder,) = clusters(tmp_path)
+        os.kill(keeper.read_state(folder)["keeper"], signal.SIGKILL)
+        process.kill()
+        process.wait()
+        eventually("no processes are left", lambda: not processes(tmp_path))
+
+    Held(tmp_path, "next", 1).close()
+
+    assert_nothing_left(tmp_path, [])
+
+
+def test_leftover_of_a_keeper_is_ended(tmp_path: Path) -> None:
+    """A program that outlived its keeper, as it may without Linux, is ended by the next; others are not."""
+    left, foreign = tmp_path / "left", tmp_path / "foreign"
+    left.mkdir()
+    with (
+        subprocess.Popen([*SLEEP, f"{left}/credentials"], process_group=0) as outlived,
+        subprocess.Popen([*SLEEP, str(foreign)], process_group=0) as other,
+    ):
+        state = f'{{"programs": {{"a": {outlived.pid}, "b": {other.pid}, "c": 999999999}}}}'
+        (left / keeper.STATE).write_text(state, encoding="utf-8")
+        (left / keeper.LOCK).touch()
+
+        Held(tmp_path, "next", 1).close()
+
+        assert outlived.wait(10) == -signal.SIGKILL
+        assert other.poll() is None
+        other.kill()
+    assert clusters(tmp_path) == []
+
+
+def test_exception_keeps_the_logs(tmp_path: Path) -> None:
+    """When the block is left by an exception, the logs are kept and everything else goes."""
+    bed = Cluster(root=tmp_path)
+    ports: list[int] = []
+
+    def fail() -> None:
+        with bed:
+            ports.extend(bed.held.ports)
+            raise ValueError("on purpose")
+
+    with pytest.raises(ValueError, match="on purpose"):
+        fail()
+    assert bed.logs is not None
+    assert {path.name for path in bed.logs.iterdir()} >= {"etcd.log", "kube-apiserver.log", "kueue.log"}
+    assert_nothing_left(tmp_path, ports)
+
+
+def complaint(held: Held) -> str:
+    """Return what a check says, or nothing."""
+    try:
+        held.check()
+    except BedError as error:
+        return error.problem.message
+    return ""
+
+
+def test_program_that_ends_is_named(tmp_path: Path) -> None:
+    """A program that ends by itself is reported with its last words, and the logs are kept."""
+    held = Held(tmp_path, "broken", 1)
+    held.start("speaker", [sys.executable, "-c", "print('last words'); raise SystemExit(7)"])
+
+    eventually("the end is reported", lambda: "speaker ended: exit code 7\n  last words" in complaint(held))
+    kept = held.close()
+    assert kept is not None
+    assert (kept / "speaker.log").read_text(encoding="utf-8") == "last words\n"
+    assert_nothing_left(tmp_path, list(held.ports))
+
+
+def test_program_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    """A program that cannot be started is reported with the reason."""
+    held = Held(tmp_path, "missing", 1)
+    held.start("absent", [str(tmp_path / "absent")])
+
+    eventually("the refusal is reported", lambda: "absent ended: " in complaint(held))
+    assert "No such file" in complaint(held)
+    held.close()
+    assert_nothing_left(tmp_path, [])
+
+
+def test_only_the_newest_logs_are_kept(tmp_path: Path) -> None:
+    """Logs of failed clusters do not pile up."""
+    shelf = tmp_path / keeper.SHELF
+    for number in range(keeper.KEPT_LOGS + 3):
+        (shelf / f"20250101-0000{number:02}-old").mkdir(parents=True)
+    held = Held(tmp_path, "new", 1)
+    held.keep_logs()
+
+    kept = held.close()
+
+    names = sorted(path.name for path in shelf.iterdir())
+    assert len(names) == keeper.KEPT_LOGS
+    assert kept is not None
+    assert kept.name == names[-1]

@@ -1,0 +1,185 @@
+"""What GKE would show for a cluster's pools: labels, taints, capacity, one node pool a slice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from slicewright.testbed import machine
+from slicewright.testbed.machine import Machine
+from slicewright.testbed.nodes import simulated_nodes
+from slicewright.testbed.sites import site_of
+from slicewright.testbed.trouble import BedError
+
+HEAD = """
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUCluster
+metadata: {name: c}
+spec:
+  managed: false
+  project: PROJECT_ID
+  location: us-east5
+  nodeLocations: [us-east5-b]
+  pools:
+"""
+
+
+def nodes(*pools: str) -> list[dict[str, Any]]:
+    """Return the nodes of a cluster with some pools."""
+    return simulated_nodes(site_of(HEAD + "".join(f"  - {pool}\n" for pool in pools)))
+
+
+def names(found: list[dict[str, Any]]) -> list[str]:
+    """Return the names of nodes."""
+    return [node["metadata"]["name"] for node in found]
+
+
+def test_one_node_pool_a_slice() -> None:
+    """Each slice is a node pool with one node a TPU VM; names that are given are taken."""
+    found = nodes(
+        "{name: np, tpu: v5litepod-8, slices: 2}",
+        "{name: own, tpu: v5litepod-8, slices: 1, nodePoolNames: [first]}",
+    )
+
+    pools = Counter(node["metadata"]["labels"]["cloud.google.com/gke-nodepool"] for node in found)
+    assert pools == {"np-0": 2, "np-1": 2, "first": 2}
+    assert names(found) == ["np-0-0", "np-0-1", "np-1-0", "np-1-1", "first-0", "first-1"]
+
+
+def test_labels_of_a_tpu_node() -> None:
+    """A TPU node carries GKE's labels, the pool's own, and the one that says it is simulated."""
+    (node,) = nodes(
+        "{name: np, tpu: {accelerator: v6e, topology: 2x4, machineType: ct6e-standard-8t},"
+        " provisioning: FlexStart, maxRunDurationSeconds: 3600, labels: {team: research}}"
+    )
+
+    assert node["metadata"]["labels"] == {
+        "cloud.google.com/gke-accelerator-count": "8",
+        "cloud.google.com/gke-flex-start": "true",
+        "cloud.google.com/gke-max-run-duration-seconds": "3600",
+        "cloud.google.com/gke-nodepool": "np-0",
+        "cloud.google.com/gke-tpu-accelerator": "tpu-v6e-slice",
+        "cloud.google.com/gke-tpu-topology": "2x4",
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/hostname": "np-0-0",
+        "kubernetes.io/os": "linux",
+        "node.kubernetes.io/instance-type": "ct6e-standard-8t",
+        "slicewright.dev/simulated": "true",
+        "team": "research",
+        "topology.kubernetes.io/region": "us-east5",
+        "topology.kubernetes.io/zone": "us-east5-b",
+    }
+
+
+def test_capacity_of_a_tpu_node() -> None:
+    """Chips are those of the machine; vCPUs and memory too, less what GKE keeps for itself."""
+    node = nodes("{name: np, tpu: v5litepod-8}")[0]["status"]
+
+    assert node["capacity"] == {
+        "cpu": "112",
+        "memory": f"{192 * 1024}Mi",
+        "pods": "110",
+        "ephemeral-storage": "100Gi",
+        "google.com/tpu": "4",
+    }
+    assert node["allocatable"]["cpu"] == "111650m"
+    kept = 4 * 0.25 + 4 * 0.20 + 8 * 0.10 + 112 * 0.06 + 64 * 0.02
+    assert node["allocatable"]["memory"] == f"{int((192 - kept) * 1024) - 100}Mi"
+    assert node["allocatable"]["google.com/tpu"] == "4"
+
+
+@pytest.mark.parametrize(
+    ("provisioning", "label", "taint"),
+    [
+        ("OnDemand", {}, ""),
+        ("Spot", {"cloud.google.com/gke-spot": "true"}, "cloud.google.com/gke-spot"),
+        ("FlexStart", {"cloud.google.com/gke-flex-start": "true"}, ""),
+        ("FlexStartQueued", {"cloud.google.com/gke-flex-start": "true"}, "cloud.google.com/gke-queued"),
+        (
+            "{type: Reservation, name: r, project: p, block: b}",
+            {
+                "cloud.google.com/reservation-name": "r",
+                "cloud.google.com/reservation-project": "p",
+                "cloud.google.com/reservation-blocks": "b",
+                "cloud.google.com/reservation-affinity": "specific",
+            },
+            "",
+        ),
+        ("{type: ComputeClass, name: cc}", {"cloud.google.com/compute-class": "cc"}, ""),
+    ],
+)
+def test_provisioning(provisioning: str, label: dict[str, str], taint: str) -> None:
+    """The way in which nodes are obtained shows in their labels and taints, beside the taint of every TPU."""
+    plain = nodes("{name: np, tpu: v5litepod-8}")[0]
+    node = nodes(f"{{name: np, tpu: v5litepod-8, provisioning: {provisioning}}}")[0]
+
+    added = node["metadata"]["labels"].items() - plain["metadata"]["labels"].items()
+    assert dict(added) == label
+    tpu = {"key": "google.com/tpu", "value": "present", "effect": "NoSchedule"}
+    expected = [tpu, {"key": taint, "value": "true", "effect": "NoSchedule"}] if taint else [tpu]
+    assert node["spec"]["taints"] == expected
+
+
+def test_cpu_pool() -> None:
+    """A CPU pool has the size that its machine type says, no chips and no taint."""
+    found = nodes("{name: cpu-np, machineType: n2-standard-64, nodes: 2}")
+
+    assert names(found) == ["cpu-np-0", "cpu-np-1"]
+    assert found[0]["status"]["capacity"]["cpu"] == "64"
+    assert found[0]["status"]["capacity"]["memory"] == f"{256 * 1024}Mi"
+    assert "google.com/tpu" not in found[0]["status"]["capacity"]
+    assert found[0]["spec"] == {}
+
+
+def test_cpu_pool_of_several_node_pools() -> None:
+    """The nodes of a CPU pool are spread over its node pools, as their zones are."""
+    found = nodes("{name: cpu, machineType: n2-standard-8, nodes: 3, nodePoolNames: [a, b]}")
+
+    assert names(found) == ["a-0", "b-0", "a-1"]
+
+
+def test_zones_of_a_pool() -> None:
+    """A pool's own zones come before the cluster's."""
+    (node,) = nodes("{name: cpu, machineType: n2-standard-8, nodeLocations: [us-east5-c]}")
+
+    assert node["metadata"]["labels"]["topology.kubernetes.io/zone"] == "us-east5-c"
+
+
+def test_addresses_differ() -> None:
+    """Thousands of nodes have addresses of their own."""
+    found = nodes("{name: np, tpu: v5litepod-256, slices: 64}")
+
+    assert len({node["status"]["addresses"][0]["address"] for node in found}) == 4096
+
+
+def test_wrong_cluster_is_refused() -> None:
+    """A text with a mistake is refused with the problem that `render` would show."""
+    with pytest.raises(BedError, match="TPU"):
+        nodes("{name: np, tpu: v5litepod-7}")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("n2-standard-64", Machine(64, 256 * 1024)),
+        ("n1-standard-4", Machine(4, 15 * 1024)),
+        ("n2-highmem-8", Machine(8, 64 * 1024)),
+        ("n1-highmem-2", Machine(2, 13 * 1024)),
+        ("n2-highcpu-16", Machine(16, 16 * 1024)),
+        ("c3-highcpu-22", Machine(22, 44 * 1024)),
+        ("m3-megamem-64", machine.GENEROUS),
+    ],
+)
+def test_size_of_a_machine_type(name: str, expected: Machine) -> None:
+    """Size is read from the name of a standard family, and taken to be ample otherwise."""
+    assert machine.of_type(name) == expected
+
+
+def test_what_gke_keeps() -> None:
+    """What pods may ask for follows GKE's formula: its example of 4 vCPUs and 15 GiB."""
+    small = machine.of_type("n1-standard-4")
+
+    assert small.allocatable_millicpus == 4000 - 80
+    assert small.allocatable_mib == int(15 * 1024 - (1 + 0.8 + 0.7) * 1024) - 100
