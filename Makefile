@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST_ARGS ?=
+CLUSTER_TESTS := tests/binaries tests/testbed tests/e2e tests/e2e_rules
 
 ##@ Use
 
@@ -28,7 +29,7 @@ check: $(VENV)/.run ## Fail unless the overlays are what a render would write, a
 ##@ Develop
 
 .PHONY: test
-test: lint types imports tools unit check ## Everything that a change must pass: no root, only package registries.
+test: lint types imports tools unit e2e-process check ## Everything that a change must pass: no root, only package registries.
 
 .PHONY: lint
 lint: $(VENV)/.dev ## Lint and check the format.
@@ -46,8 +47,13 @@ imports: $(VENV)/.dev ## Check which module may import which.
 	@$(BIN)/lint-imports --no-cache
 
 .PHONY: unit
-unit: $(VENV)/.dev tools ## Run the tests, with full branch coverage of the core.
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+unit: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the core.
+	@$(BIN)/python -m pytest -n 2 $(addprefix --ignore=,$(CLUSTER_TESTS)) \
+	  --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+
+.PHONY: e2e-process
+e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster of processes.
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(CLUSTER_TESTS) $(PYTEST_ARGS)
 
 .PHONY: format
 format: $(VENV)/.dev ## Format the code and mend what the linter can.

@@ -43,7 +43,7 @@ def kubeconform() -> list[str]:
 
 
 def make_jobsets(root: Path, folder: Path, count: int) -> None:
-    """Write `count` JobSets, one a file: half of them plain, half Pathways, images pinned by digest."""
+    """Write `count` JobSets in which no rule finds anything, one a file; images are pinned by digest."""
     printed = subprocess.run(
         [sys.executable, "-m", "slicewright", "render", "--stdout"],
         cwd=root,
@@ -51,7 +51,11 @@ def make_jobsets(root: Path, folder: Path, count: int) -> None:
         capture_output=True,
         text=True,
     )
-    jobsets = [text for text in printed.stdout.split("---\n") if "\nkind: JobSet\n" in text]
+    jobsets = [
+        text
+        for text in printed.stdout.split("---\n")
+        if "\nkind: JobSet\n" in text and "pathways" not in text
+    ]
     folder.mkdir()
     for number in range(count):
         text = jobsets[number % len(jobsets)].replace("train-", f"b{number}-")

@@ -143,7 +143,7 @@ def _kueue(kind: str, name: str, spec: Object, namespace: str = "") -> Object:
 def condition(item: Object, kind: str) -> bool:
     """Tell whether a condition of an object is true."""
     entries = item.get("status", {}).get("conditions") or ()
-    return kind in [entry["type"] for entry in entries if entry["status"] == "True"]
+    return any((entry["type"], entry["status"]) == (kind, "True") for entry in entries)
 
 
 def conditions(bed: Bed, api_version: str, kind: str) -> dict[str, list[str]]:
@@ -236,10 +236,9 @@ def _simulated(bed: Bed) -> list[Object]:
 
 
 def _is_the_clusters(item: Object) -> bool:
-    metadata = item["metadata"]
-    return metadata.get("namespace", "").endswith("-system") or metadata["name"].startswith(
-        ("system-", "kubernetes")
-    )
+    name: str = item["metadata"]["name"]
+    namespace: str = item["metadata"].get("namespace", "")
+    return namespace.endswith("-system") or name.startswith(("system-", "kubernetes"))
 
 
 def ensure_namespace(bed: Bed, name: str, *accounts: str) -> None:

@@ -46,8 +46,12 @@ def up(cluster_name: str | None, name: str, folder: Path, output: str) -> None:
     configuration holds. Without it the cluster has no nodes.
     """
     site = _site(folder, cluster_name) if cluster_name else None
-    from slicewright.testbed.cluster import Cluster  # noqa: PLC0415 - slow, and not for `status`
-
+    try:
+        from slicewright.testbed.cluster import Cluster  # noqa: PLC0415 - slow, and not for `status`
+    except ModuleNotFoundError as error:
+        hint = f"{sys.executable} -m pip install 'slicewright[testbed]'"
+        show.problems((Problem("BED008", f"the test bed needs the Python package {error.name}", hint),))
+        sys.exit(_BROKEN)
     settings = site.cluster.spec.get("kueue", {}) if site else {}
     bed = Cluster(name, kueue_settings=settings, progress=lambda text: click.echo(text, err=True))
     try:

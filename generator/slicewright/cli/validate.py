@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from slicewright.cli import show
 from slicewright.core.problem import Problem, errors
 
 if TYPE_CHECKING:
@@ -88,14 +87,14 @@ def validate(
     from slicewright.workspace.units import Discovery  # noqa: PLC0415
 
     second = _kubeconform(schemas) if engine == "kubeconform" else None
-    root = Path() if paths else show.root_of(folder)
+    root = Path() if paths else _root_of(folder)
     found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
     rules = () if schemas_only else semantic_rules()
     made = Engine(kind_schemas(schemas), rules, [SkipKind(text) for text in skip_kind])
     # Overlays are read by other processes while this one reads the input of the repository.
     reading = examine_each(found.units, made)
     against, sites = ((), {}) if paths else _input(root)
-    ignores = read_ignore_file(root, [rule.id for rule in all_rules()])
+    ignores = read_ignore_file(root, lambda: [rule.id for rule in all_rules()])
     try:
         with _Progress(len(found.units)) as progress:
             report = examine(
@@ -136,6 +135,12 @@ def _kubeconform(schemas: Sequence[Path]) -> Kubeconform:
     return Kubeconform(program, (*schemas, packaged()))
 
 
+def _root_of(folder: Path) -> Path:
+    from slicewright.cli import show  # noqa: PLC0415 - it reads repositories, and paths need none
+
+    return show.root_of(folder)
+
+
 def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
     """Return the overlays and custom/ of a repository."""
     from slicewright.workspace.units import Discovery, Found, of_overlays  # noqa: PLC0415
@@ -150,6 +155,7 @@ def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
 
 def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, Site]]:
     """Return what stands against the input of a repository, and its clusters."""
+    from slicewright.cli import show  # noqa: PLC0415
     from slicewright.core.render.plans import plan_all  # noqa: PLC0415
     from slicewright.workspace.read import read_checkout  # noqa: PLC0415
 

@@ -96,14 +96,17 @@ def sweep(root: Path) -> None:
 
 def _end_leftover(pid: int, folder: Path) -> None:
     """Kill a process that outlived its keeper: it has the folder's path on its command line."""
-    listed = subprocess.run(
-        ["/bin/ps", "-ww", "-o", "command=", "-p", str(pid)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        encoding="utf-8",
-        errors="replace",
-    )
+    try:
+        listed = subprocess.run(
+            ["/bin/ps", "-ww", "-o", "command=", "-p", str(pid)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except FileNotFoundError:  # a slim image without ps: Linux has ended the process already
+        return
     if f"{folder}/" in listed.stdout:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -109,6 +109,10 @@ def _of_each(
     checks: Sequence[Checked], cluster_of: Mapping[int, str], engine: Engine, sites: Mapping[str, Site]
 ) -> Iterator[Problem]:
     """Yield everything that there is to say of each object, by itself and among those of its cluster."""
+    if not engine.has_rules:
+        for checked in checks:
+            yield from () if checked.clean else engine.object_problems(checked.item, checked.verdict)
+        return
     by_cluster: dict[str, list[Item]] = defaultdict(list)
     for checked in checks:
         by_cluster[cluster_of[id(checked.item)]].append(checked.item)

@@ -53,6 +53,11 @@ class Engine:
             for kind in rule.kinds:
                 self._by_kind.setdefault(kind, []).append(rule)
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether there are semantic rules to ask."""
+        return bool(self._everywhere or self._by_kind)
+
     def skips(self, item: Item) -> bool:
         """Tell whether the caller asked for no check of this kind."""
         return any(skip.matches(item) for skip in self._skip)

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slicewright.core.problem import Path, Severity
-
 if TYPE_CHECKING:
     from slicewright.core.check.item import Item
     from slicewright.core.check.world import World
+    from slicewright.core.problem import Path, Severity
 
 
 @dataclass(frozen=True, slots=True)
