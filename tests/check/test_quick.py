@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicewright.core.check import quick
@@ -57,12 +57,14 @@ def agrees(text: str) -> bool:
     return found is None or (documents == found and repr(documents) == repr(found) and problems == ())
 
 
+@settings(deadline=None)
 @given(st.lists(TREES, max_size=3))
 def test_readers_agree_on_dumped_trees(trees: list[Any]) -> None:
     """Whatever PyYAML writes is read alike."""
     assert agrees(yaml.safe_dump_all(trees, allow_unicode=True))
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(), LINES.map("\n".join)))
 def test_readers_agree_on_any_text(text: str) -> None:
     """Whatever somebody writes is read alike, broken or not."""

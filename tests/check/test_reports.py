@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, Done, run, write
 
-from slicewright.cli.report import WRITERS
+from slicewright.cli.report import FORMS, writer
 from slicewright.core.problem import Problem
 from slicewright.workspace.examine import Report
 
@@ -114,7 +114,7 @@ def test_github_annotates_lines(tree: Path) -> None:
     assert lines[-1].endswith("3 errors, 1 warning")
 
 
-@pytest.mark.parametrize("form", sorted(WRITERS))
+@pytest.mark.parametrize("form", sorted(FORMS))
 def test_every_form_takes_any_text(form: str) -> None:
     """Characters that a form cannot hold do not break it, nor does a problem without a place."""
     odd = "50% of <a> & \"b\": 'c', d\r\n\x00\x1b\ud800"
@@ -122,7 +122,7 @@ def test_every_form_takes_any_text(form: str) -> None:
         Problem("A001", odd, odd, file="a,b:c%.yaml", line=1, column=0, object=odd, path=(odd, 1)),
         Problem("A002", odd),
     )
-    text = WRITERS[form](Report(problems, (), 0, {}, ()))
+    text = writer(form)(Report(problems, (), 0, {}, ()))
     text.encode("utf-8", "surrogatepass")
     if form == "junit":
         assert len(ET.fromstring(text)) == 2  # noqa: S314 - our own
@@ -135,7 +135,7 @@ def test_every_form_takes_any_text(form: str) -> None:
 
 def test_passing_report_says_what_was_not_checked() -> None:
     """Kinds that were named and files without an object stand in the summary."""
-    text = WRITERS["text"](Report((), (), 2, {"Thing": 2}, ("a.yaml",)))
+    text = writer("text")(Report((), (), 2, {"Thing": 2}, ("a.yaml",)))
     assert text == (
         "0 objects in 2 files and folders: 0 errors, 0 warnings; not checked, as asked: 2 Thing; "
         "1 file without a Kubernetes object\n"

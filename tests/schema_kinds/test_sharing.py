@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicewright.core.schema.sharing import shared
@@ -33,6 +33,7 @@ def written_out(schema: Any, definitions: dict[str, Any]) -> Any:
     return {key: written_out(value, definitions) for key, value in schema.items() if key != "definitions"}
 
 
+@settings(deadline=None)
 @given(SCHEMAS)
 def test_sharing_changes_nothing(schema: dict[str, Any]) -> None:
     """Written out again, a shared schema is the one it was made from."""
@@ -40,6 +41,7 @@ def test_sharing_changes_nothing(schema: dict[str, Any]) -> None:
     assert schema == written_out(made, made.get("definitions", {}))
 
 
+@settings(deadline=None)
 @given(SCHEMAS)
 def test_sharing_is_deterministic(schema: dict[str, Any]) -> None:
     """The order of keys in a mapping decides nothing but the order of keys."""

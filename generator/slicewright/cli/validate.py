@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from slicewright.cli.report import FORMS
 from slicewright.core.problem import Problem, errors
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from slicewright.workspace.kubeconform import Kubeconform
     from slicewright.workspace.units import Found
 
-FORMS = ("text", "json", "junit", "sarif", "github")
 _PATIENCE = 1.0
 """Seconds until a progress bar is worth its place."""
 
@@ -58,7 +58,7 @@ _PATIENCE = 1.0
     default=Path(),
     help="Check this repository when no PATH is given, instead of the current one.",
 )
-@click.option("-o", "--output", type=click.Choice(FORMS), default="text", help="Form of the report.")
+@click.option("-o", "--output", type=click.Choice(list(FORMS)), default="text", help="Form of the report.")
 def validate(
     paths: tuple[str, ...],
     strict: bool,
@@ -76,7 +76,7 @@ def validate(
     Without one the repository is checked: its input, every overlay as it builds, and custom/. No network is
     asked. Exit 0: no error; 1: errors, or with --strict warnings; 3: a tool is missing or broke.
     """
-    from slicewright.cli.report import WRITERS  # noqa: PLC0415 - commands start fast
+    from slicewright.cli.report import writer  # noqa: PLC0415 - commands start fast
     from slicewright.cli.report.rules import all_rules, semantic_rules  # noqa: PLC0415
     from slicewright.core.check.engine import Engine, SkipKind  # noqa: PLC0415
     from slicewright.workspace.crowd import examine_each  # noqa: PLC0415
@@ -92,7 +92,7 @@ def validate(
     rules = () if schemas_only else semantic_rules()
     made = Engine(kind_schemas(schemas), rules, [SkipKind(text) for text in skip_kind])
     # Overlays are read by other processes while this one reads the input of the repository.
-    reading = examine_each(found.units, made)
+    reading = examine_each(found.units, made, heads=schemas_only and second is None)
     against, sites = ((), {}) if paths else _input(root)
     ignores = read_ignore_file(root, lambda: [rule.id for rule in all_rules()])
     try:
@@ -113,7 +113,7 @@ def validate(
     nothing = unread(found.units, report) if paths else None
     if nothing is not None:
         report = _with(report, nothing)
-    click.echo(WRITERS[output](report), nl=False)
+    click.echo(writer(output)(report), nl=False)
     sys.exit(1 if errors(report.problems) or (strict and report.problems) else 0)
 
 

@@ -13,7 +13,6 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.workspace.crowd import Checked, Examined, packed, spread, unpacked
-from slicewright.workspace.package import catalogue, schemas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -113,6 +112,8 @@ def _of_each(
         for checked in checks:
             yield from () if checked.clean else engine.object_problems(checked.item, checked.verdict)
         return
+    from slicewright.workspace.package import catalogue  # noqa: PLC0415 - only rules need it
+
     by_cluster: dict[str, list[Item]] = defaultdict(list)
     for checked in checks:
         by_cluster[cluster_of[id(checked.item)]].append(checked.item)
@@ -150,6 +151,8 @@ def _is_ours(item: Item) -> bool:
 
 def _input_problems(item: Item) -> Iterator[Problem]:
     """Yield what stands against a document of our own input formats."""
+    from slicewright.workspace.package import schemas  # noqa: PLC0415 - only our own formats need them
+
     schema = _INPUT.get(item.kind)
     if schema is None:
         yield item.problem("IN007", ("kind",), f"there is no kind '{item.kind}' in {_OURS}")

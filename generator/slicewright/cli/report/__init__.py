@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
-
-from slicewright.cli.report import github, junit, plain, sarif
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slicewright.workspace.examine import Report
 
-WRITERS: dict[str, Callable[[Report], str]] = {
-    "text": plain.write,
-    "json": plain.write_json,
-    "junit": junit.write,
-    "sarif": sarif.write,
-    "github": github.write,
+FORMS = {
+    "text": "plain.write",
+    "json": "plain.write_json",
+    "junit": "junit.write",
+    "sarif": "sarif.write",
+    "github": "github.write",
 }
+"""Each form's module and function in this package; only the one that is asked for is imported."""
+
+
+def writer(form: str) -> Callable[[Report], str]:
+    """Return the function that writes a report in a form."""
+    module, _, function = FORMS[form].partition(".")
+    found: Callable[[Report], str] = getattr(importlib.import_module(f"{__name__}.{module}"), function)
+    return found
