@@ -150,7 +150,7 @@ def _print_objects(
         return 1
     text = "---\n".join(bodies)
     if output == "json":
-        items = [document.data for document in read_documents(text, "")[0]]
+        items = [document.data for body in bodies for document in read_documents(body, "")[0]]
         show.as_json({"apiVersion": "v1", "kind": "List", "items": items})
     else:
         click.echo(text, nl=False)

@@ -89,10 +89,11 @@ def validate(
     second = _kubeconform(schemas) if engine == "kubeconform" else None
     root = Path() if paths else _root_of(folder)
     found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
-    rules = () if schemas_only else semantic_rules()
-    made = Engine(kind_schemas(schemas), rules, [SkipKind(text) for text in skip_kind])
-    # Overlays are read by other processes while this one reads the input of the repository.
-    reading = examine_each(found.units, made, heads=schemas_only and second is None)
+    kinds, skipped = kind_schemas(schemas), [SkipKind(text) for text in skip_kind]
+    # Other processes read and check by schemas while this one imports the rules and reads the input.
+    heads = schemas_only and second is None
+    reading = examine_each(found.units, Engine(kinds, skip=skipped), heads=heads)
+    made = Engine(kinds, () if schemas_only else semantic_rules(), skipped)
     against, sites = ((), {}) if paths else _input(root)
     ignores = read_ignore_file(root, lambda: [rule.id for rule in all_rules()])
     try:
@@ -136,7 +137,12 @@ def _kubeconform(schemas: Sequence[Path]) -> Kubeconform:
 
 
 def _root_of(folder: Path) -> Path:
-    from slicewright.cli import show  # noqa: PLC0415 - it reads repositories, and paths need none
+    """Return the nearest folder with settings; a usage error where there is none."""
+    start = folder.absolute()
+    for found in (start, *start.parents):
+        if (found / "slicewright.yaml").is_file():
+            return found
+    from slicewright.cli import show  # noqa: PLC0415 - it takes its time to import
 
     return show.root_of(folder)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ class Checkout:
 
 def find_root(start: Path) -> Path:
     """Return the nearest folder at or above a path that holds slicewright.yaml. Raises NoRepositoryError."""
-    start = start.absolute()
+    start = start.resolve()
     for folder in (start, *start.parents):
         if (folder / SETTINGS).is_file():
             return folder
@@ -161,6 +162,9 @@ def _links(base: str, relative: str, folders: list[str]) -> Iterator[Problem]:
 
 def _read(path: Path, name: str, found: list[Problem]) -> str | None:
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            found.append(Problem("FILE001", "cannot be read: not a regular file", "move it away", file=name))
+            return None
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         found.append(_unreadable(name, error))

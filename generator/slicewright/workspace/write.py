@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -72,11 +73,18 @@ def apply(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) -> tu
     return ()
 
 
+_INSIDE = re.compile(r"(?!\.{1,2}(/|$))[^/\0]+(/(?!\.{1,2}(/|$))[^/\0]+)*")
+"""A relative path without empty parts, `.` or `..`."""
+
+
 def _refused(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) -> tuple[Problem, ...]:
     """Find what stands in the way, or leads out of the tree, before anything is written."""
     found: dict[str, Problem] = {}
     seen: set[str] = set()
     for path in (*writes, *deletes):
+        if not _INSIDE.fullmatch(path):
+            found[path] = Problem("FILE004", "a path that leads out of the repository", file=path)
+            continue
         parts = path.split("/")[:-1]
         for end in range(len(parts) + 1):
             folder = "/".join(parts[:end])

@@ -139,6 +139,11 @@ def _item_of(data: dict[str, Any]) -> _Item:
     return _Item(data, name, namespace)
 
 
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_PATH_IN_NAME = re.compile(r"[/%]|\A\.\.?\Z")
+"""What the API server refuses in every name (path segments), and what must not become a file's name."""
+
+
 def _check(data: Any, file: str) -> None:
     """Refuse what is no Kubernetes object."""
     metadata = data.get("metadata") if isinstance(data, dict) else None
@@ -150,7 +155,10 @@ def _check(data: Any, file: str) -> None:
             metadata.get("name"),
         )
         if all(isinstance(text, str) for text in texts) and texts[1] and texts[3]:
-            return
+            if _KIND.fullmatch(texts[1]) and not _PATH_IN_NAME.search(texts[3]):
+                return
+            message = f"a document is no Kubernetes object: {texts[1]!r} {texts[3]!r} cannot be kind and name"
+            raise Stopped(Problem("KUS008", message, file=file))
     message = "a document is no Kubernetes object: it needs a kind and a metadata.name, both strings"
     raise Stopped(Problem("KUS008", message, file=file))
 

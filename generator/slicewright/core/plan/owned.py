@@ -93,6 +93,10 @@ def _in_template(source: Source, template: Words, path: Path, *, pool: str = "")
     for field, hint in _POD_FIELDS.items():
         if field in spec:
             yield _refused(source, (*where, field), hint)
+    if TPU in spec.get("overhead", {}):
+        hint = "leave it out: spec.tpu says how many chips each host has"
+        yield _refused(source, (*where, "overhead", TPU), hint)
+    yield from _in_container(source, spec, where)
     for name in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(name, [])):
             yield from _in_container(source, container, (*where, name, index))

@@ -175,6 +175,9 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) 
         draft.kept.add(path)
         if path not in live or not existing.is_ours(f"{folder}/{FILE_NAME}"):
             draft.note("starts", folder, plan.name, "its list did not name it")
+    elif path in live:
+        draft.problems.append(_missing(path))
+        return
     else:
         made, problems = tree.make(entry, bases)
         draft.problems += problems
@@ -191,6 +194,13 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) 
             draft.note("ends", folder, _run_of(other), _why(existing, path, other, live))
     draft.kept.update(kept)
     draft.files |= tree.run_list(folder, [posixpath.basename(file) for file in (path, *kept)])
+
+
+def _missing(path: str) -> Problem:
+    """Refuse to write a live run anew: what its name stands for in the cluster may be something else."""
+    message = "the file of a live run is missing"
+    hint = "restore it (git checkout, git add), or start a new run: slicewright rerun NAME"
+    return Problem("RUN005", message, hint, file=path)
 
 
 def _why(existing: Existing, path: str, other: str, live: list[str]) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.intent.check import Schemas
     from slicewright.core.intent.workload import Workload
+    from slicewright.core.problem import Path
 
 API_VERSION = "slicewright.dev/v1alpha1"
 _SCHEMA_OF = {
@@ -71,6 +72,7 @@ def read_repository(
         if schema is None:
             continue
         against = against_schema(source, schema, package.schemas)
+        against = against or tuple(_whole_floats(source, source.data, ()))
         if against:
             found += against
             found += _tpu_refusal(source, package.catalogue)
@@ -88,6 +90,20 @@ def read_repository(
     return Repository(
         package, settings, tuple(workloads), sites, read_text, tuple(found), frozenset(refused_clusters)
     )
+
+
+def _whole_floats(source: Source, value: object, path: Path) -> Iterator[Problem]:
+    """Refuse 2.0 and 1e3: JSON Schema takes them for integers, and the API server does not."""
+    if isinstance(value, float):
+        if value.is_integer():
+            yield source.problem("IN001", path, f"{value} has a fraction", f"write {int(value)}")
+        return
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _whole_floats(source, item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _whole_floats(source, item, (*path, index))
 
 
 def against_schema(source: Source, schema: str, schemas: Schemas) -> tuple[Problem, ...]:
@@ -111,6 +127,9 @@ def _sources(files: Iterable[SourceFile], found: list[Problem]) -> Iterator[Sour
     for file in files:
         documents, problems = read_documents(file.text, file.path)
         found += problems
+        if not documents and not problems:
+            hint = "delete the file if what it declared should end"
+            found.append(Problem("IN008", "the file holds no document", hint, file=file.path))
         for document in documents:
             yield Source(file, document)
 

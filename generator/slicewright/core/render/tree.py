@@ -11,6 +11,7 @@ from slicewright.core.build.objects import build, patched
 from slicewright.core.build.overlay import KUSTOMIZATION, overlay
 from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity
 from slicewright.core.document.write import write_document, write_documents
+from slicewright.core.plan.plan import MARKER
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
 from slicewright.core.run.identity import digest
@@ -18,7 +19,7 @@ from slicewright.core.run.identity import digest
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.core.plan.plan import Plan
+    from slicewright.core.plan.plan import Pattern, Plan
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.repository import ReadText
 
@@ -78,6 +79,9 @@ def make(planned: Planned, bases: Bases) -> tuple[Made | None, tuple[Problem, ..
     base = bases.get(plan)
     if isinstance(base, Problem):
         return None, (_at_component(planned, base),)
+    lacking = _unlike(plan, base)
+    if lacking:
+        return None, (lacking,)
     try:
         objects = build(plan, base.objects)
     except (LookupError, TypeError, AttributeError) as error:
@@ -93,6 +97,34 @@ def make(planned: Planned, bases: Bases) -> tuple[Made | None, tuple[Problem, ..
         hint = "names, namespaces and kinds follow from metadata, naming and api"
         return None, (source.problem("PATCH003", ("spec", "patches"), message, hint, key=True),)
     return Made(planned, base, objects, _inputs(planned, base)), ()
+
+
+_JOBSET, _JOB = ("jobset.x-k8s.io/v1alpha2", "JobSet"), ("batch/v1", "Job")
+_OBJECTS: dict[Pattern, list[tuple[str, str]]] = {
+    "jobset": [_JOBSET],
+    "job": [_JOB],
+    "indexed-job": [_JOB, ("v1", "Service")],
+    "pathways": [_JOBSET],
+    "pathways-headless": [_JOBSET],
+    "pathwaysjob": [("pathways-job.pathways.domain/v1", "PathwaysJob")],
+}
+"""What each base must hold under the marker's name: with less, a run would silently be empty."""
+
+
+def _unlike(plan: Plan, base: Base) -> Problem | None:
+    """Return the problem of a base whose objects are not those of its pattern."""
+    ours = [item for item in base.objects if item["metadata"]["name"] == MARKER]
+    found = sorted((item["apiVersion"], item["kind"]) for item in ours if item["kind"] in _KINDS)
+    if found == sorted(_OBJECTS[plan.pattern]):
+        return None
+    wanted = ", ".join(f"{kind} {version}" for version, kind in _OBJECTS[plan.pattern])
+    has = ", ".join(f"{kind} {version}" for version, kind in found) or "nothing"
+    message = f"{plan.base} must hold {wanted} called {MARKER}; it holds {has}"
+    hint = "compare it with the base that slicewright brings along"
+    return Problem("BASE001", message, hint, file=f"{plan.base}/{FILE_NAME}")
+
+
+_KINDS = frozenset(kind for objects in _OBJECTS.values() for _, kind in objects)
 
 
 def _at_component(planned: Planned, problem: Problem) -> Problem:
