@@ -107,6 +107,15 @@ def test_whole_floats_are_refused(repo: Repo, line: str, said: str) -> None:
     assert first.endswith(f"IN001 {said} has a fraction")
 
 
+def test_numbers_with_a_fraction_are_quantities(repo: Repo) -> None:
+    """Half a cpu is no whole number written as a float."""
+    repo.write(
+        "workloads/a.yaml", WORKLOAD.replace("{image: x}", "{image: x, resources: {limits: {cpu: 0.5}}}")
+    )
+
+    repo.run("render")
+
+
 def test_only_the_folder_that_was_named_counts(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     """`..` in a path is the real folder above, not the text before it."""
     (repo.root.parent / "elsewhere").mkdir()

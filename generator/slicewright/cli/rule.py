@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WIDTH = 100
 
 
-@click.command()
+@click.command(context_settings=show.HELP)
 @click.argument("ident", metavar="[ID]", required=False)
 @show.output_option
 def rule(ident: str | None, output: str) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slicewright.core.schema.kind import KindSchema
 
 
-@click.command()
+@click.command(context_settings=show.HELP)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--output-dir",

@@ -19,6 +19,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _COLOURS = {"error": "red", "warning": "yellow"}
 
 
+HELP = {"help_option_names": ["-h", "--help"]}
+"""Context settings of a command that is also called without the group around it."""
+
+
 def output_option(function: Function) -> Function:
     """Add `-o text|json`."""
     return click.option(

@@ -175,7 +175,7 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) 
         draft.kept.add(path)
         if path not in live or not existing.is_ours(f"{folder}/{FILE_NAME}"):
             draft.note("starts", folder, plan.name, "its list did not name it")
-    elif path in live:
+    elif path in live and path not in existing.texts:
         draft.problems.append(_missing(path))
         return
     else:
