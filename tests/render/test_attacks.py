@@ -107,11 +107,10 @@ def test_whole_floats_are_refused(repo: Repo, line: str, said: str) -> None:
     assert first.endswith(f"IN001 {said} has a fraction")
 
 
-def test_numbers_with_a_fraction_are_quantities(repo: Repo) -> None:
-    """Half a cpu is no whole number written as a float."""
-    repo.write(
-        "workloads/a.yaml", WORKLOAD.replace("{image: x}", "{image: x, resources: {limits: {cpu: 0.5}}}")
-    )
+def test_numbers_with_a_fraction_pass_where_anything_may_stand(repo: Repo) -> None:
+    """A patch may hold half of something; only whole numbers written as floats are refused."""
+    patch = "{target: {kind: JobSet}, ops: [{op: add, path: /spec/half, value: 0.5}]}"
+    repo.write("workloads/a.yaml", WORKLOAD + f"  patches: [{patch}]\n")
 
     repo.run("render")
 

@@ -24,7 +24,7 @@ _PATIENCE = 1.0
 """Seconds until a progress bar is worth its place."""
 
 
-@click.command(context_settings=show.HELP)
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--strict", is_flag=True, help="Exit 1 for warnings as well.")
 @click.option(
