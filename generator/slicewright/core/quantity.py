@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?")
@@ -17,6 +18,7 @@ _MOST_BYTES = 2**63 - 1
 """Kubernetes cuts quantities with a binary suffix down to this."""
 
 
+@lru_cache(maxsize=4096, typed=True)
 def canonical(value: str | float) -> str:
     """Return a quantity as Kubernetes writes it (apimachinery, resource.Quantity): "1000m" becomes "1".
 
