@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.merge import merge
 from slicewright.core.compose.patch import copied
+from slicewright.core.plan.against_containers import FUSE_VOLUME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,7 @@ def tell_run(pod: dict[str, Any], plan: Plan) -> None:
 def mount(pod: dict[str, Any], container: Container, buckets: tuple[GcsFuse, ...]) -> None:
     """Mount Cloud Storage buckets into a container, through the CSI driver of GKE."""
     for index, bucket in enumerate(buckets):
-        name = f"gcs-fuse-{index}"
+        name = f"{FUSE_VOLUME}{index}"
         attributes = {"bucketName": bucket.bucket}
         if bucket.options:
             attributes["mountOptions"] = bucket.options

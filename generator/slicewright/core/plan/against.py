@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan import against_pathways, program
+from slicewright.core.plan import against_containers, against_pathways, program
 from slicewright.core.problem import Path, Problem, did_you_mean
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ NOT_YET = {
 
 _PATHWAYS_JOB = "pathways-job"
 """What the catalogue calls the list of topologies in PathwaysJob's controller."""
+
+
+MAX_INT32 = 2**31 - 1
+"""What the API server takes for a count."""
 
 
 def fields(workload: Workload) -> Iterator[Problem]:
@@ -44,6 +48,7 @@ def fields(workload: Workload) -> Iterator[Problem]:
         yield from _in_place(workload)
     yield from _failure_rules(workload)
     yield from _auxiliary_jobs(workload)
+    yield from against_containers.fields(workload)
     if workload.failure_policy.on_host_maintenance is not None:
         yield from _maintenance(workload)
 
@@ -151,3 +156,9 @@ def shape(workload: Workload, found: Shape) -> Iterator[Problem]:
         message = f"the controller of PathwaysJob does not accept {label}"
         hint = "write api: JobSet with the same pathways block"
         yield source.problem("TPU015", ("spec", "tpu"), message, hint)
+    restarts = workload.pathways.max_slice_restarts
+    if restarts is not None and restarts * found.hosts > MAX_INT32:
+        most = MAX_INT32 // found.hosts
+        message = f"{restarts} restarts of {found.hosts} hosts are more than a Job counts"
+        path: Path = ("spec", "pathways", "maxSliceRestarts")
+        yield source.problem("FIELD001", path, message, f"write {most} or less")
