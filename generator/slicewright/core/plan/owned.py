@@ -43,6 +43,7 @@ _ANNOTATIONS = {
     placement.PROVISIONING_REQUEST_DURATION: "set spec.maxRunDurationSeconds",
     "alpha.jobset.sigs.k8s.io/exclusive-topology": "leave it out: each slice gets a node pool of its own",
 }
+_CHIPS = "leave it out: spec.tpu says how many chips each host has"
 _PREFIXES = {"labels": ("slicewright.dev/", "kueue.x-k8s.io/"), "annotations": ("slicewright.dev/",)}
 ENV = ("SLICEWRIGHT_WORKLOAD", "SLICEWRIGHT_RUN")
 """What a hashed run tells its pods: the name of the workload and the id of the run."""
@@ -94,8 +95,7 @@ def _in_template(source: Source, template: Words, path: Path, *, pool: str = "")
         if field in spec:
             yield _refused(source, (*where, field), hint)
     if TPU in spec.get("overhead", {}):
-        hint = "leave it out: spec.tpu says how many chips each host has"
-        yield _refused(source, (*where, "overhead", TPU), hint)
+        yield _refused(source, (*where, "overhead", TPU), _CHIPS)
     yield from _in_container(source, spec, where)
     for name in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(name, [])):
@@ -118,8 +118,7 @@ def _in_container(source: Source, container: Words, path: Path) -> Iterator[Prob
         place = (*path, "resources", field)
         for name, value in container.get("resources", {}).get(field, {}).items():
             if name == TPU:
-                hint = "leave it out: spec.tpu says how many chips each host has"
-                yield _refused(source, (*place, name), hint)
+                yield _refused(source, (*place, name), _CHIPS)
                 continue
             try:
                 canonical(value)

@@ -59,7 +59,7 @@ class Bases:
             message = f"{feature} is outside of what slicewright evaluates itself"
             hint = "write resources, components and JSON 6902 patches with a target"
             return Problem("KUS007", message, hint, file=file)
-        return Base(objects, digest(objects))
+        return _unlike(plan, objects) or Base(objects, digest(objects))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +79,11 @@ def make(planned: Planned, bases: Bases) -> tuple[Made | None, tuple[Problem, ..
     base = bases.get(plan)
     if isinstance(base, Problem):
         return None, (_at_component(planned, base),)
-    lacking = _unlike(plan, base)
-    if lacking:
-        return None, (lacking,)
     try:
         objects = build(plan, base.objects)
     except (LookupError, TypeError, AttributeError) as error:
         message = f"{plan.base} and its components lack what {plan.pattern} workloads need: {error!r}"
-        hint = "compare it with the base that slicewright brings along"
-        return None, (Problem("BASE001", message, hint, file=f"{plan.base}/{FILE_NAME}"),)
+        return None, (_unfit(plan, message),)
     named = [identity(item) for item in objects]
     objects, problems = patched(plan, objects, source)
     if problems:
@@ -111,15 +107,18 @@ _OBJECTS: dict[Pattern, list[tuple[str, str]]] = {
 """What each base must hold under the marker's name: with less, a run would silently be empty."""
 
 
-def _unlike(plan: Plan, base: Base) -> Problem | None:
+def _unlike(plan: Plan, objects: list[KubernetesObject]) -> Problem | None:
     """Return the problem of a base whose objects are not those of its pattern."""
-    ours = [item for item in base.objects if item["metadata"]["name"] == MARKER]
+    ours = [item for item in objects if item["metadata"]["name"] == MARKER]
     found = sorted((item["apiVersion"], item["kind"]) for item in ours if item["kind"] in _KINDS)
     if found == sorted(_OBJECTS[plan.pattern]):
         return None
     wanted = ", ".join(f"{kind} {version}" for version, kind in _OBJECTS[plan.pattern])
     has = ", ".join(f"{kind} {version}" for version, kind in found) or "nothing"
-    message = f"{plan.base} must hold {wanted} called {MARKER}; it holds {has}"
+    return _unfit(plan, f"{plan.base} must hold {wanted} called {MARKER}; it holds {has}")
+
+
+def _unfit(plan: Plan, message: str) -> Problem:
     hint = "compare it with the base that slicewright brings along"
     return Problem("BASE001", message, hint, file=f"{plan.base}/{FILE_NAME}")
 
