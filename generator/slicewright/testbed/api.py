@@ -11,6 +11,7 @@ import http.client
 import json
 import ssl
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -26,6 +27,7 @@ Object = dict[str, Any]
 MANAGER = "slicewright"
 _WORKERS = 16
 _TIMEOUT_SECONDS = 60
+_ASKED_TO_WAIT = 30
 _JSON = "application/json"
 _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
@@ -162,7 +164,10 @@ class Api:
         connection = self._connect()
         try:
             connection.request("GET", path, headers=self._headers)
-            for line in connection.getresponse():
+            response = connection.getresponse()
+            if response.status != http.HTTPStatus.OK:
+                return
+            for line in response:
                 event = json.loads(line)
                 if event["type"] == "ERROR":
                     return
@@ -221,7 +226,23 @@ class Api:
     ) -> tuple[int, bytes]:
         """Send a request and return status and text of the answer.
 
-        A kept connection that the server has closed meanwhile is opened again once. Raises OSError.
+        A request that the server turns away for now (429 or 503 with Retry-After, as while the storage of a
+        new kind starts) is sent again after the seconds it names, as every client of Kubernetes does. Raises
+        OSError.
+        """
+        for _ in range(_ASKED_TO_WAIT):
+            status, text, seconds = self._once(method, path, body, content, params)
+            if seconds is None:
+                break
+            time.sleep(seconds)
+        return status, text
+
+    def _once(
+        self, method: str, path: str, body: Object | None, content: str, params: Object | None
+    ) -> tuple[int, bytes, float | None]:
+        """Send a request once, return status, text and how many seconds the server asks to wait.
+
+        A kept connection that the server has closed meanwhile is opened again once.
         """
         target = f"{path}?{urlencode(params)}" if params else path
         data = None if body is None else json.dumps(body).encode()
@@ -252,7 +273,14 @@ def _send(
     target: str,
     data: bytes | None,
     headers: dict[str, str],
-) -> tuple[int, bytes]:
+) -> tuple[int, bytes, float | None]:
     connection.request(method, target, data, headers)
     response = connection.getresponse()
-    return response.status, response.read()
+    return response.status, response.read(), _seconds_to_wait(response)
+
+
+def _seconds_to_wait(response: http.client.HTTPResponse) -> float | None:
+    """Return the seconds of a Retry-After, the only form of it that the API server sends."""
+    seconds = response.headers.get("Retry-After", "")
+    turned_away = response.status in (http.HTTPStatus.TOO_MANY_REQUESTS, http.HTTPStatus.SERVICE_UNAVAILABLE)
+    return float(seconds) if turned_away and seconds.isdecimal() else None
