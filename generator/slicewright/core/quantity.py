@@ -26,17 +26,31 @@ def canonical(value: str | float) -> str:
     decimal, exponent) stays as written; what is finer than a nano is rounded away from zero. Raises
     ValueError for what is no quantity.
     """
+    number, suffix = _parsed(value)
+    sign = "-" if number < 0 else ""
+    if suffix in _BINARY[1:]:
+        return sign + _binary(abs(number) * _factor(suffix))
+    return sign + _scaled(_nanos(abs(number) * _factor(suffix)), exponents=suffix not in _DECIMAL)
+
+
+def whole(value: str | float) -> int:
+    """Return a quantity of what comes in whole numbers, such as chips, rounded up. Raises ValueError."""
+    number, suffix = _parsed(value)
+    return ceil(number * _factor(suffix))
+
+
+def _parsed(value: str | float) -> tuple[Fraction, str]:
     text = str(value)
     found = _QUANTITY.fullmatch(text)
     if found is None or len(text) > _LONGEST:
         raise ValueError(f"'{text}' is no quantity; write for example 500m, 4, 1.5Gi or 2e9")
-    number, suffix = Fraction(found[1]), found[2] or ""
-    sign = "-" if number < 0 else ""
+    return Fraction(found[1]), found[2] or ""
+
+
+def _factor(suffix: str) -> Fraction:
     if suffix in _BINARY[1:]:
-        return sign + _binary(abs(number) * _KIBI ** _BINARY.index(suffix))
-    if suffix in _DECIMAL:
-        return sign + _scaled(_nanos(abs(number) * Fraction(10) ** _DECIMAL[suffix]), exponents=False)
-    return sign + _scaled(_nanos(abs(number) * Fraction(10) ** int(suffix[1:])), exponents=True)
+        return Fraction(_KIBI ** _BINARY.index(suffix))
+    return Fraction(10) ** (_DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:]))
 
 
 def _nanos(number: Fraction) -> int:

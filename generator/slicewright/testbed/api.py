@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import socket
 import ssl
 import threading
 import time
@@ -90,6 +91,14 @@ class Api:
             self._connections.clear()
             self._local = threading.local()
 
+    def hang_up(self) -> None:
+        """End the reads that wait on its connections, those of other threads too, as if the server had."""
+        with self._lock:
+            for connection in self._connections:
+                if connection.sock is not None:
+                    with contextlib.suppress(OSError):
+                        connection.sock.shutdown(socket.SHUT_RDWR)
+
     # -- objects
 
     def create(self, item: Object, **params: str) -> Object:
@@ -136,6 +145,13 @@ class Api:
             if error.code != http.HTTPStatus.NOT_FOUND:
                 raise
 
+    def evict(self, eviction: Object) -> None:
+        """Evict a pod through the API, which respects disruption budgets."""
+        path = self.resource("v1", "Pod").path(
+            eviction["metadata"]["namespace"], eviction["metadata"]["name"]
+        )
+        self.request("POST", f"{path}/eviction", eviction)
+
     def each(self, verb: Callable[[Object], Any], items: Iterable[Object]) -> None:
         """Do something with many objects at once; the first error is raised when all are through."""
         with ThreadPoolExecutor(_WORKERS) as pool:
@@ -145,29 +161,50 @@ class Api:
     def watch(self, api_version: str, kind: str) -> Iterator[tuple[str, Object]]:
         """Yield what is there and then what changes, as (ADDED | MODIFIED | DELETED, object), without end.
 
-        When the server ends the stream, it is taken up again: with everything that is there as ADDED.
+        When the server ends the stream, it is taken up where it ended. Where that is too long ago, everything
+        that is there comes again as ADDED, and what has gone meanwhile as DELETED.
         """
         path = self.resource(api_version, kind).path()
+        known: dict[str, Object] = {}
         while True:
             listed = self.request("GET", path)
-            for item in listed["items"]:
-                yield "ADDED", {"apiVersion": api_version, "kind": kind, **item}
+            items = [{"apiVersion": api_version, "kind": kind, **item} for item in listed["items"]]
+            there = {item["metadata"]["uid"]: item for item in items}
+            for uid in [uid for uid in known if uid not in there]:
+                yield "DELETED", known.pop(uid)
+            for uid, item in there.items():
+                known[uid] = item
+                yield "ADDED", item
             version = listed["metadata"]["resourceVersion"]
-            params = {
-                "watch": "true",
-                "resourceVersion": version,
-                "timeoutSeconds": str(_TIMEOUT_SECONDS // 2),
-            }
-            yield from self._stream(f"{path}?{urlencode(params)}")
+            while version:
+                came = ""
+                for verb, item in self._stream(path, version):
+                    came = item["metadata"]["resourceVersion"]
+                    if verb == "DELETED":
+                        known.pop(item["metadata"]["uid"], None)
+                    elif verb != "BOOKMARK":
+                        known[item["metadata"]["uid"]] = item
+                    if verb != "BOOKMARK":
+                        yield verb, item
+                version = came
 
-    def _stream(self, path: str) -> Iterator[tuple[str, Object]]:
+    def _stream(self, path: str, version: str) -> Iterator[tuple[str, Object]]:
+        """Yield what changes after a version, until the server ends the stream; a bookmark comes last."""
+        params = {
+            "watch": "true",
+            "resourceVersion": version,
+            "timeoutSeconds": str(_TIMEOUT_SECONDS // 2),
+            "allowWatchBookmarks": "true",
+        }
         connection = self._connect()
         try:
-            connection.request("GET", path, headers=self._headers)
+            connection.request("GET", f"{path}?{urlencode(params)}", headers=self._headers)
             response = connection.getresponse()
             if response.status != http.HTTPStatus.OK:
                 return
             for line in response:
+                if not line.endswith(b"\n"):
+                    return
                 event = json.loads(line)
                 if event["type"] == "ERROR":
                     return

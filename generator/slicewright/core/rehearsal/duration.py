@@ -1,0 +1,31 @@
+"""Time spans as people write them (`1h30m`), and seconds as people read them."""
+
+from __future__ import annotations
+
+import re
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
+_TENTHS_BELOW = 10
+_WHOLE = re.compile(r"([0-9]+(\.[0-9]+)?(ms|s|m|h|d))+")
+
+
+def is_duration(text: str) -> bool:
+    """Tell whether a text is a time span: numbers with ms, s, m, h or d, one or several in a row."""
+    return _WHOLE.fullmatch(text) is not None
+
+
+def seconds(text: str) -> float:
+    """Return the seconds of a time span that its schema accepts."""
+    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+
+
+def shown(value: float) -> str:
+    """Return seconds as people read them: `4.2s`, `3m05s`, `2h10m`, `5d04h`."""
+    if value < _TENTHS_BELOW:
+        return f"{value:.1f}s"
+    whole = round(value)
+    for unit, smaller, size, part in (("d", "h", 86_400, 3600), ("h", "m", 3600, 60), ("m", "s", 60, 1)):
+        if whole >= size:
+            return f"{whole // size}{unit}{whole % size // part:02}{smaller}"
+    return f"{whole}s"

@@ -1,0 +1,222 @@
+"""Objects as the API server shows them -> events. Nothing is guessed: each event is a change of a field."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.quantity import whole
+from slicewright.core.rehearsal.event import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Object = dict[str, Any]
+
+TPU = "google.com/tpu"
+_JOBSET_LABEL = "jobset.sigs.k8s.io/jobset-name"
+_JOB_LABEL = "batch.kubernetes.io/job-name"
+_PART_LABEL = "jobset.sigs.k8s.io/replicatedjob-name"
+_INDEX_LABEL = "jobset.sigs.k8s.io/job-index"
+_UID_LABEL = "batch.kubernetes.io/controller-uid"
+_ATTEMPT_LABEL = "jobset.sigs.k8s.io/restart-attempt"
+_OVER = ("Succeeded", "Failed")
+
+
+class Observer:
+    """Knows the last state of every object, and says what changed.
+
+    `node_pool_of` returns the node pool of a node. The clock is the caller's.
+    """
+
+    def __init__(self, node_pool_of: Callable[[str], str]) -> None:
+        self._node_pool_of = node_pool_of
+        self._said: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._restarts: dict[str, int] = {}
+        self._ended: set[str] = set()
+        self._running: dict[str, Event] = {}
+        self._runs: dict[tuple[str, str, str], str] = {}
+        """(kind, namespace, name) of what belongs to a run -> the run."""
+
+    def see(self, at: float, verb: str, item: Object) -> list[Event]:
+        """Return what an object's new state tells; `verb` is ADDED, MODIFIED or DELETED."""
+        how = _HOW.get(item["kind"])
+        return list(how(self, at, verb, item)) if how else []
+
+    def _workload(self, at: float, verb: str, item: Object) -> Iterator[Event]:
+        run = self._note(item, _owner(item))
+        if not run:
+            return
+        uid, status = item["metadata"]["uid"], item.get("status", {})
+        said, before = _conditions(status), self._said.get(uid, {})
+        self._said[uid] = said
+        if verb == "DELETED":
+            if _is_true(before, "QuotaReserved") and not _is_true(before, "Finished"):
+                yield Event(at, "released", run)
+            return
+        if _turned(before, said, "Evicted"):
+            yield Event(at, "evicted", run, reason=said["Evicted"][1], text=said["Evicted"][2])
+        if _turned(before, said, "QuotaReserved") and "admission" in status:
+            admission = status["admission"]
+            flavors = _reserved(admission)
+            yield Event(at, "reserved", run, queue=admission["clusterQueue"], flavors=flavors)
+        if _is_true(before, "QuotaReserved") and not _is_true(said, "QuotaReserved"):
+            yield Event(at, "released", run)
+        if _turned(before, said, "Admitted"):
+            yield Event(at, "admitted", run)
+        if _is_true(said, "Finished") and not _is_true(before, "Finished"):
+            yield Event(at, "released", run)
+        waits = said.get("QuotaReserved", ("", "", ""))
+        if waits[0] == "False" and waits[2] and waits[2] != before.get("QuotaReserved", ("", "", ""))[2]:
+            yield Event(at, "waiting", run, reason=waits[1], text=waits[2])
+
+    def _jobset(self, at: float, verb: str, item: Object) -> Iterator[Event]:
+        run = self._note(item, _owner(item) or _key(item))
+        status = item.get("status", {})
+        restarts = status.get("restarts", 0)
+        if restarts > self._restarts.get(run, 0):
+            self._restarts[run] = restarts
+            yield Event(at, "restarted", run, attempt=restarts)
+        yield from self._end(at, verb, item, run, {"Completed": "finished", "Failed": "failed"})
+
+    def _job(self, at: float, verb: str, item: Object) -> Iterator[Event]:
+        jobset = _labels(item).get(_JOBSET_LABEL, "")
+        run = self._note(item, self._run_of("JobSet", item, jobset) if jobset else _key(item))
+        if not jobset:
+            yield from self._end(at, verb, item, run, {"Complete": "finished", "Failed": "failed"})
+
+    def _end(self, at: float, verb: str, item: Object, run: str, ends: dict[str, Any]) -> Iterator[Event]:
+        said = _conditions(item.get("status", {}))
+        for condition, kind in ends.items():
+            if _is_true(said, condition) and run not in self._ended and verb != "DELETED":
+                self._ended.add(run)
+                _, reason, text, _ = said[condition]
+                yield Event(at, kind, run, reason=reason, text=text)
+
+    def _pod(self, at: float, verb: str, item: Object) -> Iterator[Event]:
+        labels = _labels(item)
+        jobset, job = labels.get(_JOBSET_LABEL, ""), labels.get(_JOB_LABEL, "")
+        kind, owner = ("JobSet", jobset) if jobset else ("Job", job)
+        if not owner:
+            return
+        run = self._note(item, self._run_of(kind, item, owner))
+        name, phase = item["metadata"]["name"], item.get("status", {}).get("phase", "Pending")
+        key = f"pod {_key(item)}"
+        if phase != "Pending" and key not in self._running and verb != "DELETED":
+            part = f"{labels[_PART_LABEL]}/{labels[_INDEX_LABEL]}" if jobset else ""
+            started = Event(
+                at,
+                "podStarted",
+                run,
+                pod=name,
+                node_pool=self._node_pool_of(item["spec"].get("nodeName", "")),
+                chips=chips_of(item["spec"]),
+                job=part,
+                job_uid=labels.get(_UID_LABEL, ""),
+                attempt=int(labels.get(_ATTEMPT_LABEL, 0)),
+            )
+            self._running[key] = started
+            yield started
+        over = phase in _OVER or verb == "DELETED"
+        if over and key in self._running and key not in self._ended:
+            self._ended.add(key)
+            began = self._running[key]
+            yield Event(
+                at,
+                "podEnded",
+                run,
+                reason=phase if phase in _OVER else "Deleted",
+                pod=name,
+                node_pool=began.node_pool,
+                chips=began.chips,
+                job=began.job,
+                job_uid=began.job_uid,
+                attempt=began.attempt,
+            )
+
+    def _event(self, at: float, verb: str, item: Object) -> Iterator[Event]:
+        about = item.get("involvedObject", {})
+        key = (about.get("kind", ""), about.get("namespace", ""), about.get("name", ""))
+        run = self._runs.get(key, "")
+        told = item.get("reason", "") == "Pending"  # Kueue says the same in the Workload's conditions
+        if item.get("type") == "Warning" and run and verb != "DELETED" and not told:
+            yield Event(at, "warned", run, reason=item.get("reason", ""), text=item.get("message", ""))
+
+    def _run_of(self, kind: str, item: Object, name: str) -> str:
+        namespace = item["metadata"]["namespace"]
+        return self._runs.get((kind, namespace, name), f"{namespace}/{name}")
+
+    def _note(self, item: Object, run: str) -> str:
+        metadata = item["metadata"]
+        if run:
+            self._runs[item["kind"], metadata["namespace"], metadata["name"]] = run
+        return run
+
+
+_HOW: dict[str, Callable[[Observer, float, str, Object], Iterator[Event]]] = {
+    "Workload": Observer._workload,  # noqa: SLF001 - the table of this module's own methods
+    "JobSet": Observer._jobset,  # noqa: SLF001
+    "Job": Observer._job,  # noqa: SLF001
+    "Pod": Observer._pod,  # noqa: SLF001
+    "Event": Observer._event,  # noqa: SLF001
+}
+
+
+def chips_of(pod: Object) -> int:
+    """Return the chips that a pod asks for, from its spec."""
+    found = 0
+    for container in pod.get("containers", ()):
+        resources = container.get("resources", {})
+        asked = resources.get("requests", {}).get(TPU) or resources.get("limits", {}).get(TPU) or "0"
+        found += whole(asked)
+    return found
+
+
+def _labels(item: Object) -> dict[str, str]:
+    found: dict[str, str] = item["metadata"].get("labels", {})
+    return found
+
+
+def _key(item: Object) -> str:
+    return f"{item['metadata']['namespace']}/{item['metadata']['name']}"
+
+
+def _owner(item: Object) -> str:
+    """Return the run that an object was made for: what controls it."""
+    for reference in item["metadata"].get("ownerReferences", ()):
+        if reference.get("controller"):
+            return f"{item['metadata']['namespace']}/{reference['name']}"
+    return ""
+
+
+def _conditions(status: Object) -> dict[str, tuple[str, ...]]:
+    """Return (status, reason, message, time of the last change) of each condition, by its type."""
+    return {
+        entry["type"]: (
+            entry["status"],
+            entry.get("reason", ""),
+            entry.get("message", ""),
+            entry.get("lastTransitionTime", ""),
+        )
+        for entry in status.get("conditions") or ()
+    }
+
+
+def _is_true(said: dict[str, tuple[str, ...]], condition: str) -> bool:
+    return said.get(condition, ("",))[0] == "True"
+
+
+def _turned(before: dict[str, tuple[str, ...]], said: dict[str, tuple[str, ...]], condition: str) -> bool:
+    """Tell whether a condition has become true, or became so once more."""
+    if not _is_true(said, condition):
+        return False
+    return not _is_true(before, condition) or before[condition][3] != said[condition][3]
+
+
+def _reserved(admission: Object) -> tuple[tuple[str, int], ...]:
+    """Return the chips by flavor that Kueue reserved."""
+    found: dict[str, int] = {}
+    for podset in admission.get("podSetAssignments", ()):
+        flavor = podset.get("flavors", {}).get(TPU)
+        if flavor:
+            found[flavor] = found.get(flavor, 0) + whole(podset.get("resourceUsage", {}).get(TPU, "0"))
+    return tuple(sorted(found.items()))

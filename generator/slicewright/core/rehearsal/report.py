@@ -1,0 +1,126 @@
+"""A rehearsal as one record: what every form of its report is written from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.problem import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.problem import Problem
+    from slicewright.core.rehearsal.event import Event
+    from slicewright.core.rehearsal.story import Story
+    from slicewright.core.rehearsal.usage import Steps, Usage
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What there is to say about a rehearsal. All times are seconds of its clock, from its start."""
+
+    cluster: str
+    speed: float
+    """Seconds of the rehearsal's clock in a second of real time."""
+    seconds: float
+    interrupted: bool
+    operator: str
+    """Who played the controller of PathwaysJobs; empty where there was none to play."""
+    stories: tuple[tuple[str, Story], ...]
+    """(`namespace/name` of the workload, story of a run), in order of submission."""
+    queues: tuple[Usage, ...]
+    pools: tuple[Usage, ...]
+    events: tuple[Event, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against the tree."""
+        return not errors(self.problems) and not self.interrupted
+
+    def record(self) -> Record:
+        """Return the JSON form (schemas/slicewright/rehearsal.json)."""
+        return {
+            "cluster": self.cluster,
+            "verdict": "interrupted" if self.interrupted else "passed" if self.passed else "failed",
+            "speed": round(self.speed, 3),
+            "seconds": _rounded(self.seconds),
+            "pathwaysOperator": self.operator,
+            "workloads": [_story(workload, story) for workload, story in self.stories],
+            "queues": [_usage(usage, self.seconds) for usage in self.queues],
+            "pools": [_usage(usage, self.seconds) for usage in self.pools],
+            "events": [event.record() for event in self.events],
+            "problems": [problem.record() for problem in self.problems],
+            "summary": summary(self.stories),
+        }
+
+
+def summary(stories: Iterable[tuple[str, Story]]) -> dict[str, int]:
+    """Return how many runs there were, and how many ended how."""
+    found = {"runs": 0, "finished": 0, "failed": 0, "refused": 0, "waiting": 0, "running": 0}
+    found |= {"notSubmitted": 0, "evictions": 0, "restarts": 0}
+    for _, story in stories:
+        found["runs"] += 1
+        found[story.outcome] += 1
+        found["evictions"] += len(story.evictions)
+        found["restarts"] += story.restarts
+    return found
+
+
+def _story(workload: str, story: Story) -> Record:
+    return {
+        "workload": workload,
+        "run": story.run,
+        "outcome": story.outcome,
+        "clusterQueue": story.queue,
+        "submitted": _rounded(story.submitted),
+        "admitted": _rounded(story.admitted),
+        "started": _rounded(story.started),
+        "ended": _rounded(story.ended),
+        "wait": _rounded(story.wait),
+        "restarts": story.restarts,
+        "evictions": [
+            {"at": _rounded(eviction.at), "reason": eviction.reason, "message": eviction.text}
+            for eviction in story.evictions
+        ],
+        "states": [
+            {"state": span.state, "start": _rounded(span.start), "end": _rounded(span.end)}
+            for span in story.spans
+        ],
+        "slices": [
+            {
+                "job": piece.job,
+                "attempt": piece.attempt,
+                "start": _rounded(piece.start),
+                "end": _rounded(piece.end),
+                "nodePools": list(piece.node_pools),
+                "pods": piece.pods,
+                "exclusive": piece.exclusive,
+            }
+            for piece in story.slices
+        ],
+        "why": "" if story.outcome == "finished" else story.why,
+    }
+
+
+def _usage(usage: Usage, end: float) -> Record:
+    return {
+        "name": usage.name,
+        "limitChips": usage.limit,
+        "peakChips": usage.peak(),
+        "borrowedChips": usage.borrowed(),
+        "utilisation": round(usage.utilisation(end), 4),
+        "used": _steps(usage.used),
+        "there": _steps(usage.there),
+    }
+
+
+def _steps(steps: Steps) -> list[list[float]]:
+    return [[round(at, 2), value] for at, value in steps]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 2)

@@ -1,0 +1,143 @@
+"""What is to be played: a part for each workload of a cluster, from its file and from its live runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from slicewright.core.rehearsal.duration import seconds
+from slicewright.core.rehearsal.observe import chips_of
+from slicewright.core.rehearsal.simulate import ends_by_itself
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.intent.workload import Workload
+    from slicewright.core.plan.plan import Plan
+    from slicewright.core.render.plans import Planned
+
+Object = dict[str, Any]
+
+QUEUE = "kueue.x-k8s.io/queue-name"
+FaultKind = Literal["ContainerFailure", "HostFailure", "SliceLoss", "Maintenance", "HigherPriorityArrival"]
+_DEFAULT_DURATION = "60s"
+_RUNS = ("JobSet", "Job", "PathwaysJob")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that goes wrong, `at` seconds after the pods of the run have started."""
+
+    kind: FaultKind
+    at: float
+    duration: float | None
+    """For how long a node is away, or the other workload runs; None: for good."""
+    slice: int
+    host: int
+    exit_code: int
+    slices: int
+    workload_priority_class_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One workload in a rehearsal."""
+
+    workload: Workload
+    plan: Plan
+    current: str
+    """The run (`namespace/name`) that the workload's file asks for now; expectations are about it."""
+    runs: tuple[Object, ...]
+    """Its run objects that are live: one, or several where earlier ones were kept."""
+    others: tuple[Object, ...]
+    """What stands beside them, such as the Service of an indexed Job."""
+    submit_at: float
+    duration: float
+    """How long its pods run before they succeed, in seconds of the rehearsal's clock."""
+    faults: tuple[Fault, ...]
+    expect: tuple[dict[str, Any], ...]
+
+    @property
+    def key(self) -> str:
+        """Return `namespace/name` of the workload."""
+        return self.workload.key
+
+    @property
+    def should_finish(self) -> bool:
+        """Whether the rehearsal fails when this workload does not end well.
+
+        So it is, unless its file says no, or it waits for clients for ever as a headless Pathways does.
+        """
+        said = [item["finishes"] for item in self.expect if "finishes" in item]
+        return all(said) if said else all(map(ends_by_itself, self.runs))
+
+
+def part(planned: Planned, objects: Iterable[Object]) -> Part:
+    """Return the part of a workload on a cluster whose overlay holds some objects."""
+    workload, plan = planned.workload, planned.plan
+    written: dict[str, Any] = workload.spec.get("rehearsal", {})
+    items = list(objects)
+    return Part(
+        workload=workload,
+        plan=plan,
+        current=f"{plan.namespace}/{plan.name}",
+        runs=tuple(item for item in items if is_run(item)),
+        others=tuple(item for item in items if not is_run(item)),
+        submit_at=seconds(written.get("submitAt", "0s")),
+        duration=seconds(written.get("duration", _DEFAULT_DURATION)),
+        faults=tuple(_fault(item) for item in written.get("faults", ())),
+        expect=tuple(written.get("expect", ())),
+    )
+
+
+def is_run(item: Object) -> bool:
+    """Tell whether an object is what a controller runs, and nothing that stands beside it."""
+    return item["kind"] in _RUNS
+
+
+def run_key(item: Object) -> str:
+    """Return `namespace/name` of a run object."""
+    return f"{item['metadata'].get('namespace', 'default')}/{item['metadata']['name']}"
+
+
+def is_queued(item: Object) -> bool:
+    """Tell whether Kueue decides when a run starts."""
+    return QUEUE in item["metadata"].get("labels", {})
+
+
+def tpu_pods(part: Part) -> dict[str, int]:
+    """Return how many TPU pods each run of a part has when all of it runs."""
+    return {run_key(item): _tpu_pods_of(item, part.plan.slices * part.plan.hosts) for item in part.runs}
+
+
+def _tpu_pods_of(item: Object, planned: int) -> int:
+    if item["kind"] == "PathwaysJob":  # its pods are made by its controller, as the plan says
+        return planned
+    return sum(
+        replicas * min(spec.get("parallelism", 1), spec.get("completions", spec.get("parallelism", 1)))
+        for replicas, spec in _jobs(item)
+        if chips_of(spec["template"]["spec"])
+    )
+
+
+def _jobs(item: Object) -> list[tuple[int, Object]]:
+    """Return (replicas, spec of the Job) of each kind of Job in a run."""
+    if item["kind"] == "Job":
+        return [(1, item["spec"])]
+    jobs = item["spec"]["replicatedJobs"]
+    return [(job.get("replicas", 1), job["template"]["spec"]) for job in jobs]
+
+
+def _fault(written: dict[str, Any]) -> Fault:
+    arrival = written["kind"] == "HigherPriorityArrival"
+    duration = written.get("duration", _DEFAULT_DURATION if arrival else None)
+    return Fault(
+        kind=written["kind"],
+        at=seconds(written["at"]),
+        duration=None if duration is None else seconds(duration),
+        slice=written.get("slice", 0),
+        host=written.get("host", 0),
+        exit_code=written.get("exitCode", 1),
+        slices=written.get("slices", 1),
+        workload_priority_class_name=written.get("workloadPriorityClassName", ""),
+    )

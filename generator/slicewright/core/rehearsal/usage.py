@@ -1,0 +1,105 @@
+"""Events -> chips in use over time, by queue and by pool, as steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from slicewright.core.rehearsal.event import Event
+
+Steps = tuple[tuple[float, int], ...]
+"""(moment, value from then on), in order of time, beginning at 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Chips of one queue or pool over the time of a rehearsal."""
+
+    name: str
+    limit: int
+    """Nominal quota of a queue, chips of a pool; of a pool that grows, all that it can have."""
+    used: Steps
+    there: Steps = ()
+    """Chips of a pool that exist, where that changes; else nothing."""
+
+    def peak(self) -> int:
+        """Return the most chips in use at a time."""
+        return max((value for _, value in self.used), default=0)
+
+    def borrowed(self) -> int:
+        """Return the most chips in use beyond the limit, which a queue borrows from its cohort."""
+        return max(0, self.peak() - self.limit)
+
+    def chip_seconds(self, end: float) -> float:
+        """Return the area below the curve up to a moment."""
+        total = 0.0
+        for (start, value), (until, _) in zip(self.used, (*self.used[1:], (end, 0)), strict=True):
+            total += value * max(0.0, min(until, end) - start)
+        return total
+
+    def utilisation(self, end: float) -> float:
+        """Return the share of the limit that was in use on average up to a moment; 0 without a limit."""
+        if not self.limit or end <= 0:
+            return 0.0
+        return self.chip_seconds(end) / (self.limit * end)
+
+
+def by_queue(events: Iterable[Event], quotas: Mapping[str, int]) -> tuple[Usage, ...]:
+    """Return the quota in use of each ClusterQueue, from what Kueue reserved and released."""
+    held: dict[str, tuple[str, int]] = {}
+    changes: dict[str, list[tuple[float, int]]] = {queue: [] for queue in quotas}
+    for event in events:
+        if event.kind == "reserved":
+            chips = sum(amount for _, amount in event.flavors)
+            held[event.run] = (event.queue, chips)
+            changes.setdefault(event.queue, []).append((event.at, chips))
+        elif event.kind in ("released", "evicted") and event.run in held:
+            queue, chips = held.pop(event.run)
+            changes[queue].append((event.at, -chips))
+    return tuple(Usage(queue, quotas.get(queue, 0), _steps(found)) for queue, found in changes.items())
+
+
+def by_pool(
+    events: Iterable[Event],
+    chips: Mapping[str, int],
+    pool_of: Callable[[str], str],
+    growing: Mapping[str, int],
+) -> tuple[Usage, ...]:
+    """Return the chips of each pool on which pods ran.
+
+    `chips` holds all chips that a pool can have, `pool_of` gives the pool of a node pool, and `growing` the
+    chips that those pools begin with that grow and shrink.
+    """
+    used: dict[str, list[tuple[float, int]]] = {pool: [] for pool in chips}
+    there: dict[str, list[tuple[float, int]]] = {pool: [(0.0, count)] for pool, count in growing.items()}
+    for event in events:
+        pool = pool_of(event.node_pool)
+        sign = _SIGN.get(event.kind, 0)
+        if pool not in used or not sign:
+            continue
+        if event.kind in ("podStarted", "podEnded"):
+            used[pool].append((event.at, sign * event.chips))
+        elif pool in there:
+            there[pool].append((event.at, sign * event.chips))
+    return tuple(
+        Usage(pool, most, _steps(used[pool]), _steps(there[pool]) if pool in there else ())
+        for pool, most in chips.items()
+    )
+
+
+_SIGN = {"podStarted": 1, "podEnded": -1, "poolGrew": 1, "poolShrank": -1}
+
+
+def _steps(changes: list[tuple[float, int]]) -> Steps:
+    """Add changes up: one step a moment."""
+    found: list[tuple[float, int]] = [(0.0, 0)]
+    for at, amount in sorted(changes, key=lambda change: change[0]):
+        value = found[-1][1] + amount
+        if found[-1][0] == at:
+            found[-1] = (at, value)
+        else:
+            found.append((at, value))
+    return tuple(found)

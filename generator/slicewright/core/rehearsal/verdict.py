@@ -1,0 +1,173 @@
+"""Stories against what they should have been: each broken promise is a problem, placed in the input file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.rehearsal.duration import seconds, shown
+from slicewright.core.rehearsal.script import run_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from slicewright.core.problem import Path, Problem
+    from slicewright.core.rehearsal.script import Part
+    from slicewright.core.rehearsal.story import Story
+
+
+def judge(
+    parts: Iterable[Part], stories: Mapping[str, Story], never_fits: Mapping[str, str], *, cut_short: bool
+) -> tuple[Problem, ...]:
+    """Return the problems of a rehearsal.
+
+    `never_fits` says of which runs the offline quota check knew that they can never be admitted, and why.
+    In one that was `cut_short` by a person, what has not happened yet is not held against anybody.
+    """
+    found: list[Problem] = []
+    everyone = {part.key: part for part in parts}
+    for part in everyone.values():
+        for run in map(stories.__getitem__, _runs(part, stories)):
+            found += _of_run(part, run, never_fits.get(run.run), cut_short=cut_short)
+        if part.current not in stories:
+            continue
+        for index, expected in enumerate(part.expect):
+            (kind, value) = next(iter(expected.items()))
+            path: Path = ("spec", "rehearsal", "expect", index, kind)
+            for message in _CHECK[kind](value, part, everyone, stories):
+                found.append(part.workload.source.problem("REH004", path, message, _HINT))
+    return tuple(found)
+
+
+_HINT = "the timeline shows what happened instead; change the workload, the queues or the expectation"
+
+
+def _runs(part: Part, stories: Mapping[str, Story]) -> Iterator[str]:
+    return (key for key in map(run_key, part.runs) if key in stories)
+
+
+def _of_run(part: Part, story: Story, never_fits: str | None, *, cut_short: bool) -> Iterator[Problem]:
+    source = part.workload.source
+    if story.outcome == "refused":
+        hint = "slicewright validate shows what stands against it without a cluster"
+        yield source.problem("REH003", ("spec",), f"{story.run} was refused: {story.refusal}", hint)
+        return
+    if part.should_finish and story.outcome != "finished" and not (cut_short and story.outcome != "failed"):
+        message = f"{story.run} {_DID_NOT_FINISH[story.outcome]}"
+        hint = story.why or "the timeline shows how far it came; is the deadline long enough?"
+        yield source.problem("REH001", ("metadata", "name"), message, hint)
+    for piece in story.slices:
+        if len(piece.node_pools) > 1:
+            pools = ", ".join(piece.node_pools)
+            message = f"slice {piece.job or story.run} of {story.run} was split over the node pools {pools}"
+            hint = "a slice is one node pool: see exclusive-topology in the replicatedJob"
+            yield source.problem("REH002", ("metadata", "name"), message, hint)
+    if never_fits and story.admitted is not None:
+        message = f"{story.run} was admitted, although the quota check says that it never fits: {never_fits}"
+        hint = "one of the two is wrong; please report it with the rehearsal's JSON"
+        yield source.problem("REH005", ("metadata", "name"), message, hint)
+
+
+_DID_NOT_FINISH = {
+    "waiting": "was still waiting at the end",
+    "running": "was still running at the end",
+    "failed": "failed",
+    "notSubmitted": "was not submitted before the end",
+}
+
+
+def _other(name: str, part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]) -> Story | None:
+    key = name if "/" in name else f"{part.workload.namespace}/{name}"
+    other = everyone.get(key)
+    return stories.get(other.current) if other else None
+
+
+def _order(
+    names: list[str], part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
+) -> Iterator[str]:
+    before: tuple[str, float] | None = None
+    for name in names:
+        story = _other(name, part, everyone, stories)
+        if story is None or story.started is None:
+            yield f"'{name}' did not start" if story else _unknown(name)
+            return
+        if before is not None and story.started <= before[1]:
+            yield (
+                f"'{name}' should start after '{before[0]}': it started at {shown(story.started)}, "
+                f"the other at {shown(before[1])}"
+            )
+            return
+        before = (name, story.started)
+
+
+def _together(
+    names: list[str], part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
+) -> Iterator[str]:
+    spans = _running(stories[part.current])
+    for name in names:
+        story = _other(name, part, everyone, stories)
+        if story is None:
+            yield _unknown(name)
+            return
+        theirs = _running(story)
+        spans = [
+            (max(start, begin), min(end, finish))
+            for start, end in spans
+            for begin, finish in theirs
+            if max(start, begin) < min(end, finish)
+        ]
+        if not spans:
+            yield f"'{part.workload.name}' and '{name}' never ran at the same time"
+            return
+
+
+def _not_before(
+    wanted: dict[str, str], part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
+) -> Iterator[str]:
+    name, state = wanted["workload"], wanted.get("state", "Finished")
+    own, other = stories[part.current].started, _other(name, part, everyone, stories)
+    if other is None:
+        yield _unknown(name)
+        return
+    reached = {"Admitted": other.admitted, "Running": other.started, "Finished": other.ended}[state]
+    if own is not None and (reached is None or own < reached):
+        when = "never was" if reached is None else f"was so at {shown(reached)}"
+        yield f"it started at {shown(own)}, before '{name}' was {state.lower()}: that {when}"
+
+
+def _wait_below(
+    most: str, part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
+) -> Iterator[str]:
+    del everyone
+    wait = stories[part.current].wait
+    if wait is None:
+        yield f"it was never admitted, and should be within {most}"
+    elif wait >= seconds(most):
+        yield f"it waited {shown(wait)} for its admission, and should wait less than {most}"
+
+
+def _finishes(
+    wanted: bool,
+    part: Part,
+    everyone: Mapping[str, Part],
+    stories: Mapping[str, Story],
+) -> Iterator[str]:
+    del everyone
+    if not wanted and stories[part.current].outcome == "finished":
+        yield "it finished, and was expected not to"
+
+
+def _unknown(name: str) -> str:
+    return f"no workload '{name}' takes part in this rehearsal"
+
+
+def _running(story: Story) -> list[tuple[float, float]]:
+    return [(span.start, span.end) for span in story.spans if span.state == "running"]
+
+
+_CHECK: dict[str, Callable[[Any, Part, Mapping[str, Part], Mapping[str, Story]], Iterator[str]]] = {
+    "order": _order,
+    "together": _together,
+    "notBefore": _not_before,
+    "waitBelow": _wait_below,
+    "finishes": _finishes,
+}

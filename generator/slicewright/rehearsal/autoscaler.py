@@ -1,0 +1,231 @@
+"""A test double of GKE's autoscaler: slices come some time after somebody needs them, and go when idle.
+
+It looks at what the real one looks at: pods that the scheduler could not place, and ProvisioningRequests. A
+slice is atomic: all of its nodes come and go together.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+from slicewright.core.plan.placement import NODE_POOL
+from slicewright.core.rehearsal.observe import chips_of
+from slicewright.core.rehearsal.simulate import marked
+from slicewright.testbed.api import ApiError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.rehearsal.capacity import NodePool
+    from slicewright.rehearsal.clock import Clock
+    from slicewright.rehearsal.journal import Journal
+    from slicewright.testbed.api import Api
+
+Object = dict[str, Any]
+
+REQUEST = ("autoscaling.x-k8s.io/v1", "ProvisioningRequest")
+_LOOK_SECONDS = 0.25
+_TEMPLATE = ("v1", "PodTemplate")
+
+
+class Autoscaler:
+    """Grows and shrinks the growing node pools of a cluster, from `with` to its end.
+
+    `delay` is how long nodes take to come, `idle` how long they stay without work, both in seconds of the
+    rehearsal's clock.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        journal: Journal,
+        clock: Clock,
+        pools: Iterable[NodePool],
+        mark: str,
+        *,
+        delay: float,
+        idle: float,
+    ) -> None:
+        self._api = api
+        self._journal = journal
+        self._clock = clock
+        self._pools = {pool.name: pool for pool in pools}
+        self._mark = mark
+        self._delay = delay
+        self._idle = idle
+        self._coming: dict[str, float] = {}
+        """Node pools that were asked for, and when they are there."""
+        self._there: dict[str, float] = {}
+        """Node pools that are there, and when they were last seen at work."""
+        self._promised: dict[str, str] = {}
+        """Node pools that a ProvisioningRequest holds, by its uid."""
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start to look, if there is anything to grow."""
+        if self._pools:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self._ending.set()
+        if self._pools:
+            self._thread.join()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether nodes are on their way."""
+        return bool(self._coming)
+
+    def _run(self) -> None:
+        while not self._ending.wait(_LOOK_SECONDS):
+            try:
+                self._look()
+            except (ApiError, OSError) as error:
+                self._journal.note("warned", reason="Autoscaler", text=str(error))
+
+    def _look(self) -> None:
+        now = self._clock.now()
+        for name in [name for name, at in self._coming.items() if at <= now]:
+            del self._coming[name]
+            self._grow(name, now)
+        pods = self._api.list("v1", "Pod")
+        at_work = {pod["spec"].get("nodeName") for pod in pods if _is_alive(pod)}
+        busy = {
+            name
+            for name in self._there
+            if any(node["metadata"]["name"] in at_work for node in self._pools[name].nodes)
+        }
+        self._answer(now)
+        self._demand([pod for pod in pods if _is_stuck(pod)], busy, now)
+        self._release(busy, now)
+
+    def _grow(self, name: str, now: float) -> None:
+        pool = self._pools[name]
+        self._api.each(self._api.create, [marked(node, self._mark) for node in pool.nodes])
+        self._there[name] = now
+        self._journal.note("poolGrew", node_pool=name, chips=pool.chips, text=f"{len(pool.nodes)} nodes")
+
+    def _demand(self, stuck: list[Object], busy: set[str], now: float) -> None:
+        """Ask for a slice for each Job whose pods found no place, unless an idle one is there or comes."""
+        jobs = {pod["metadata"]["labels"].get("batch.kubernetes.io/controller-uid", ""): pod for pod in stuck}
+        for pod in jobs.values():
+            fitting = [pool for pool in self._pools.values() if not pool.queued and _fits(pod, pool)]
+            waiting = sum(1 for other in jobs.values() if any(_fits(other, pool) for pool in fitting))
+            usable = {pool.name for pool in fitting} & (self._coming.keys() | (self._there.keys() - busy))
+            missing = [pool for pool in fitting if pool.name not in self._coming | self._there]
+            if missing and len(usable) < waiting:
+                self._coming[missing[0].name] = now + self._delay
+
+    def _answer(self, now: float) -> None:
+        """Accept ProvisioningRequests, and provision those for whose pods there are enough free slices."""
+        try:
+            requests = self._api.list(*REQUEST)
+        except ApiError as error:
+            if error.reason != "NotFound":
+                raise
+            return
+        for request in requests:
+            uid = request["metadata"]["uid"]
+            said = {
+                entry["type"]
+                for entry in request.get("status", {}).get("conditions", ())
+                if entry["status"] == "True"
+            }
+            if "Accepted" not in said:
+                self._say(request, "Accepted", "the request is accepted")
+            held = [name for name, holder in self._promised.items() if holder == uid]
+            if not held:
+                held = self._reserve(request, now)
+            if held and "Provisioned" not in said and all(name in self._there for name in held):
+                self._say(request, "Provisioned", f"{len(held)} slices are there")
+        alive = {request["metadata"]["uid"] for request in requests}
+        self._promised = {name: uid for name, uid in self._promised.items() if uid in alive}
+
+    def _reserve(self, request: Object, now: float) -> list[str]:
+        """Hold free slices for all pods of a request, or none."""
+        found: list[str] = []
+        for podset in request["spec"]["podSets"]:
+            template = self._api.get(
+                *_TEMPLATE, podset["podTemplateRef"]["name"], request["metadata"]["namespace"]
+            )["template"]
+            fitting = [
+                pool
+                for pool in self._pools.values()
+                if pool.queued
+                and pool.name not in self._promised
+                and pool.name not in found
+                and _fits(template, pool)
+            ]
+            count = podset["count"]
+            for pool in fitting:
+                if count > 0:
+                    found.append(pool.name)
+                    count -= len(pool.nodes)
+            if count > 0:
+                return []
+        for name in found:
+            self._promised[name] = request["metadata"]["uid"]
+            if name not in self._there:
+                self._coming.setdefault(name, now + self._delay)
+        return found
+
+    def _say(self, request: Object, condition: str, message: str) -> None:
+        before = self._api.get(*REQUEST, request["metadata"]["name"], request["metadata"]["namespace"])
+        others = [
+            entry for entry in before.get("status", {}).get("conditions", ()) if entry["type"] != condition
+        ]
+        entry = {
+            "type": condition,
+            "status": "True",
+            "reason": condition,
+            "message": message,
+            "lastTransitionTime": request["metadata"]["creationTimestamp"],
+        }
+        self._api.patch(request, {"status": {"conditions": [*others, entry]}}, subresource="status")
+
+    def _release(self, busy: set[str], now: float) -> None:
+        """Let slices go on which nothing has run for a while and which no request holds."""
+        for name in list(self._there):
+            if name in self._promised or name in busy:
+                self._there[name] = now
+            elif now - self._there[name] >= self._idle:
+                del self._there[name]
+                pool = self._pools[name]
+                self._api.each(self._api.delete, pool.nodes)
+                text = f"{len(pool.nodes)} nodes, idle"
+                self._journal.note("poolShrank", node_pool=name, chips=pool.chips, text=text)
+
+
+def _is_alive(pod: Object) -> bool:
+    return pod.get("status", {}).get("phase") not in ("Succeeded", "Failed")
+
+
+def _is_stuck(pod: Object) -> bool:
+    """Tell whether the scheduler has said that there is no node for a pod."""
+    if not chips_of(pod["spec"]) or pod["spec"].get("nodeName"):
+        return False
+    conditions = pod.get("status", {}).get("conditions") or ()
+    return any(entry["type"] == "PodScheduled" and entry["status"] == "False" for entry in conditions)
+
+
+def _fits(pod: Object, pool: NodePool) -> bool:
+    """Tell whether a pod may run on the nodes of a pool: its selector, and the taints that it tolerates."""
+    node = pool.nodes[0]
+    labels = node["metadata"]["labels"]
+    wanted = {key: value for key, value in pod["spec"].get("nodeSelector", {}).items() if key != NODE_POOL}
+    tolerated = pod["spec"].get("tolerations", ())
+    return wanted.items() <= labels.items() and all(
+        any(_tolerates(toleration, taint) for toleration in tolerated)
+        for taint in node["spec"].get("taints", ())
+        if taint["key"] != "google.com/tpu"
+    )
+
+
+def _tolerates(toleration: Object, taint: Object) -> bool:
+    if toleration.get("key", taint["key"]) != taint["key"]:
+        return False
+    return toleration.get("operator") == "Exists" or toleration.get("value") == taint["value"]

@@ -1,0 +1,89 @@
+"""The simulated nodes of a cluster, by node pool: those that stand, and those that come on demand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.plan.placement import NODE_POOL
+from slicewright.core.provision.node_pool import bounds, grows
+from slicewright.testbed.nodes import node_pool_names, simulated_nodes
+
+if TYPE_CHECKING:
+    from slicewright.core.plan.site import Site
+
+Object = dict[str, Any]
+_TPU = "google.com/tpu"
+
+
+@dataclass(frozen=True, slots=True)
+class NodePool:
+    """The nodes of one slice, or of one CPU node pool."""
+
+    name: str
+    pool: str
+    nodes: tuple[Object, ...]
+    queued: bool
+    """Whether only a ProvisioningRequest can get it."""
+
+    @property
+    def chips(self) -> int:
+        """Return the chips of all its nodes."""
+        return sum(int(node["status"]["capacity"].get(_TPU, 0)) for node in self.nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """All node pools that a cluster has or can have."""
+
+    standing: tuple[NodePool, ...]
+    growing: tuple[NodePool, ...]
+
+    def chips(self) -> dict[str, int]:
+        """Return the chips that each TPU pool can have."""
+        return _added(self.standing + self.growing)
+
+    def chips_at_start(self) -> dict[str, int]:
+        """Return the chips that those pools begin with that grow."""
+        standing = _added(self.standing)
+        return {pool: standing.get(pool, 0) for pool in _added(self.growing)}
+
+    def pool_of(self, node_pool: str) -> str:
+        """Return the pool of a node pool; empty for one that is not ours."""
+        return next((one.pool for one in self.standing + self.growing if one.name == node_pool), "")
+
+
+def capacity(site: Site) -> Capacity:
+    """Return the node pools of a cluster with their simulated nodes.
+
+    Flex-start pools start empty; of a pool with automatic scaling its least number stands. On Autopilot, and
+    with ComputeClasses that make node pools, what the file declares is what there is.
+    """
+    most = {}
+    for pool, _ in site.pools:
+        scales = bounds(site, pool, pool.slices)
+        most[pool.name] = max(scales.most, pool.slices) if scales else pool.slices
+    pools = tuple((replace(pool, slices=most[pool.name]), shape) for pool, shape in site.pools)
+    by_name: dict[str, list[Object]] = {}
+    for node in simulated_nodes(replace(site, pools=pools)):
+        by_name.setdefault(node["metadata"]["labels"][NODE_POOL], []).append(node)
+    standing: list[NodePool] = []
+    growing: list[NodePool] = []
+    for pool, _ in pools:
+        scales = bounds(site, pool, pool.slices)
+        least = 0 if grows(pool) else scales.least if scales else pool.slices
+        queued = pool.provisioning.type == "FlexStartQueued"
+        for index, name in enumerate(node_pool_names(pool)):
+            one = NodePool(name, pool.name, tuple(by_name.pop(name)), queued)
+            (standing if index < least else growing).append(one)
+    cpu = {name: pool.name for pool in site.cluster.cpu_pools for name in pool.node_pool_names}
+    standing += [NodePool(name, cpu[name], tuple(nodes), queued=False) for name, nodes in by_name.items()]
+    return Capacity(tuple(standing), tuple(growing))
+
+
+def _added(pools: tuple[NodePool, ...]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for one in pools:
+        if one.chips:
+            found[one.pool] = found.get(one.pool, 0) + one.chips
+    return found

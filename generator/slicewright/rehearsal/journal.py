@@ -1,0 +1,68 @@
+"""What has happened so far, shared by all threads of a rehearsal: each writes, whoever waits is woken."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.plan.placement import NODE_POOL
+from slicewright.core.rehearsal.event import Event, Kind
+from slicewright.core.rehearsal.observe import Observer
+from slicewright.core.rehearsal.story import Stories
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from slicewright.rehearsal.clock import Clock
+
+Object = dict[str, Any]
+
+
+class Journal:
+    """The events of a rehearsal, and the stories that they make."""
+
+    def __init__(self, clock: Clock, tpu_pods: Mapping[str, int], queued: Iterable[str]) -> None:
+        self.events: list[Event] = []
+        self.stories = Stories(tpu_pods, queued)
+        self._clock = clock
+        self._node_pools: dict[str, str] = {}
+        self._observer = Observer(lambda node: self._node_pools.get(node, ""))
+        self._changed = threading.Condition()
+        self._last = time.monotonic()
+
+    def see(self, verb: str, item: Object) -> None:
+        """Take in what the API server says of an object."""
+        with self._changed:
+            if item["kind"] == "Node":
+                labels = item["metadata"].get("labels", {})
+                self._node_pools[item["metadata"]["name"]] = labels.get(NODE_POOL, "")
+                return
+            for event in self._observer.see(self._clock.now(), verb, item):
+                self._add(event)
+
+    def note(self, kind: Kind, run: str = "", **facts: Any) -> None:
+        """Take in what the rehearsal itself did."""
+        with self._changed:
+            self._add(Event(self._clock.now(), kind, run, **facts))
+
+    def ask(self, question: Callable[[Stories], Any]) -> Any:
+        """Return an answer about the stories, while nobody writes."""
+        with self._changed:
+            return question(self.stories)
+
+    def quiet_seconds(self) -> float:
+        """Return for how many of our seconds nothing has happened."""
+        return time.monotonic() - self._last
+
+    def wait(self, seconds: float) -> None:
+        """Wait until something happens, at most some of our seconds."""
+        with self._changed:
+            self._changed.wait(seconds)
+
+    def _add(self, event: Event) -> None:
+        self.events.append(event)
+        self.stories.add(event)
+        if event.kind != "warned":
+            self._last = time.monotonic()
+        self._changed.notify_all()

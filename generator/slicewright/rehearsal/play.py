@@ -1,0 +1,143 @@
+"""The play: submit what is to be submitted when its time has come, let things go wrong, watch, and end."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.rehearsal.script import run_key
+from slicewright.core.rehearsal.simulate import simulated
+from slicewright.rehearsal.faults import Faults
+from slicewright.testbed.api import ApiError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from slicewright.core.rehearsal.script import Part
+    from slicewright.core.rehearsal.story import Stories
+    from slicewright.rehearsal.autoscaler import Autoscaler
+    from slicewright.rehearsal.clock import Clock
+    from slicewright.rehearsal.journal import Journal
+    from slicewright.rehearsal.stage import Stage
+
+Object = dict[str, Any]
+
+_LOOK_SECONDS = 0.2
+_QUIET_SECONDS = 10.0
+"""After so long without any event, while nothing runs or is on its way, nothing more will happen."""
+_OVER = ("finished", "failed", "refused")
+_AT_WORK = ("running", "restarting")
+
+
+class Play:
+    """One rehearsal, played once."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        journal: Journal,
+        clock: Clock,
+        parts: Iterable[Part],
+        mark: str,
+        *,
+        deadline: float,
+        check: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._stage = stage
+        self._journal = journal
+        self._clock = clock
+        self._parts = tuple(parts)
+        self._deadline = deadline
+        self._check = check
+        self._agenda: list[tuple[float, int, Callable[[], None]]] = []
+        self._number = itertools.count()
+        self._faults = Faults(stage.api, journal, clock, mark, self._later)
+        self._started: set[str] = set()
+
+    def run(self, autoscaler: Autoscaler, show: Callable[[], object] = lambda: None) -> None:
+        """Play to the end: all runs are over, nothing more can happen, or the deadline has passed.
+
+        `show` is called whenever something has changed. Raises BedError when a program of the bed dies.
+        """
+        for part in self._parts:
+            self._at(part.submit_at, partial(self._submit, part))
+        while not self._is_over(autoscaler) and self._clock.now() < self._deadline:
+            self._check()
+            self._schedule_faults()
+            self._do_what_is_due()
+            show()
+            self._journal.wait(self._pause())
+        show()
+
+    def _at(self, moment: float, action: Callable[[], None]) -> None:
+        heapq.heappush(self._agenda, (moment, next(self._number), action))
+
+    def _later(self, seconds: float, action: Callable[[], None]) -> None:
+        self._at(self._clock.now() + seconds, action)
+
+    def _pause(self) -> float:
+        if not self._agenda:
+            return _LOOK_SECONDS
+        return max(0.0, min(_LOOK_SECONDS, self._clock.real(self._agenda[0][0] - self._clock.now())))
+
+    def _do_what_is_due(self) -> None:
+        while self._agenda and self._agenda[0][0] <= self._clock.now():
+            heapq.heappop(self._agenda)[2]()
+
+    def _submit(self, part: Part) -> None:
+        """Submit the runs of a part; what is refused is noted, with the API server's words."""
+        for item in part.runs:
+            # Said before it is done: the controllers are faster than the answer to us.
+            self._journal.note("submitted", run_key(item))
+        try:
+            for item in part.others:
+                self._stage.create(item)
+        except ApiError as error:
+            for item in part.runs:
+                self._refused(item, error)
+            return
+        for item in part.runs:
+            try:
+                self._stage.create(simulated(item, self._clock.real(part.duration)))
+            except ApiError as error:
+                self._refused(item, error)
+
+    def _refused(self, item: Object, error: ApiError) -> None:
+        self._journal.note("refused", run_key(item), reason=error.reason, text=error.message)
+
+    def _schedule_faults(self) -> None:
+        for part in self._parts:
+            for item in part.runs if part.faults else ():
+                run = run_key(item)
+                started = self._journal.ask(partial(_started, run))
+                if started is None or run in self._started:
+                    continue
+                self._started.add(run)
+                for fault in part.faults:
+                    self._at(started + fault.at, partial(self._strike, part, item, fault))
+
+    def _strike(self, part: Part, item: Object, fault: Any) -> None:
+        try:
+            self._faults.strike(part, item, fault)
+        except ApiError as error:
+            self._journal.note("fault", run_key(item), reason=fault.kind, text=f"could not be made: {error}")
+
+    def _is_over(self, autoscaler: Autoscaler) -> bool:
+        states = self._journal.ask(_states)
+        forever = {run_key(item) for part in self._parts if not part.should_finish for item in part.runs}
+        if all(state in _OVER or (run in forever and state == "running") for run, state in states.items()):
+            return not self._agenda or all(state in _OVER for state in states.values())
+        if self._agenda or autoscaler.is_busy:
+            return False
+        at_work = any(state in _AT_WORK and run not in forever for run, state in states.items())
+        return not at_work and self._journal.quiet_seconds() > _QUIET_SECONDS
+
+
+def _started(run: str, stories: Stories) -> float | None:
+    return stories.of[run].started
+
+
+def _states(stories: Stories) -> dict[str, str]:
+    return {run: stories.state_of(run) for run in stories.of}

@@ -1,0 +1,156 @@
+"""What stands before the play begins: nodes, namespaces and the platform.
+
+In a cluster that is not ours alone, whatever is made carries the label of the rehearsal, and only that is
+removed.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from slicewright.core.problem import Problem
+from slicewright.core.rehearsal.simulate import MARK, marked
+from slicewright.testbed.api import ApiError
+from slicewright.testbed.trouble import BedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from slicewright.rehearsal.capacity import Capacity
+    from slicewright.testbed.api import Api
+    from slicewright.testbed.bed import Bed
+
+Object = dict[str, Any]
+
+_ORDER = (
+    *("Namespace", "ServiceAccount", "PriorityClass", "WorkloadPriorityClass", "Topology"),
+    *("ResourceFlavor", "ProvisioningRequestConfig", "AdmissionCheck", "Cohort", "ClusterQueue"),
+    *("LocalQueue", "Role", "RoleBinding", "ResourceQuota"),
+)
+"""Kinds in which order they are made; what is not listed has no part in a rehearsal."""
+_KUEUE = "kueue.x-k8s.io/v1beta2"
+_RUNS = (
+    ("pathways-job.pathways.domain/v1", "PathwaysJob"),
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"),
+    ("batch/v1", "Job"),
+    ("v1", "Service"),
+    (_KUEUE, "LocalQueue"),
+    (_KUEUE, "ClusterQueue"),
+    (_KUEUE, "Cohort"),
+    (_KUEUE, "AdmissionCheck"),
+    (_KUEUE, "ProvisioningRequestConfig"),
+    (_KUEUE, "ResourceFlavor"),
+    (_KUEUE, "Topology"),
+    (_KUEUE, "WorkloadPriorityClass"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+    ("rbac.authorization.k8s.io/v1", "Role"),
+    ("v1", "ResourceQuota"),
+    ("v1", "ServiceAccount"),
+    ("v1", "Node"),
+    ("v1", "Namespace"),
+)
+"""What a rehearsal may have made, in the order in which it goes."""
+_GONE_SECONDS = 60
+
+
+class Stage:
+    """Sets up on entry; on exit removes what it made, where the cluster goes on without it."""
+
+    def __init__(
+        self,
+        bed: Bed,
+        mark: str,
+        *,
+        clean: bool,
+        progress: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        self._bed = bed
+        self._mark = mark
+        self._clean = clean
+        self._progress = progress
+
+    @property
+    def api(self) -> Api:
+        """Return the client of the cluster."""
+        return self._bed.api
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove what was made, if that is asked for."""
+        if self._clean:
+            self.clear()
+
+    def set_up(self, capacity: Capacity, platform: Iterable[Object], namespaces: Iterable[str]) -> None:
+        """Make the nodes that stand, the namespaces and the platform, and wait for its queues.
+
+        Raises BedError where the API server refuses an object.
+        """
+        nodes = [node for pool in capacity.standing for node in pool.nodes]
+        self.api.each(self.create, nodes)
+        self._progress(f"{len(nodes):,} simulated nodes")
+        wanted = [item for item in platform if item["kind"] in _ORDER]
+        named = {item["metadata"]["name"] for item in wanted if item["kind"] == "Namespace"}
+        wanted += [_namespace(name) for name in namespaces if name not in named]
+        for item in sorted(wanted, key=lambda item: _ORDER.index(item["kind"])):
+            self._make(item)
+        queues = [item["metadata"]["name"] for item in wanted if item["kind"] == "ClusterQueue"]
+        self._bed.until("the queues to be known to Kueue", lambda: self._known(queues))
+        self._progress(f"{len(queues)} ClusterQueues")
+        for name in {*namespaces, *named}:
+            self._bed.until(
+                f"the service account of {name}",
+                partial(self.api.find, "v1", "ServiceAccount", "default", name),
+            )
+
+    def create(self, item: Object) -> Object:
+        """Create an object that carries the label of this rehearsal."""
+        return self.api.create(marked(item, self._mark), fieldValidation="Strict")
+
+    def _make(self, item: Object) -> None:
+        try:
+            self.create(item)
+        except ApiError as error:
+            if error.reason == "AlreadyExists" and item["kind"] in ("Namespace", "ServiceAccount"):
+                return
+            name = item["metadata"]["name"]
+            hint = "slicewright validate shows what stands against it without a cluster"
+            raise BedError(
+                Problem("REH006", f"{item['kind']} {name} of the platform was refused: {error.message}", hint)
+            ) from error
+
+    def _known(self, queues: list[str]) -> bool:
+        """Tell whether Kueue has taken notice of all queues: active or not, it has said so."""
+        said = {
+            item["metadata"]["name"]: [
+                entry["type"] for entry in item.get("status", {}).get("conditions", ())
+            ]
+            for item in self.api.list(_KUEUE, "ClusterQueue")
+        }
+        return all("Active" in said.get(name, ()) for name in queues)
+
+    def clear(self) -> None:
+        """Remove what carries the label of this rehearsal, and wait until it has gone."""
+        label = f"{MARK}={self._mark}"
+        for kind in _RUNS:
+            try:
+                found = self.api.list(*kind, labels=label)
+            except ApiError as error:
+                if error.reason == "NotFound":
+                    continue
+                raise
+            self.api.each(self.api.delete, found)
+            if found:
+                gone = partial(self._none_left, *kind, label)
+                self._bed.until(f"{kind[1]} objects to go", gone, seconds=_GONE_SECONDS)
+
+    def _none_left(self, api_version: str, kind: str, label: str) -> bool:
+        return not self.api.list(api_version, kind, labels=label)
+
+
+def _namespace(name: str) -> Object:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}

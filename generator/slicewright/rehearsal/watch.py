@@ -1,0 +1,58 @@
+"""One thread a kind, which tells the journal whatever changes."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from typing import TYPE_CHECKING, Self
+
+from slicewright.testbed.api import Api, ApiError
+
+if TYPE_CHECKING:
+    from slicewright.rehearsal.journal import Journal
+    from slicewright.testbed.kubeconfig import Access
+
+KINDS = (
+    ("v1", "Node"),
+    ("kueue.x-k8s.io/v1beta2", "Workload"),
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"),
+    ("batch/v1", "Job"),
+    ("v1", "Pod"),
+    ("v1", "Event"),
+)
+_RETRY_SECONDS = 0.2
+
+
+class Watch:
+    """Follows a cluster from `with` to its end."""
+
+    def __init__(self, access: Access, journal: Journal) -> None:
+        self._access = access
+        self._journal = journal
+        self._ending = threading.Event()
+        self._apis: list[Api] = []
+
+    def __enter__(self) -> Self:
+        """Start to follow."""
+        for kind in KINDS:
+            api = Api(self._access)
+            self._apis.append(api)
+            threading.Thread(target=self._follow, args=(api, *kind), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop; the threads end with their connections."""
+        self._ending.set()
+        for api in self._apis:
+            api.hang_up()
+
+    def _follow(self, api: Api, api_version: str, kind: str) -> None:
+        while not self._ending.is_set():
+            try:
+                for verb, item in api.watch(api_version, kind):
+                    if self._ending.is_set():
+                        return
+                    self._journal.see(verb, item)
+            except (ApiError, OSError, http.client.HTTPException):
+                # Also how it ends: a read that waits is cut off.
+                self._ending.wait(_RETRY_SECONDS)
