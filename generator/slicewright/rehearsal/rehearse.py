@@ -28,11 +28,10 @@ from slicewright.testbed.trouble import BedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.plan.site import Site
     from slicewright.core.problem import Problem
     from slicewright.core.rehearsal.script import Part
     from slicewright.core.rehearsal.story import Story
+    from slicewright.rehearsal.scene import Scene
     from slicewright.testbed.bed import Bed
 
 Object = dict[str, Any]
@@ -72,16 +71,6 @@ def tempo(
         delay=delay if delay is not None else 2 * chosen,
         idle=idle if idle is not None else 3 * chosen,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """What one rehearsal is about."""
-
-    site: Site
-    parts: tuple[Part, ...]
-    platform: tuple[Object, ...]
-    catalogue: Catalogue
 
 
 def rehearse(

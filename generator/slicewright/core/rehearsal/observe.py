@@ -64,7 +64,7 @@ class Observer:
         if _turned(before, said, "Admitted"):
             yield Event(at, "admitted", run)
         if _is_true(said, "Finished") and not _is_true(before, "Finished"):
-            yield Event(at, "released", run)
+            yield Event(at, "released", run, reason="Finished")
         waits = said.get("QuotaReserved", ("", "", ""))
         if waits[0] == "False" and waits[2] and waits[2] != before.get("QuotaReserved", ("", "", ""))[2]:
             yield Event(at, "waiting", run, reason=waits[1], text=waits[2])

@@ -180,7 +180,7 @@ class Stories:
         self._back_to(story, "queued", event.at)
 
     def _released(self, story: Story, event: Event) -> None:
-        if story.ended is None:
+        if story.ended is None and event.reason != "Finished":
             self._back_to(story, "queued", event.at)
 
     def _restarted(self, story: Story, event: Event) -> None:

@@ -1,0 +1,167 @@
+"""`slicewright rehearse`: play the tree on the real controllers, with simulated nodes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from slicewright.cli import show
+from slicewright.core.problem import Problem, did_you_mean
+from slicewright.core.rehearsal.duration import is_duration, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from slicewright.core.rehearsal.report import Report
+    from slicewright.rehearsal.scene import Scene
+    from slicewright.testbed.bed import Bed
+
+_BROKEN = 3
+_INTERRUPTED = 130
+
+
+class Duration(click.ParamType):
+    """A time span such as 90s or 1h30m, as seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds."""
+        if isinstance(value, float):
+            return value
+        if not is_duration(str(value)):
+            self.fail(f"'{value}' is no time span; write for example 90s or 1h30m", param, ctx)
+        return seconds(str(value))
+
+
+@click.command()
+@click.argument("cluster", required=False)
+@click.option("--speed", type=click.FloatRange(min=1), help="Play so many seconds in one.")
+@click.option("--deadline", type=Duration(), help="Give up after so long, on the rehearsal's clock.")
+@click.option("--delay", type=Duration(), help="How long flex-start nodes take to come.")
+@click.option("--idle", type=Duration(), help="How long flex-start nodes stay without work.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the timeline as a page.")
+@click.option(
+    "--kubeconfig", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Play there."
+)
+@click.option("--context", help="The context of that kubeconfig file.")
+@click.option("--mark", is_flag=True, help="Mark that cluster as one for tests.")
+@show.folder_option
+@click.option("-o", "--output", type=click.Choice(["text", "json", "junit"]), default="text")
+def rehearse(
+    cluster: str | None,
+    speed: float | None,
+    deadline: float | None,
+    delay: float | None,
+    idle: float | None,
+    html: Path | None,
+    kubeconfig: Path | None,
+    context: str | None,
+    mark: bool,
+    folder: Path,
+    output: str,
+) -> None:
+    """Play workloads and queues on the real JobSet, Kueue and scheduler before anyone pays for a chip.
+
+    CLUSTER is a TPUCluster of the repository; without it every cluster with workloads is played, one after
+    another. Its pools become simulated nodes; the pods that land there run as long as the workload's
+    `rehearsal` says, in a faster time. Nothing of it leaves this machine.
+    """
+    from slicewright.rehearsal.scene import scenes  # noqa: PLC0415 - commands start fast
+    from slicewright.workspace.read import read_checkout  # noqa: PLC0415
+
+    if (context or mark) and kubeconfig is None:
+        raise click.UsageError("--context and --mark are about an existing cluster: add --kubeconfig FILE")
+    if kubeconfig is not None and context is None:
+        raise click.UsageError(
+            "name the context of the kubeconfig file, so that no other is meant: --context"
+        )
+    checkout = show.checked(read_checkout, show.root_of(folder))
+    if cluster and cluster not in checkout.repository.sites:
+        hint = did_you_mean(cluster, checkout.repository.sites)
+        raise show.unknown(f"there is no cluster '{cluster}'", hint)
+    wanted = [cluster] if cluster else sorted(checkout.repository.sites)
+    acts, against = scenes(checkout, wanted)
+    if against:
+        show.problems(against)
+        sys.exit(1)
+    if not acts:
+        show.problems((Problem("REH007", "no workload names this cluster: there is nothing to play"),))
+        sys.exit(1)
+    times = {"speed": speed, "deadline": deadline, "delay": delay, "idle": idle}
+    reports = [_play(act, times, (kubeconfig, context, mark), output) for act in acts]
+    _write(reports, output, html)
+    if any(report.interrupted for report in reports):
+        sys.exit(_INTERRUPTED)
+    sys.exit(0 if all(report.passed for report in reports) else 1)
+
+
+def _play(
+    scene: Scene, times: dict[str, float | None], elsewhere: tuple[Path | None, str | None, bool], output: str
+) -> Report:
+    from slicewright.cli.report.live import Live  # noqa: PLC0415
+    from slicewright.testbed.trouble import BedError  # noqa: PLC0415
+
+    try:
+        from slicewright.rehearsal.rehearse import rehearse as play  # noqa: PLC0415
+        from slicewright.rehearsal.rehearse import tempo  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        hint = f"{sys.executable} -m pip install 'slicewright[testbed]'"
+        show.problems((Problem("BED008", f"a rehearsal needs the Python package {error.name}", hint),))
+        sys.exit(_BROKEN)
+    live = Live(scene, sys.stderr)
+    bed: Bed | None = None
+    try:
+        with _bed(scene, elsewhere, live.say) as bed:
+            clean = elsewhere[0] is not None
+            return play(
+                bed, scene, tempo(scene.parts, **times), clean=clean, progress=live.say, show=live.show
+            )
+    except BedError as error:
+        show.problems((error.problem,))
+        if bed is not None and bed.logs:
+            click.echo(f"logs: {bed.logs}", err=True)
+        sys.exit(_BROKEN)
+    finally:
+        live.close()
+
+
+def _bed(
+    scene: Scene, elsewhere: tuple[Path | None, str | None, bool], say: Callable[[str], object]
+) -> AbstractContextManager[Bed]:
+    file, context, mark = elsewhere
+    if file is None or context is None:
+        from slicewright.testbed.cluster import Cluster  # noqa: PLC0415
+
+        return Cluster(kueue_settings=scene.site.cluster.spec.get("kueue", {}), progress=say)
+    from slicewright.rehearsal.guard import admit  # noqa: PLC0415
+    from slicewright.testbed.attached import Attached  # noqa: PLC0415
+    from slicewright.testbed.kubeconfig import read  # noqa: PLC0415
+
+    admit(read(file, context), mark=mark)
+    return Attached(file, context=context, progress=say)
+
+
+def _write(reports: list[Report], output: str, html: Path | None) -> None:
+    if html is not None:
+        from slicewright.core.rehearsal.page import page  # noqa: PLC0415
+
+        html.write_text(page([report.record() for report in reports]), encoding="utf-8")
+        click.echo(f"timeline: {html}", err=True)
+    if output == "json":
+        show.as_json({"rehearsals": [report.record() for report in reports]})
+        return
+    if output == "junit":
+        from slicewright.cli.report.rehearsed import junit  # noqa: PLC0415
+
+        click.echo(junit(reports), nl=False)
+        return
+    from slicewright.core.rehearsal.text import text  # noqa: PLC0415
+
+    for report in reports:
+        click.echo(text(report))
+    show.messages([problem for report in reports for problem in report.problems])

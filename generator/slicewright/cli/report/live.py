@@ -1,0 +1,84 @@
+"""What a rehearsal does at this moment: redrawn on a terminal, a line for each change elsewhere."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import IO, TYPE_CHECKING
+
+from slicewright.core.rehearsal.duration import shown
+from slicewright.core.rehearsal.text import MARKS
+
+if TYPE_CHECKING:
+    from slicewright.core.rehearsal.story import Stories
+    from slicewright.rehearsal.clock import Clock
+    from slicewright.rehearsal.journal import Journal
+    from slicewright.rehearsal.scene import Scene
+
+_REDRAW_SECONDS = 0.2
+_MOST_LINES = 20
+
+
+class Live:
+    """Shows a rehearsal on a stream."""
+
+    def __init__(self, scene: Scene, stream: IO[str]) -> None:
+        self._name = scene.site.cluster.name
+        self._stream = stream
+        self._is_terminal = stream.isatty()
+        self._drawn = 0
+        self._last = 0.0
+        self._told: dict[str, str] = {}
+
+    def say(self, text: str) -> None:
+        """Say what is being prepared."""
+        self._stream.write(f"{self._name}: {text}\n")
+        self._stream.flush()
+
+    def show(self, journal: Journal, clock: Clock) -> None:
+        """Show what each run does."""
+        now = time.monotonic()
+        if now - self._last < _REDRAW_SECONDS:
+            return
+        self._last = now
+        rows = journal.ask(_rows)
+        if self._is_terminal:
+            self._draw(rows, journal, clock)
+        else:
+            self._tell(rows, clock)
+
+    def close(self) -> None:
+        """Take the picture off the terminal: the report says it better."""
+        if self._drawn:
+            self._stream.write(f"\x1b[{self._drawn}A\x1b[J")
+            self._stream.flush()
+            self._drawn = 0
+
+    def _draw(self, rows: list[tuple[str, str]], journal: Journal, clock: Clock) -> None:
+        width = max(len(run) for run, _ in rows)
+        used = journal.ask(partial(_chips, self._name))
+        lines = [f"{self._name}  {shown(clock.now())} at {clock.speed:g}x  {used}"]
+        lines += [f"  {MARKS.get(state, ' ')} {run:{width}}  {state}" for run, state in rows[:_MOST_LINES]]
+        if len(rows) > _MOST_LINES:
+            lines.append(f"    and {len(rows) - _MOST_LINES} more")
+        up = f"\x1b[{self._drawn}A" if self._drawn else ""
+        self._stream.write(up + "".join(f"\x1b[2K{line}\n" for line in lines))
+        self._stream.flush()
+        self._drawn = len(lines)
+
+    def _tell(self, rows: list[tuple[str, str]], clock: Clock) -> None:
+        for run, state in rows:
+            if self._told.get(run, "notSubmitted") != state:
+                self._told[run] = state
+                self._stream.write(f"{self._name}: {shown(clock.now())} {run} {state}\n")
+        self._stream.flush()
+
+
+def _rows(stories: Stories) -> list[tuple[str, str]]:
+    return [(run, stories.state_of(run)) for run in stories.of]
+
+
+def _chips(name: str, stories: Stories) -> str:
+    del name
+    running = sum(1 for run in stories.of if stories.state_of(run) == "running")
+    return f"{running} of {len(stories.of)} running"

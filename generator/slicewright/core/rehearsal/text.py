@@ -1,0 +1,109 @@
+"""A rehearsal in the characters of a terminal: one line a run, its states drawn along the time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.rehearsal.duration import shown
+from slicewright.core.rehearsal.report import summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.rehearsal.report import Report
+    from slicewright.core.rehearsal.story import Span, Story
+    from slicewright.core.rehearsal.usage import Usage
+
+MARKS = {"queued": "·", "reserved": "-", "starting": "░", "running": "█", "restarting": "▒"}
+_LEGEND = "   ".join(f"{mark} {state}" for state, mark in MARKS.items())
+_WIDTH = 48
+_FULL = "▁▂▃▄▅▆▇█"
+_ENDS = {
+    "finished": "finished",
+    "failed": "FAILED",
+    "refused": "REFUSED",
+    "waiting": "never ran",
+    "running": "still ran",
+    "notSubmitted": "not submitted",
+}
+
+
+def text(report: Report, *, width: int = _WIDTH) -> str:
+    """Return the report of a rehearsal, its problems left out: they are printed where all problems are."""
+    end = report.seconds
+    parts = [_head(report), "", *_runs(report.stories, end, width)]
+    if report.stories:
+        parts += [f"{'':{_column(report.stories)}}  {_LEGEND}"]
+    for title, usages in (("quota in use", report.queues), ("chips with pods", report.pools)):
+        if usages:
+            parts += ["", *_usages(title, usages, end, width)]
+    if report.operator:
+        parts += ["", f"PathwaysJobs were played by the {report.operator}."]
+    return "\n".join([*parts, ""])
+
+
+def _head(report: Report) -> str:
+    found = summary(report.stories)
+    ends = [f"{found[key]} {_ENDS[key]}" for key in _ENDS if found[key]]
+    beside = [_counted(found[key], key[:-1]) for key in ("evictions", "restarts") if found[key]]
+    played = f"{shown(report.seconds)} in {shown(report.seconds / report.speed)}"
+    stopped = ", interrupted" if report.interrupted else ""
+    return f"{report.cluster}: {', '.join([*ends, *beside]) or 'nothing to play'}; played {played}{stopped}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _column(stories: Iterable[tuple[str, Story]]) -> int:
+    return max(len(story.run) for _, story in stories)
+
+
+def _runs(stories: tuple[tuple[str, Story], ...], end: float, width: int) -> Iterable[str]:
+    for _, story in stories:
+        bar = drawn(story.spans, end, width)
+        facts = [_ENDS[story.outcome] + (f" at {shown(story.ended)}" if story.ended is not None else "")]
+        if story.wait is not None:
+            facts.append(f"waited {shown(max(0.0, story.wait))}")
+        if story.restarts:
+            facts.append(_counted(story.restarts, "restart"))
+        facts += [f"{eviction.reason} at {shown(eviction.at)}" for eviction in story.evictions]
+        yield f"{story.run:{_column(stories)}}  {bar}  {', '.join(facts)}"
+
+
+def drawn(spans: Iterable[Span], end: float, width: int) -> str:
+    """Return states along the time as characters; a state that is too short for one still gets one."""
+    cells = [" "] * width
+    for span in spans:
+        first = min(width - 1, int(span.start / end * width)) if end else 0
+        last = min(width, max(first + 1, round(span.end / end * width))) if end else 1
+        for cell in range(first, last):
+            cells[cell] = MARKS[span.state]
+    return "".join(cells)
+
+
+def _usages(title: str, usages: tuple[Usage, ...], end: float, width: int) -> Iterable[str]:
+    column = max(len(title), *(len(usage.name) for usage in usages))
+    yield title
+    for usage in usages:
+        borrowed = f", borrowed up to {usage.borrowed():,}" if usage.borrowed() else ""
+        facts = f"{usage.utilisation(end):.0%} of {usage.limit:,} chips, peak {usage.peak():,}{borrowed}"
+        yield f"{usage.name:{column}}  {_curve(usage, end, width)}  {facts}"
+
+
+def _curve(usage: Usage, end: float, width: int) -> str:
+    """Draw chips in use along the time: the height is the share of the limit, or of the peak above it."""
+    top = max(usage.limit, usage.peak(), 1)
+    found = []
+    for cell in range(width):
+        start, until = cell * end / width, (cell + 1) * end / width
+        most = max(
+            (
+                value
+                for (at, value), (following, _) in zip(usage.used, (*usage.used[1:], (end, 0)), strict=True)
+                if at < until and following > start
+            ),
+            default=0,
+        )
+        found.append(_FULL[min(len(_FULL) - 1, most * len(_FULL) // (top + 1))] if most else " ")
+    return "".join(found)

@@ -1,0 +1,52 @@
+"""An existing cluster is played on only where somebody has said that it is a test cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.problem import Problem
+from slicewright.testbed.api import Api, ApiError
+from slicewright.testbed.trouble import BedError
+
+if TYPE_CHECKING:
+    from slicewright.testbed.kubeconfig import Access
+
+MARK = "slicewright.dev/test-cluster"
+"""The label of the namespace kube-system that says so."""
+_NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
+_NEEDED = {
+    "JobSet": ("jobset.x-k8s.io/v1alpha2", "JobSet"),
+    "Kueue": ("kueue.x-k8s.io/v1beta2", "ClusterQueue"),
+}
+
+
+def admit(access: Access, *, mark: bool) -> None:
+    """Return if the cluster carries the mark and has the controllers; set the mark only with `mark`.
+
+    Raises BedError otherwise: nothing has been changed then.
+    """
+    with Api(access) as api:
+        try:
+            found = api.get("v1", "Namespace", "kube-system")
+            _has_controllers(api)
+            if found["metadata"].get("labels", {}).get(MARK) == "true":
+                return
+            if not mark:
+                message = f"{access.server} is not marked as a test cluster"
+                hint = "a rehearsal makes nodes, queues and pods there; if that is wanted, add --mark"
+                raise BedError(Problem("REH008", message, hint))
+            api.patch(_NAMESPACE, {"metadata": {"labels": {MARK: "true"}}})
+        except (ApiError, OSError) as error:
+            hint = "is the context right, and is the cluster up?"
+            raise BedError(Problem("REH009", f"{access.server} cannot be used: {error}", hint)) from error
+
+
+def _has_controllers(api: Api) -> None:
+    for name, kind in _NEEDED.items():
+        try:
+            api.resource(*kind)
+        except ApiError as error:
+            if error.reason != "NotFound":
+                raise
+            message = f"the cluster has no {name} ({kind[0]})"
+            raise BedError(Problem("REH009", message, "install it, as docs/testbed.md says")) from error

@@ -1,0 +1,66 @@
+"""A cluster of a repository as a scene: its live runs from overlays/, its platform from the TPUCluster file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.compose.kustomization import compose
+from slicewright.core.platform import tree as platform
+from slicewright.core.problem import Problem, errors
+from slicewright.core.rehearsal.script import part
+from slicewright.core.render.plans import plan_all
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.plan.site import Site
+    from slicewright.core.rehearsal.script import Part
+    from slicewright.core.render.plans import Planned
+    from slicewright.workspace.read import Checkout
+
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What one rehearsal is about."""
+
+    site: Site
+    parts: tuple[Part, ...]
+    platform: tuple[Object, ...]
+    catalogue: Catalogue
+
+
+def scenes(checkout: Checkout, clusters: list[str]) -> tuple[list[Scene], tuple[Problem, ...]]:
+    """Return a scene for each cluster that has workloads, and what stands against playing them."""
+    repository = checkout.repository
+    planned, problems = plan_all(repository)
+    found = list(errors(problems))
+    made: list[Scene] = []
+    for name in clusters:
+        site = repository.sites[name]
+        parts: list[Part] = []
+        for entry in planned:
+            if entry.plan.cluster != name:
+                continue
+            objects, against = _live(checkout, entry)
+            found += against
+            parts.append(part(entry, objects))
+        if parts:
+            stands = tuple(platform.objects(site))
+            made.append(Scene(site, tuple(parts), stands, repository.package.catalogue))
+    return made, tuple(found)
+
+
+def _live(checkout: Checkout, entry: Planned) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:
+    """Return the objects that an overlay holds now."""
+    folder, source = entry.plan.folder, entry.workload.source
+    if f"{folder}/kustomization.yaml" not in checkout.existing:
+        message = f"{entry.plan.cluster} has no overlay of {entry.workload.key}: there is nothing to play"
+        hint = "run slicewright render first"
+        return (), (source.problem("REH007", ("metadata", "name"), message, hint),)
+    composed = compose(folder, checkout.repository.read_text)
+    if composed.outside:
+        message = f"{folder} uses {composed.outside[0]}, which a rehearsal does not evaluate"
+        return (), (Problem("REH007", message, "run slicewright render", file=folder),)
+    return composed.objects, composed.problems
