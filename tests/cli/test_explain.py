@@ -46,7 +46,13 @@ def test_problems_of_the_workload_are_shown_and_those_of_others_are_not(repo: Re
     assert wrong.err.startswith("workloads/a.yaml:6:8: TPU005")
     assert "workloads/b.yaml" not in wrong.err
     assert "warning: REF006" in warned.err
-    assert repo.run("explain", "a", "-o", "json", code=1).json == []
+    refused = repo.run("explain", "a", "-o", "json", code=1)
+    assert ([problem["id"] for problem in refused.json["problems"]], refused.json["workloads"]) == (
+        ["TPU005"],
+        [],
+    )
+    (served,) = repo.run("explain", "c", "-o", "json").json
+    assert [problem["id"] for problem in served["problems"]] == ["REF006"]
 
 
 def test_wrong_cluster_file_is_shown(repo: Repo) -> None:

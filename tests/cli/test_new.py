@@ -68,7 +68,13 @@ def test_json_form_says_what_was_written(repo: Repo) -> None:
 
     found = repo.run(*NEW, "--cluster", "c1", "--cluster", "c2", "--namespace", "team", "-o", "json").json
 
-    assert found == {"file": "workloads/b.yaml", "workload": "team/b", "clusters": ["c1", "c2"], "chips": 8}
+    assert found == {
+        "file": "workloads/b.yaml",
+        "workload": "team/b",
+        "clusters": ["c1", "c2"],
+        "chips": 8,
+        "problems": [],
+    }
     text = repo.read("workloads/b.yaml")
     assert "metadata:\n  name: b\n  namespace: team\n" in text
     assert "queueName" not in text
@@ -113,7 +119,7 @@ REFUSED = {
     "no image": ((*NEW[:-1], " "), "workloads/b.yaml: IN005 'image' cannot be ' '\n"),
     "a file that exists": (
         ("new", "a", *NEW[2:]),
-        "workloads/a.yaml: FILE005 the file exists already\n  hint: choose another name\n",
+        "workloads/a.yaml: FILE007 the file exists already\n  hint: choose another name\n",
     ),
 }
 
@@ -170,7 +176,10 @@ def test_cluster_has_to_be_named_where_there_is_not_one(empty: Repo) -> None:
 
     several = empty.run(*NEW, code=2)
 
-    assert none.err.endswith("Error: name a cluster with --cluster: there is none yet\n")
+    assert none.err == (
+        "Error: there is no cluster yet that it could run on\n"
+        "  hint: declare a TPUCluster in a file of clusters/\n"
+    )
     assert several.err.endswith("Error: name a cluster with --cluster: c1, c2\n")
 
 

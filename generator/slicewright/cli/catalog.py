@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import show
+from slicewright.cli.examples import examples
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from slicewright.core.catalogue.shape import Shape
 
 
-@click.command()
+@click.command(
+    context_settings=show.HELP,
+    epilog=examples("slicewright catalog v5e", "slicewright catalog v5p-4x4x8 -o json"),
+)
 @click.argument("name", required=False)
 @click.option(
     "--tier",
@@ -22,12 +28,13 @@ if TYPE_CHECKING:
     default="listed",
     help="Shapes that are published, those that only the rule of a generation makes, or both.",
 )
+@show.folder_option
 @show.output_option
-def catalog(name: str | None, tier: str, output: str) -> None:
-    """Show accelerators, machine types and topologies, with their sources.
+def catalog(name: str | None, tier: str, folder: Path, output: str) -> None:  # noqa: ARG001 - it has done its work
+    """Show accelerators, machine types and topologies.
 
     NAME is a generation (v5e), an accelerator label (tpu-v5-lite-podslice), a machine type
-    (ct5lp-hightpu-4t) or a Cloud TPU name (v5litepod-16).
+    (ct5lp-hightpu-4t) or a Cloud TPU name (v5litepod-16). The JSON form has the sources of each shape.
     """
     shapes = _named(name, tier) if name else catalogue().rows(tier)  # type: ignore[arg-type]
     if output == "json":
@@ -74,5 +81,5 @@ def _named(name: str, tier: str) -> tuple[Shape, ...]:
         return found
     answer = resolve(known, TpuRequest(name=name, allow_unlisted=tier != "listed"))
     if isinstance(answer, Refusal):
-        raise click.UsageError(f"{answer.id} {answer.message}\n  hint: {answer.hint}")
+        raise show.Refused(answer.id, answer.message, answer.hint)
     return (answer, *(other for other in known.same_count(answer) if tier in {"all", other.tier}))

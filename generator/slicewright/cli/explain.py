@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import select, show
+from slicewright.cli.examples import examples
 from slicewright.core.plan.explain import explain as facts_of
 from slicewright.core.problem import errors, in_order
 from slicewright.core.render.plans import Planned, plan_all
@@ -18,14 +19,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slicewright.core.plan.explain import Fact
+    from slicewright.core.problem import Problem
 
 
-@click.command()
+@click.command(context_settings=show.HELP, epilog=examples("slicewright explain llama"))
 @click.argument("name")
 @show.folder_option
 @show.output_option
 def explain(name: str, folder: Path, output: str) -> None:
-    """Say where each number of a workload comes from."""
+    """Say where each number of a workload comes from.
+
+    NAME is a workload, as name or namespace/name.
+    """
     checkout = show.checked(read_checkout, show.root_of(folder))
     chosen = select.workloads([name], checkout.repository) or frozenset()
     planned, found = plan_all(checkout.repository)
@@ -36,7 +41,7 @@ def explain(name: str, folder: Path, output: str) -> None:
         # Nothing is wrong with the workload itself: then it is its cluster's file.
         problems = list(in_order(found))
     if output == "json":
-        show.as_json([_record(entry) for entry in shown])
+        _as_json(shown, problems)
     else:
         for entry in shown:
             plan = entry.plan
@@ -48,7 +53,7 @@ def explain(name: str, folder: Path, output: str) -> None:
             click.echo(f"  sources of {plan.shape.topology} on {plan.shape.machine_type}:")
             for source in plan.shape.sources:
                 click.echo(f"    {source}")
-    show.problems(problems)
+        show.messages(problems)
     sys.exit(1 if errors(problems) else 0)
 
 
@@ -56,8 +61,15 @@ def _facts(entry: Planned) -> tuple[Fact, ...]:
     return facts_of(entry.plan, entry.workload, catalogue().same_count(entry.plan.shape))
 
 
-def _record(entry: Planned) -> dict[str, object]:
+def _as_json(shown: list[Planned], problems: list[Problem]) -> None:
+    """Print the numbers; where some are missing, what stands against them beside those that are there."""
+    listed = [_record(entry, problems) for entry in shown]
+    show.as_json({"problems": show.records(problems), "workloads": listed} if errors(problems) else listed)
+
+
+def _record(entry: Planned, problems: list[Problem]) -> dict[str, object]:
     plan = entry.plan
+    own = [problem for problem in problems if problem.object == f"TPUWorkload {entry.workload.key}"]
     return {
         "cluster": plan.cluster,
         "namespace": plan.namespace,
@@ -65,4 +77,5 @@ def _record(entry: Planned) -> dict[str, object]:
         "name": plan.name,
         "shape": plan.shape.record(),
         "facts": [fact.record() for fact in _facts(entry)],
+        "problems": show.records(own),
     }

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
+from itertools import pairwise
+from typing import Any, NoReturn
 
 import click
 
+from slicewright.cli import streams
 from slicewright.version import __version__
 
 _COMMANDS = {
-    "cluster": "Start and stop test clusters: the real controllers, simulated TPU nodes.",
-    "catalog": "Show accelerators, machine types and topologies, with their sources.",
+    "catalog": "Show accelerators, machine types and topologies.",
+    "cluster": "Start and stop test clusters with simulated TPU nodes.",
     "explain": "Say where each number of a workload comes from.",
-    "new": "Write a TPUWorkload file.",
+    "new": "Write a TPUWorkload file from a few options.",
     "outdated": "Show frozen runs that today's tool would write differently.",
     "render": "Write the overlays, and say which runs start and end.",
-    "rerun": "Give workloads the next run number, comments kept.",
-    "rule": "Say what a rule means, and why.",
+    "rerun": "Give workloads the next run number.",
+    "rule": "Say what the id of a problem means, and what to do.",
     "schema": "Convert CRDs to JSON Schemas.",
-    "validate": "Check Kubernetes objects: schemas, and what controllers refuse or can never run.",
+    "validate": "Check Kubernetes objects offline: schemas, references, quota.",
 }
 """Each command is a module of this package, with a function of the same name."""
+
+_INTERRUPTED = 130
+_BROKEN = 3
 
 
 class Commands(click.Group):
@@ -45,11 +50,33 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Name the nearest command where there is none of the name that was given."""
         name = args[0]
+        if name == "help":  # as `git help`
+            return super().resolve_command(ctx, [*args[1:2], "--help"]) if args[1:] else self._helped(ctx)
         if name not in _COMMANDS and not name.startswith("-"):
             from slicewright.core.problem import did_you_mean  # noqa: PLC0415
 
             ctx.fail(f"there is no command '{name}'; {did_you_mean(name, _COMMANDS)}".rstrip("; "))
         return super().resolve_command(ctx, args)
+
+    def _helped(self, ctx: click.Context) -> NoReturn:
+        click.echo(self.get_help(ctx))
+        ctx.exit()
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what is wrong with the way it was called is a problem like any other."""
+        wants_json = _wants_json([*ctx._protected_args, *ctx.args])  # noqa: SLF001 - click names it no other way
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("\ninterrupted", err=True)
+            ctx.exit(_INTERRUPTED)  # 1 would be a verdict
+        except click.UsageError as error:
+            if not wants_json or isinstance(error, click.exceptions.NoArgsIsHelpError):
+                raise
+            from slicewright.cli import show  # noqa: PLC0415 - commands start fast
+
+            show.as_json({"problems": [show.of_usage(error).record()]})
+            ctx.exit(error.exit_code)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
@@ -57,9 +84,35 @@ class Commands(click.Group):
             formatter.write_dl(sorted(_COMMANDS.items()))
 
 
+def _wants_json(arguments: list[str]) -> bool:
+    """Say whether JSON is asked for, also where the arguments are wrong and click gives up on them."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if not {"-ojson", "--output=json"}.isdisjoint(own):
+        return True
+    return any(pair in {("-o", "json"), ("--output", "json")} for pair in pairwise(own))
+
+
+def _enter(context: click.Context, _option: click.Parameter, folders: tuple[str, ...]) -> None:
+    """Go to the folder of `-C`; what does that is imported only where there is one."""
+    if folders:
+        from slicewright.cli.folder import enter  # noqa: PLC0415
+
+        enter(context, folders)
+
+
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "-C",
+    "folders",
+    metavar="DIR",
+    multiple=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_enter,
+    help="Run as if started in DIR.",
 )
 @click.version_option(__version__, prog_name="slicewright")
 def cli() -> None:
@@ -71,9 +124,9 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line."""
+    streams.guard()
     try:
         cli(prog_name="slicewright")
-    except BrokenPipeError:
-        # Whoever read the output has seen enough; Python would complain once more while it closes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+    except streams.StdoutError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(_BROKEN)

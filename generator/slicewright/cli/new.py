@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicewright.cli import show
+from slicewright.cli.examples import examples
 from slicewright.core.document.write import write_document
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.problem import Problem, errors, in_order
@@ -23,15 +24,26 @@ if TYPE_CHECKING:
 _SCHEMA = "schemas/slicewright/tpuworkload.json"
 
 
-@click.command(context_settings={"ignore_unknown_options": False})
+@click.command(
+    context_settings=show.HELP,
+    epilog=examples(
+        "slicewright new llama --tpu v5litepod-16 --image python:3.12 -- python train.py",
+    ),
+)
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
-@click.option("--tpu", required=True, help="A Cloud TPU name, such as v5litepod-16 or v5p-4x4x8.")
-@click.option("--slices", type=click.IntRange(min=1), default=1, show_default=True, help="How many slices.")
-@click.option("--image", required=True, help="The container's image.")
-@click.option("--cluster", "clusters", multiple=True, help="A cluster; may be given several times.")
-@click.option("--namespace", default="default", show_default=True, help="The namespace.")
-@click.option("--queue", help="A LocalQueue of the namespace; default: the only one that there is.")
+@click.option(
+    "--tpu", metavar="TPU", required=True, help="A Cloud TPU name, such as v5litepod-16 or v5p-4x4x8."
+)
+@click.option(
+    "--slices", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="How many slices."
+)
+@click.option("--image", metavar="IMAGE", required=True, help="The container's image.")
+@click.option("--cluster", "clusters", metavar="CLUSTER", multiple=True, help="A cluster. Repeatable.")
+@click.option("--namespace", metavar="NAMESPACE", default="default", show_default=True, help="The namespace.")
+@click.option(
+    "--queue", metavar="QUEUE", help="A LocalQueue of the namespace; default: the only one that there is."
+)
 @show.folder_option
 @show.output_option
 def new(
@@ -46,9 +58,9 @@ def new(
     folder: Path,
     output: str,
 ) -> None:
-    """Write a TPUWorkload file, workloads/NAME.yaml, from a few options.
+    """Write a TPUWorkload file from a few options.
 
-    Everything after `--` is the command that the container runs.
+    The file is workloads/NAME.yaml. Everything after `--` is the command that the container runs.
     """
     root = show.root_of(folder)
     with write.locked(root):
@@ -60,15 +72,17 @@ def new(
         planned, found = _plan(checkout, SourceFile(path, text))
         if not errors(found):
             found += write.apply(root, {path: text}, ())
-    show.problems(found)
     if errors(found):
+        show.problems(found)
         sys.exit(1)
     shape = planned[0].plan.shape
     chips = shape.chips * slices
     if output == "json":
         key = f"{namespace}/{name}"
-        show.as_json({"file": path, "workload": key, "clusters": chosen, "chips": chips})
+        record = {"file": path, "workload": key, "clusters": chosen, "chips": chips}
+        show.as_json({**record, "problems": show.records(found)})
         return
+    show.messages(found)
     click.echo(
         f"{path}: {show.count(slices, 'slice')} of {shape.topology}, {show.count(chips, 'chip')} in all"
     )
@@ -84,7 +98,7 @@ def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Pr
     known = checkout.repository
     alone = read_repository([file], known.settings, known.package, known.read_text)
     if alone.workloads and (checkout.root / file.path).exists():
-        return [], (Problem("FILE005", "the file exists already", "choose another name", file=file.path),)
+        return [], (Problem("FILE007", "the file exists already", "choose another name", file=file.path),)
     everyone = (*known.workloads, *alone.workloads)
     beside = replace(known, workloads=everyone, problems=(*alone.problems, *identities(everyone)))
     planned, problems = plan_all(beside)
@@ -123,7 +137,10 @@ def _document(
 def _only_cluster(checkout: Checkout) -> list[str]:
     names = sorted(checkout.repository.sites)
     if len(names) != 1:
-        raise click.UsageError(f"name a cluster with --cluster: {', '.join(names) or 'there is none yet'}")
+        if not names:
+            hint = "declare a TPUCluster in a file of clusters/"
+            raise show.Refused("USE004", "there is no cluster yet that it could run on", hint)
+        raise click.UsageError(f"name a cluster with --cluster: {', '.join(names)}")
     return names
 
 

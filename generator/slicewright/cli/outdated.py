@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import select, show
+from slicewright.cli.examples import examples
 from slicewright.core.problem import errors
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.workspace.read import read_checkout
@@ -16,22 +17,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command()
+@click.command(
+    context_settings=show.HELP,
+    epilog=examples("slicewright outdated", "slicewright outdated llama --exit-code"),
+)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a run is outdated.")
 @show.folder_option
 @show.output_option
 def outdated(names: tuple[str, ...], exit_code: bool, folder: Path, output: str) -> None:
-    """Show frozen runs that today's tool would write differently, with the difference.
+    """Show frozen runs that today's tool would write differently.
 
-    Nothing is changed: a run stays as it was rendered until somebody asks for the next one
+    NAME is a workload, as name or namespace/name; without one all are compared. The difference is shown, and
+    nothing is changed: a run stays as it was rendered until somebody asks for the next one
     (slicewright rerun).
     """
     checkout = show.checked(read_checkout, show.root_of(folder))
     chosen = select.workloads(names, checkout.repository)
     found, problems = find_outdated(checkout.repository, checkout.existing, chosen)
     if output == "json":
-        show.as_json([entry.record() for entry in found])
+        runs = [entry.record() for entry in found]
+        show.as_json({"problems": show.records(problems), "runs": runs} if errors(problems) else runs)
     else:
         for entry in found:
             click.echo(entry.diff, nl=False)
@@ -41,5 +47,5 @@ def outdated(names: tuple[str, ...], exit_code: bool, folder: Path, output: str)
             )
         tail = "; adopt the difference with slicewright rerun NAME" if found else ""
         click.echo(f"{show.count(len(found), 'run')} would render differently today{tail}")
-    show.problems(problems)
+        show.messages(problems)
     sys.exit(1 if errors(problems) or (found and exit_code) else 0)

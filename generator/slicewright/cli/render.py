@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import select, show
+from slicewright.cli.examples import examples
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem, did_you_mean, errors, in_order
 from slicewright.core.render import tree
@@ -22,15 +23,24 @@ from slicewright.workspace.read import Checkout, read_checkout
 if TYPE_CHECKING:
     from pathlib import Path
 
-_SIGNS = {"starts": "+", "ends": "-", "changes": "~"}
+_SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "~", "removed": "-"}
 
 
-@click.command()
+@click.command(
+    context_settings=show.HELP,
+    epilog=examples(
+        "slicewright render",
+        "slicewright render --check",
+        "slicewright render llama --stdout | kubectl create -f -",
+    ),
+)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff unless the tree is current.")
 @click.option("--stdout", is_flag=True, help="Print the objects instead, for kubectl create -f -.")
-@click.option("--cluster", help="With --stdout: the cluster, for a workload that names several.")
-@click.option("--end-runs", type=click.IntRange(min=0), help="Let this render end so many runs.")
+@click.option(
+    "--cluster", metavar="CLUSTER", help="With --stdout: the cluster, for a workload that names several."
+)
+@click.option("--end-runs", metavar="N", type=click.IntRange(min=0), help="Let this render end so many runs.")
 @show.folder_option
 @show.output_option
 def render(
@@ -101,15 +111,18 @@ def _report(rendering: Rendering, problems: tuple[Problem, ...], output: str, *,
                 "deleted": [] if stopped else list(rendering.deletes),
                 "unchanged": rendering.unchanged,
                 "runs": [run.record() for run in rendering.runs],
-                "problems": [problem.record() for problem in problems],
+                "platform": [change.record() for change in rendering.platform],
+                "problems": show.records(problems),
             }
         )
         return
-    show.problems(problems)
+    show.messages(problems)
     if stopped:
         return
     for run in sorted(rendering.runs, key=_in_reading_order):
         click.echo(f"  {_SIGNS[run.effect]} {_name(run)} {run.effect}: {run.reason}")
+    for change in rendering.platform:
+        click.echo(f"  {_SIGNS[change.effect]} {change.path} {change.effect}: {change.reason}")
     clusters = {entry.plan.cluster for entry in rendering.planned}
     done = "would be " if check else ""
     click.echo(
@@ -142,12 +155,13 @@ def _print_objects(
     found = list(problems)
     bodies: list[str] = []
     if not errors(found):
-        bases, existing = tree.Bases(checkout.repository.read_text), Existing(checkout.existing)
+        bases, existing = _bases(checkout), Existing(checkout.existing)
         wanted = _on_one_cluster(planned, chosen, cluster)
         bodies = [_body(entry, bases, existing, found) for entry in wanted]
-    show.problems(in_order(found))
     if errors(found):
+        show.problems(in_order(found))
         return 1
+    show.messages(in_order(found))
     text = "---\n".join(bodies)
     if output == "json":
         items = [document.data for body in bodies for document in read_documents(body, "")[0]]
@@ -157,6 +171,10 @@ def _print_objects(
     return 0
 
 
+def _bases(checkout: Checkout) -> tree.Bases:
+    return tree.Bases(checkout.repository.read_text, checkout.repository.package.schemas)
+
+
 def _on_one_cluster(
     planned: tuple[Planned, ...], chosen: frozenset[str] | None, cluster: str | None
 ) -> list[Planned]:
@@ -164,7 +182,7 @@ def _on_one_cluster(
     clusters = sorted({entry.plan.cluster for entry in wanted})
     if cluster is not None and cluster not in clusters:
         hint = did_you_mean(cluster, clusters)
-        raise click.UsageError(f"nothing of this runs on a cluster '{cluster}'; {hint}".rstrip("; "))
+        raise show.unknown(f"nothing of this runs on a cluster '{cluster}'", hint)
     if cluster is None and len(clusters) > 1:
         raise click.UsageError(f"name one cluster with --cluster: {', '.join(clusters)}")
     return [entry for entry in wanted if cluster in (None, entry.plan.cluster)]

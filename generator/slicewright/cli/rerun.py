@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import select, show
+from slicewright.cli.examples import examples
 from slicewright.core.document.edit import EditError, set_in_spec
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.run.successor import successor
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
     from slicewright.core.intent.workload import Workload
 
 
-@click.command()
+@click.command(context_settings=show.HELP, epilog=examples("slicewright rerun llama"))
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @show.folder_option
 @show.output_option
 def rerun(names: tuple[str, ...], folder: Path, output: str) -> None:
-    """Give workloads the next run number; the next render then starts them again.
+    """Give workloads the next run number.
 
-    Only `run:` changes in their files. The next render uses the tool, the bases and the cluster as they
-    are today.
+    NAME is a workload, as name or namespace/name. Only `run:` changes in its file, and comments stay. The
+    next render then starts it again, with the tool, the bases and the cluster as they are today.
     """
     root = show.root_of(folder)
     with write.locked(root):

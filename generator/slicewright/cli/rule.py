@@ -1,27 +1,41 @@
-"""`slicewright rule`: what a rule means, and what to do about it."""
+"""`slicewright rule`: what the id of a problem means, and what to do about it."""
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from slicewright.cli import show
+from slicewright.cli.examples import examples
 from slicewright.cli.report.rules import all_rules
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
-    from slicewright.core.check.rule import Rule
+    from pathlib import Path
+
+    from slicewright.cli.meaning import Meaning
 
 _WIDTH = 100
+_EXAMPLES = {
+    "workload": "example, in the spec of a TPUWorkload",
+    "cluster": "example, in the spec of a TPUCluster",
+    "file": "example, a file in workloads/",
+    "message": "example, as it is printed",
+}
 
 
-@click.command(context_settings=show.HELP)
+@click.command(context_settings=show.HELP, epilog=examples("slicewright rule TPU003"))
 @click.argument("ident", metavar="[ID]", required=False)
+@show.folder_option
 @show.output_option
-def rule(ident: str | None, output: str) -> None:
-    """Say what a rule means, or list all of them."""
+def rule(ident: str | None, folder: Path, output: str) -> None:  # noqa: ARG001 - it has done its work
+    """Say what the id of a problem means, and what to do.
+
+    ID is one that a command printed, such as TPU003. Without it all are listed.
+    """
     rules = all_rules()
     if ident is None:
         if output == "json":
@@ -34,33 +48,39 @@ def rule(ident: str | None, output: str) -> None:
     chosen = {one.id: one for one in rules}.get(ident.upper())
     if chosen is None:
         hint = did_you_mean(ident.upper(), [one.id for one in rules])
-        raise click.UsageError(f"there is no rule '{ident}'" + (f"; {hint}" if hint else ""))
+        raise show.unknown(f"there is no rule '{ident}'", hint or "slicewright rule lists them")
     if output == "json":
         show.as_json(_record(chosen))
         return
     _print(chosen)
 
 
-def _record(one: Rule) -> dict[str, Any]:
+def _record(one: Meaning) -> dict[str, Any]:
     return {
         "id": one.id,
         "severity": one.severity,
         "title": one.title,
         "why": one.why,
         "hint": one.hint,
-        "kinds": sorted(one.kinds),
+        "kinds": list(one.kinds),
         "sources": list(one.sources),
+        "example": one.example,
     }
 
 
-def _print(one: Rule) -> None:
+def _print(one: Meaning) -> None:
+    width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns)
     click.echo(f"{one.id} ({one.severity}): {one.title}")
     for head, text in (
         ("why", one.why),
         ("hint", one.hint),
-        ("kinds", ", ".join(sorted(one.kinds))),
+        ("kinds", ", ".join(one.kinds)),
         ("sources", "; ".join(one.sources)),
     ):
         if text:
             click.echo()
-            click.echo(textwrap.fill(f"{head}: {text}", _WIDTH, subsequent_indent="  "))
+            click.echo(
+                textwrap.fill(f"{head}: {text}", width, subsequent_indent="  ", break_on_hyphens=False)
+            )
+    if one.example:
+        click.echo(f"\n{_EXAMPLES[one.example_of]}:\n\n{textwrap.indent(one.example.rstrip(), '    ')}")

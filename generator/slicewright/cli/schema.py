@@ -9,29 +9,43 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import show
+from slicewright.cli.examples import examples
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
     from slicewright.core.schema.kind import KindSchema
 
 
-@click.command(context_settings=show.HELP)
+@click.command(
+    context_settings=show.HELP,
+    epilog=examples(
+        "slicewright schema crd.yaml --output-dir schemas",
+        "slicewright validate --schema schemas manifests",
+    ),
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--output-dir",
     type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
     help="Write GROUP/KIND_VERSION.json below this folder, as validate --schema and kubeconform read them.",
 )
-def schema(files: tuple[str, ...], output_dir: Path | None) -> None:
-    """Convert CRDs to JSON Schemas, as strict as the API server.
+@show.folder_option
+@show.output_option
+def schema(
+    files: tuple[str, ...],
+    output_dir: Path | None,
+    folder: Path,  # noqa: ARG001 - it has done its work
+    output: str,
+) -> None:
+    """Convert CRDs to JSON Schemas.
 
-    FILE is YAML or JSON and may hold several CRDs among other objects; - is stdin. Without --output-dir there
-    must be one kind and version, which is printed.
+    They are as strict as the API server. FILE is YAML or JSON and may hold several CRDs among other objects;
+    - is stdin. Without --output-dir there must be one kind and version, which is printed.
     """
     from slicewright.core.check import cel  # noqa: PLC0415 - commands start fast
 
     made, problems = _convert(files)
-    show.problems(problems)
     for one in made:
         for note in one.notes:
             click.echo(f"{one.of}: {note}", err=True)
@@ -40,12 +54,17 @@ def schema(files: tuple[str, ...], output_dir: Path | None) -> None:
         ]
         for rule in unknown:
             click.echo(f"{one.of}: this CEL rule is not evaluated offline: {rule}", err=True)
-    if output_dir is not None:
-        _write(made, output_dir)
-    elif len(made) == 1:
-        click.echo(made[0].text(), nl=False)
-    elif made:
+    if output_dir is None and len(made) > 1:
         raise click.UsageError(f"these are {len(made)} kinds and versions; name a folder with --output-dir")
+    written = _write(made, output_dir, problems) if output_dir is not None else []
+    if output == "json" and (problems or output_dir is not None):
+        show.as_json({"problems": show.records(problems), "written": written})
+    else:
+        show.messages(problems)
+        for path in written:
+            click.echo(path)
+        for one in made if output_dir is None else ():
+            click.echo(one.text(), nl=False)
     sys.exit(1 if problems else 0)
 
 
@@ -78,12 +97,18 @@ def _convert(files: tuple[str, ...]) -> tuple[list[KindSchema], list[Problem]]:
     return made, problems
 
 
-def _write(made: list[KindSchema], folder: Path) -> None:
+def _write(made: list[KindSchema], folder: Path, problems: list[Problem]) -> list[str]:
+    written = []
     for one in made:
         path = folder / one.of.file
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(one.text(), encoding="utf-8")
         except OSError as error:
-            raise click.ClickException(f"{path} cannot be written: {error.strerror}") from None
-        click.echo(str(path))
+            message = f"cannot be written: {error.strerror}"
+            problems.append(
+                Problem("FILE003", message, "check the path given with --output-dir", file=str(path))
+            )
+            break
+        written.append(str(path))
+    return written

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import click
-
 from slicewright.cli import show
 from slicewright.core.problem import did_you_mean, errors, in_order
 
@@ -30,9 +28,10 @@ def workloads(names: Iterable[str], repository: Repository) -> frozenset[str] | 
             show.problems(in_order(repository.problems))
             sys.exit(1)
         if not found:
-            hint = did_you_mean(name, [key.removeprefix("default/") for key in pool])
-            raise click.UsageError(f"there is no workload '{name}'; {hint}".rstrip("; "))
+            near = did_you_mean(name, [key.removeprefix("default/") for key in pool])
+            hint = near or ("" if pool else "there is none yet; slicewright new writes one")
+            raise show.unknown(f"there is no workload '{name}'", hint)
         if len(found) > 1:
-            raise click.UsageError(f"'{name}' is the name of several workloads; one of: {', '.join(found)}")
+            raise show.unknown(f"'{name}' is the name of several workloads", f"one of: {', '.join(found)}")
         chosen.add(found[0])
     return frozenset(chosen) if chosen else None

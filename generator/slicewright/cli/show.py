@@ -6,13 +6,18 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from slicewright.cli.folder import folder_option
 from slicewright.core.problem import Problem, errors
 from slicewright.workspace.read import Checkout, NoRepositoryError, WrongVersionError, find_root
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["folder_option"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -30,24 +35,40 @@ def output_option(function: Function) -> Function:
     )(function)
 
 
-def folder_option(function: Function) -> Function:
-    """Add `-C DIR`."""
-    return click.option(
-        "-C",
-        "folder",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
-        default=Path(),
-        help="Work in this folder instead of the current one.",
-    )(function)
+class Refused(click.UsageError):
+    """Wrong usage with an id: exit 2."""
+
+    def __init__(self, ident: str, message: str, hint: str = "", *, between: str = "\n  hint: ") -> None:
+        # The command line explains itself; its ids are for programs. Others are those of problems in files.
+        said = message if ident.startswith("USE") else f"{ident} {message}"
+        super().__init__(f"{said}{between}{hint}" if hint else said)
+        self.problem = Problem(ident, message, hint)
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print it without the command's usage, which is not what was wrong."""
+        click.echo(f"Error: {self.format_message()}", file=file, err=True)
+
+
+def unknown(message: str, hint: str) -> Refused:
+    """Return what is wrong with a name that does not exist, with the nearest that do."""
+    return Refused("USE004", message, hint, between="; ")
+
+
+def of_usage(error: click.UsageError) -> Problem:
+    """Return the record of what is wrong with a command line."""
+    if isinstance(error, Refused):
+        return error.problem
+    hint = f"see {error.ctx.command_path} --help" if error.ctx else ""
+    return Problem("USE001", error.format_message(), hint)
 
 
 def root_of(folder: Path) -> Path:
     """Return the repository that a command works in; a usage error where there is none."""
     try:
         return find_root(folder)
-    except NoRepositoryError as error:
+    except (NoRepositoryError, OSError) as error:  # OSError: the current folder is gone, or is closed to us
         hint = "go to the repository, name it with -C, or write an empty slicewright.yaml"
-        raise click.UsageError(f"{error}\n  hint: {hint}") from None
+        raise Refused("USE002", str(error), hint) from None
 
 
 def checked(read: Callable[[Path], Checkout], root: Path) -> Checkout:
@@ -55,19 +76,41 @@ def checked(read: Callable[[Path], Checkout], root: Path) -> Checkout:
     try:
         return read(root)
     except WrongVersionError as error:
-        raise click.UsageError(str(error)) from None
+        message, _, hint = str(error).partition("\n  hint: ")
+        raise Refused("USE003", message, hint) from None
+
+
+def wants_json() -> bool:
+    """Say whether the command that runs was called with `-o json`."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.params.get("output") == "json"
 
 
 def problems(found: Iterable[Problem]) -> None:
-    """Print problems on stderr, coloured on a terminal unless NO_COLOR is set."""
+    """Print the problems that a command ends with: on stdout where JSON is asked for, else as text."""
+    listed = tuple(found)
+    if wants_json():
+        as_json({"problems": records(listed)})
+    else:
+        messages(listed)
+
+
+def records(found: Iterable[Problem]) -> list[dict[str, str | int]]:
+    """Return the JSON form of problems."""
+    return [problem.record() for problem in found]
+
+
+def messages(found: Iterable[Problem]) -> None:
+    """Print problems as text on stderr, coloured on a terminal unless NO_COLOR is set."""
+    listed = tuple(found)
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
-    for problem in found:
+    for problem in listed:
         text = problem.text()
         if colour:
             ident = click.style(problem.id, fg=_COLOURS[problem.severity], bold=True)
             text = text.replace(problem.id, ident, 1)
         click.echo(text, err=True)
-    summary(found)
+    summary(listed)
 
 
 def summary(found: Iterable[Problem]) -> None:

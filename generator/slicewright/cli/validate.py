@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import click
 
+from slicewright.cli.examples import examples
+from slicewright.cli.folder import folder_option
 from slicewright.cli.report import FORMS
 from slicewright.core.problem import Problem, errors
 
@@ -20,11 +23,19 @@ if TYPE_CHECKING:
     from slicewright.workspace.kubeconform import Kubeconform
     from slicewright.workspace.units import Found
 
+_BROKEN = 3
 _PATIENCE = 1.0
 """Seconds until a progress bar is worth its place."""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(
+        "slicewright validate",
+        "slicewright validate manifests -o sarif",
+        "kustomize build custom/dev | slicewright validate -",
+    ),
+)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--strict", is_flag=True, help="Exit 1 for warnings as well.")
 @click.option(
@@ -39,25 +50,22 @@ _PATIENCE = 1.0
     multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Look for schemas here first, in GROUP/KIND_VERSION.json; may be given several times.",
+    help="Look for schemas here first, in GROUP/KIND_VERSION.json. Repeatable.",
 )
 @click.option(
     "--skip-kind",
     multiple=True,
     metavar="KIND",
-    help="Let objects of this kind pass unchecked: Kind, Kind.group or group/version/Kind.",
+    help="Let objects of this kind pass unchecked: Kind, Kind.group or group/version/Kind. Repeatable.",
 )
 @click.option(
-    "--exclude", multiple=True, metavar="GLOB", help="Leave out files and folders, by path or by name."
+    "--exclude",
+    multiple=True,
+    metavar="GLOB",
+    help="Leave out files and folders, by path or by name. Repeatable.",
 )
 @click.option("--schemas-only", is_flag=True, help="Leave the semantic rules out.")
-@click.option(
-    "-C",
-    "folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=Path(),
-    help="Check this repository when no PATH is given, instead of the current one.",
-)
+@folder_option
 @click.option("-o", "--output", type=click.Choice(list(FORMS)), default="text", help="Form of the report.")
 def validate(
     paths: tuple[str, ...],
@@ -70,11 +78,13 @@ def validate(
     folder: Path,
     output: str,
 ) -> None:
-    """Check Kubernetes objects: schemas, list keys, CEL, and what controllers refuse or can never run.
+    """Check Kubernetes objects offline: schemas, references, quota.
+
+    By schemas, list keys and CEL as the API server does, and by what controllers refuse or can never run. No
+    network is asked.
 
     PATH is a file, a folder, a folder with a kustomization (which is checked as it builds), or - for stdin.
-    Without one the repository is checked: its input, every overlay as it builds, and custom/. No network is
-    asked. Exit 0: no error; 1: errors, or with --strict warnings; 3: a tool is missing or broke.
+    Without one the repository is checked: its input, every overlay as it builds, and custom/.
     """
     from slicewright.cli.report import writer  # noqa: PLC0415 - commands start fast
     from slicewright.cli.report.rules import all_rules, semantic_rules  # noqa: PLC0415
@@ -86,7 +96,7 @@ def validate(
     from slicewright.workspace.kubeconform import BrokenToolError  # noqa: PLC0415
     from slicewright.workspace.units import Discovery  # noqa: PLC0415
 
-    second = _kubeconform(schemas) if engine == "kubeconform" else None
+    second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else _root_of(folder)
     found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
     kinds, skipped = kind_schemas(schemas), [SkipKind(text) for text in skip_kind]
@@ -109,8 +119,7 @@ def validate(
                 tick=progress.tick,
             )
     except BrokenToolError as error:
-        click.echo(str(error), err=True)
-        sys.exit(3)
+        _stop(Problem("TOOL008", str(error), "check by --engine internal, which is the default"), output)
     nothing = unread(found.units, report) if paths else None
     if nothing is not None:
         report = _with(report, nothing)
@@ -124,24 +133,36 @@ def _with(report: Report, problem: Problem) -> Report:
     return replace(report, problems=(*report.problems, problem))
 
 
-def _kubeconform(schemas: Sequence[Path]) -> Kubeconform:
+def _stop(problem: Problem, output: str) -> NoReturn:
+    """End without a verdict, for a tool is missing or broke; a report in another form than text says so."""
+    from slicewright.cli.report import writer  # noqa: PLC0415
+    from slicewright.workspace.examine import Report  # noqa: PLC0415
+
+    if output == "text":
+        click.echo(problem.text(), err=True)
+    else:
+        click.echo(writer(output)(Report((problem,), (), 0, {}, ())), nl=False)
+    sys.exit(_BROKEN)
+
+
+def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
     from slicewright.binaries.find import find  # noqa: PLC0415
     from slicewright.workspace.kinds import packaged  # noqa: PLC0415
     from slicewright.workspace.kubeconform import Kubeconform  # noqa: PLC0415
 
     program = find("kubeconform")
     if isinstance(program, Problem):
-        click.echo(program.text(), err=True)
-        sys.exit(3)
+        _stop(program, output)
     return Kubeconform(program, (*schemas, packaged()))
 
 
 def _root_of(folder: Path) -> Path:
     """Return the nearest folder with settings; a usage error where there is none."""
-    start = folder.absolute()
-    for found in (start, *start.parents):
-        if (found / "slicewright.yaml").is_file():
-            return found
+    with contextlib.suppress(OSError):  # the current folder is gone, or is closed to us
+        start = folder.absolute()
+        for found in (start, *start.parents):
+            if (found / "slicewright.yaml").is_file():
+                return found
     from slicewright.cli import show  # noqa: PLC0415 - it takes its time to import
 
     return show.root_of(folder)

@@ -11,6 +11,8 @@ from slicewright.cli.report.plain import line
 from slicewright.core.problem import errors
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from slicewright.core.problem import Problem
     from slicewright.workspace.examine import Report
 
@@ -25,10 +27,15 @@ def write(report: Report) -> str:
         suites[item.file].setdefault(item.subject, [])
     for problem in report.problems:
         suites[problem.file].setdefault(problem.object or problem.file or "slicewright", []).append(problem)
+    return document("slicewright validate", suites)
+
+
+def document(title: str, suites: Mapping[str, dict[str, list[Problem]]]) -> str:
+    """Return a document of suites: the problems of each case, by the names of suite and case."""
     bodies = [_suite(name, cases) for name, cases in sorted(suites.items())]
     tests = sum(len(cases) for cases in suites.values())
     failures = sum(_failed(cases) for cases in suites.values())
-    head = f'<testsuites name="slicewright validate" tests="{tests}" failures="{failures}" errors="0">'
+    head = f'<testsuites name="{_text(title)}" tests="{tests}" failures="{failures}" errors="0">'
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *bodies, "</testsuites>", ""])
 
 

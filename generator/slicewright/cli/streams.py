@@ -1,0 +1,75 @@
+"""stdout and stderr that never end in a traceback, and never change what a command answers."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+_STDOUT, _STDERR = 1, 2
+
+
+class StdoutError(Exception):
+    """The result could not be written: the disk is full, or stdout is closed."""
+
+
+class _Output(io.FileIO):
+    """A descriptor of which a failure is told once, and after which everything is swallowed.
+
+    A reader that has seen enough (`| head`) is no failure. Others, git and kubectl among them, are ended by
+    SIGPIPE then, and a pipeline with `pipefail` fails with 141 or does not, as the race goes. A check's exit
+    code must not depend on that: the command goes on without a reader, and ends with the code that it would
+    have had anyway.
+    """
+
+    def __init__(self, descriptor: int, *, must_arrive: bool) -> None:
+        super().__init__(descriptor, "wb", closefd=False)
+        self._must_arrive = must_arrive
+        self._is_lost = False
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write, or pretend to. Raises StdoutError."""
+        if not self._is_lost:
+            try:
+                return super().write(data)
+            except OSError as error:
+                self._is_lost = True
+                if self._must_arrive and error.errno != errno.EPIPE:
+                    raise StdoutError(f"cannot write to stdout: {error.strerror}") from None
+        return memoryview(data).nbytes
+
+
+def guard() -> None:
+    """Put guarded streams in the place of Python's own; streams that somebody else put there stay.
+
+    Results are YAML and JSON, so they are UTF-8 whatever the locale is, and a file name keeps its bytes.
+    """
+    if sys.__stdout__ is None or sys.__stderr__ is None:
+        _fill()
+    if sys.stdout is sys.__stdout__:
+        sys.stdout = _stream(_STDOUT, "surrogateescape", must_arrive=True)
+    if sys.stderr is sys.__stderr__:
+        sys.stderr = _stream(_STDERR, "backslashreplace", must_arrive=False)
+
+
+def _fill() -> None:
+    """Open closed descriptors, unwritable, before a file of the repository takes their numbers."""
+    handle = os.open(os.devnull, os.O_RDONLY)
+    while handle <= _STDERR:
+        handle = os.open(os.devnull, os.O_RDONLY)
+    os.close(handle)
+
+
+def _stream(descriptor: int, errors: str, *, must_arrive: bool) -> io.TextIOWrapper:
+    raw = _Output(descriptor, must_arrive=must_arrive)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding="utf-8",
+        errors=errors,
+        line_buffering=raw.isatty() or not must_arrive,
+    )

@@ -1,0 +1,98 @@
+"""Every id that a command can print is explained, and what explains it is true."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slicewright.cli.meaning import EXAMPLES, Meaning, subjects
+from slicewright.cli.report.rules import all_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.conftest import Repo
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "generator" / "slicewright"
+_ID = re.compile(r"[A-Z]{2,6}\d{3}")
+NO_IDS = {"ECDSAP384", "ECDSAP521"}
+"""Constants of the code that only look like ids: options of security policies."""
+OWN = [one for subject in subjects() for one in subject.meanings]
+TRIED = [one for one in OWN if one.example_of != "message"]
+SPEC = {"clusters": "[c1]", "tpu": "v5litepod-8", "container": "{image: x}"}
+
+
+def ids_of_code() -> Iterator[str]:
+    """Yield every string constant of the package that has the form of an id."""
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _ID.fullmatch(node.value):
+                yield node.value
+
+
+def test_every_id_of_the_code_is_explained_and_no_other() -> None:
+    """`slicewright rule` knows each id: a new one gets its entry in cli/problems/, one that went leaves."""
+    explained = {one.id for one in all_rules()}
+
+    assert explained == set(ids_of_code()) - NO_IDS
+
+
+def test_every_id_is_explained_once() -> None:
+    """There is one source for each: a rule, the engine's table, or the table of all others."""
+    ids = [one.id for one in all_rules()]
+
+    assert ids == sorted(set(ids))
+
+
+@pytest.mark.parametrize("one", all_rules(), ids=lambda one: one.id)
+def test_explanation_says_what_must_hold_why_and_what_to_do(one: Meaning) -> None:
+    """Title and hint fit into one line of a page and need no full stop; the reason is a sentence."""
+    assert one.title
+    assert not one.title.endswith(".")
+    assert one.why.rstrip(")").endswith((".", "?"))
+    assert one.hint
+    assert not one.hint.endswith(".")
+
+
+def spec_with(lines: str, base: dict[str, str]) -> str:
+    """Return the lines of an example, with the fields before them that every spec needs."""
+    given = {line.partition(":")[0] for line in lines.splitlines()}
+    return "\n".join(f"{name}: {value}" for name, value in base.items() if name not in given) + f"\n{lines}"
+
+
+@pytest.mark.parametrize("one", TRIED, ids=lambda one: one.id)
+def test_example_has_the_problem_that_it_explains(repo: Repo, one: Meaning) -> None:
+    """The example of an id, rendered, has this problem and no other error."""
+    if one.example_of == "workload":
+        repo.workload("a", spec_with(one.example, SPEC))
+    elif one.example_of == "cluster":
+        repo.cluster("c1", spec_with(one.example, {"pools": "[{name: tpus, tpu: v5litepod-8}]"}))
+    else:
+        repo.write("workloads/a.yaml", one.example)
+    code = 0 if one.severity == "warning" else 1
+
+    found = repo.run("render", "-o", "json", code=code).json["problems"]
+
+    assert {(one.id, one.severity)} == {
+        (problem["id"], problem["severity"])
+        for problem in found
+        if problem["severity"] == "error" or problem["id"] == one.id
+    }
+
+
+def test_examples_are_of_known_places() -> None:
+    """What is tried is most of what a person can write into a file."""
+    assert {one.example_of for one in OWN} == set(EXAMPLES)
+
+
+def test_page_of_problems_is_current() -> None:
+    """docs/problems.md says what `slicewright rule` says; `make docs` writes it."""
+    made = runpy.run_path(str(ROOT / "docs" / "problems.py"))["page"]()
+
+    assert made == (ROOT / "docs" / "problems.md").read_text(encoding="utf-8")

@@ -1,0 +1,136 @@
+"""What happens to output that nobody can read: no traceback, and no other verdict."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+SLICEWRIGHT = f"{sys.executable} -m slicewright"
+FULL = Path("/dev/full")
+
+
+def shell(repo: Repo, line: str) -> tuple[int, str, str]:
+    """Run a line of bash in a repository, with pipefail; return code, stdout and stderr."""
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line.replace("slicewright", SLICEWRIGHT)],
+        cwd=repo.root,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_reader_that_leaves_early_is_no_failure(repo: Repo) -> None:
+    """`slicewright catalog | head` exits 0 under pipefail, and says nothing more."""
+    assert shell(repo, "slicewright catalog -o json | head -c 10") == (0, "[\n  {\n    ", "")
+    assert shell(repo, "slicewright --help | head -1") == (
+        0,
+        "Usage: slicewright [OPTIONS] COMMAND [ARGS]...\n",
+        "",
+    )
+    assert shell(repo, "slicewright catalog | true") == (0, "", "")
+
+
+def test_verdict_does_not_depend_on_the_reader(repo: Repo) -> None:
+    """A check that fails exits 1 whether or not somebody read to the end, and a render writes its files."""
+    assert shell(repo, "slicewright render --check | true")[0] == 1
+
+    assert shell(repo, "slicewright render | true")[0] == 0
+    assert shell(repo, "slicewright render --check | true")[0] == 0
+    assert repo.runs() != []
+
+
+COMMANDS = [
+    "--help",
+    "--version",
+    "catalog",
+    "catalog -o json",
+    "explain a",
+    "outdated",
+    "render --stdout",
+    "rule",
+    "rule TPU003",
+    "validate",
+    "validate -o sarif",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_result_that_cannot_be_written_exits_3(repo: Repo, command: str) -> None:
+    """On a full disk and on a closed stdout: one line says so, for a result that is lost is no result."""
+    said = "Error: cannot write to stdout: {}\n"
+
+    assert shell(repo, f"slicewright {command} > {FULL}") == (3, "", said.format("No space left on device"))
+    assert shell(repo, f"slicewright {command} >&-") == (3, "", said.format("Bad file descriptor"))
+
+
+@pytest.mark.parametrize("redirect", [f"2> {FULL}", "2>&-", "2>&- <&-"])
+def test_messages_that_cannot_be_written_are_lost(repo: Repo, redirect: str) -> None:
+    """The result and the exit code are there without them."""
+    repo.workload("a", "clusters: [c1]\ntpu: v6e-8\ncontainer: {image: x}")
+
+    code, out, err = shell(repo, f"slicewright render --stdout {redirect}")
+
+    assert (code, out.partition(":")[0], err) == (0, "apiVersion", "")
+    assert shell(repo, f"slicewright explain nothing {redirect}") == (2, "", "")
+
+
+def test_closed_stdout_is_no_file_of_the_repository(repo: Repo) -> None:
+    """No file that is opened takes the number of a stream that was closed, and gets its text."""
+    repo.run("render")
+    before = repo.tree()
+
+    assert shell(repo, "slicewright render <&- >&- 2>&-")[0] == 3
+    assert before == repo.tree()
+
+
+def test_results_are_utf8_in_every_locale(repo: Repo) -> None:
+    """YAML and JSON are UTF-8, whatever the terminal is."""
+    repo.workload("a", "clusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x, script: echo é}")
+
+    code, out, err = shell(repo, "PYTHONIOENCODING=latin-1 slicewright render --stdout")
+
+    assert (code, "echo é" in out, err) == (0, True, "")
+
+
+def test_interrupt_is_no_verdict(repo: Repo) -> None:
+    """Ctrl-C exits 130, as a shell says of a program that SIGINT ended; 1 would be a verdict."""
+    command = [sys.executable, "-m", "slicewright", "validate", "-"]
+    with subprocess.Popen(
+        command,
+        cwd=repo.root,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        _until_it_reads(process.pid)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+
+    assert (process.returncode, out, err) == (130, "", "\ninterrupted\n")
+
+
+def _until_it_reads(pid: int) -> None:
+    """Wait until a process waits for what is piped into it."""
+    deadline = time.monotonic() + 30
+    where = Path(f"/proc/{pid}/syscall")
+    while time.monotonic() < deadline:
+        number = where.read_text(encoding="ascii").split()
+        if number[:2] in (["0", "0x0"], ["63", "0x0"]):  # read(0, ...) on x86-64 and arm64
+            return
+        time.sleep(0.02)
+    message = f"process {pid} does not read its input; the tests run as {os.getuid()}"
+    raise AssertionError(message)
