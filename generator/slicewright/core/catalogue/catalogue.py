@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from slicewright.core.catalogue.cpu_machine import NONE, CpuMachines
 from slicewright.core.catalogue.derive import listed_rows, rule_rows
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class Catalogue:
     """The generations of TPUs; rows and indexes are made on first use and kept."""
 
     generations: Mapping[str, Generation]
+    cpu_machines: CpuMachines = NONE
+    """Machines without accelerators."""
 
     def rows(self, tier: Literal["listed", "rule", "all"] = "listed") -> tuple[Shape, ...]:
         """Return the rows of a tier, the listed ones in the order of the data, then the rule's by size."""

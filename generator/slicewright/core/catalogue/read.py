@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from slicewright.core.catalogue import geometry
 from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.cpu_machine import FILE as CPU_FILE
+from slicewright.core.catalogue.cpu_machine import NONE, CpuMachines, read_cpu_machines
 from slicewright.core.catalogue.derive import count_name
 from slicewright.core.catalogue.fields import Fields
 from slicewright.core.catalogue.generation import (
@@ -62,7 +64,11 @@ def read_catalogue(documents: Mapping[str, object]) -> Catalogue:
     """
     generations: dict[str, Generation] = {}
     words: dict[str, str] = {}
+    cpu_machines = NONE
     for file in sorted(documents, key=lambda file: FILES.index(file) if file in FILES else len(FILES)):
+        if file == CPU_FILE:
+            cpu_machines = _cpu_machines(documents[file])
+            continue
         generation = _generation(Fields(documents[file], file))
         _once(
             words,
@@ -73,7 +79,14 @@ def read_catalogue(documents: Mapping[str, object]) -> Catalogue:
             ],
         )
         generations[generation.name] = generation
-    return Catalogue(generations)
+    return Catalogue(generations, cpu_machines)
+
+
+def _cpu_machines(document: object) -> CpuMachines:
+    try:
+        return read_cpu_machines(document)  # type: ignore[arg-type]  # what is wrong with it is told
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{CPU_FILE}: {error!r}") from error
 
 
 def _once(seen: dict[str, str], where: str, words: Iterable[str]) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from slicewright.core.catalogue.version import numbers
 from slicewright.core.check.quota_read import configuration
 from slicewright.core.check.read import at, mapping, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS, is_tpu
-from slicewright.core.check.rules.tpu_version import numbers
 from slicewright.core.plan.placement import FLEX_START
 
 if TYPE_CHECKING:

@@ -1,0 +1,189 @@
+"""What stands against the node pools of a TPUCluster file before anybody runs a command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.catalogue.version import is_below
+from slicewright.core.provision import environment, node_pool, where
+from slicewright.core.provision.node_pool import bounds, creates_itself, declared, grows, slice_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.cluster import CpuPool, TpuPool
+    from slicewright.core.plan.site import Site
+    from slicewright.core.problem import Path, Problem
+
+NAME_LENGTH = 40
+"""The longest name of a cluster and of a node pool that GKE takes."""
+
+POLICY_NAME_LENGTH = 63
+"""The longest name of a workload policy, as of most Compute Engine resources."""
+
+NODE_POOLS = 1000
+"""The most node pools of a cluster that scripts are written for: each is a command of its own."""
+
+
+def problems(site: Site, catalogue: Catalogue) -> tuple[Problem, ...]:
+    """Return what is wrong with the pools and the environment of a cluster that we provision.
+
+    Nothing stands against the pools of one that somebody else provisions.
+    """
+    if not site.cluster.managed:
+        return environment.problems(site)
+    found: list[Problem] = []
+    if "location" not in site.cluster.spec:
+        hint = "write location: us-west4, the region of the cluster, or the zone of a zonal one"
+        message = "without a location nothing can be provisioned"
+        found.append(site.cluster.source.problem("POOL020", ("spec",), message, hint))
+    for pool, shape in site.pools:
+        found += _empty(site, pool, shape)
+        found += _versions(site, catalogue, pool, shape)
+        found += _autoscaling(site, pool, pool.slices, "slices")
+        found += _policy(site, pool, shape)
+    for cpu in site.cluster.cpu_pools:
+        found += _autoscaling(site, cpu, cpu.nodes, "nodes")
+    found += where.problems(site)
+    total = _node_pools(site)
+    if total > NODE_POOLS:
+        message = f"{total} node pools: scripts are written for at most {NODE_POOLS}, one command each"
+        hint = "write fewer slices, or managed: false where something else makes them"
+        found.append(site.cluster.source.problem("POOL027", ("spec", "pools"), message, hint))
+    else:
+        found += _names(site)
+        found += environment.problems(site)
+    return tuple(found)
+
+
+def _empty(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
+    """Yield what is doubtful or wrong about a pool that starts empty."""
+    if not grows(pool):
+        return
+    source, path, kind = site.cluster.source, _path(pool), pool.provisioning.type
+    if kind == "FlexStartQueued" and shape.machine.queued is None:
+        message = f"no source says that {shape.machine_type} can be had as FlexStartQueued"
+        hint = "write FlexStart unless it is known to work in your project"
+        yield source.problem("POOL021", (*path, "provisioning"), message, hint, warning=True)
+    scales = bounds(site, pool, pool.slices)
+    if scales and scales.least:
+        message = f"a {kind} pool starts empty, and autoscaling.min is {scales.least}"
+        place = (*path, "autoscaling", "min")
+        yield source.problem("POOL022", place, message, "leave min out, or write min: 0")
+
+
+def _versions(site: Site, catalogue: Catalogue, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
+    """Yield what the cluster's version is too old for; that of several slices only warns, for it is a use."""
+    version = site.cluster.spec.get("gke", {}).get("version")
+    if version is None:
+        return
+    autopilot = site.cluster.mode == "Autopilot"
+    features = [("autopilot" if autopilot else "standard", shape.generation)]
+    if grows(pool):
+        features.append(("flexStart", "flex-start"))
+    if pool.slices > 1 and shape.multislice:
+        features.append(("multisliceAutopilot" if autopilot else "multislice", "multislice"))
+    for feature, name in features:
+        minimum = catalogue.generations[shape.generation].minimum_gke.get(feature, ())
+        if minimum and is_below(version, minimum):
+            message = (
+                f"pool '{pool.name}': {name} needs GKE {' or '.join(minimum)}, and the cluster has {version}"
+            )
+            hint = "write a newer version, or leave it out to have that of the release channel"
+            place = ("spec", "gke", "version")
+            yield site.cluster.source.problem("POOL023", place, message, hint, warning=name == "multislice")
+
+
+def _autoscaling(site: Site, pool: TpuPool | CpuPool, count: int, unit: str) -> Iterator[Problem]:
+    """Yield bounds that do not hold what the pool is said to have."""
+    scales = bounds(site, pool, count)
+    if scales is None:
+        return
+    path: Path = (*_path(pool), "autoscaling")
+    if scales.least > scales.most:
+        message = f"autoscaling from {scales.least} to {scales.most} {unit}: the least is more than the most"
+        yield site.cluster.source.problem("POOL024", (*path, "min"), message, "write min: 0, or a larger max")
+    elif scales.most < count:
+        message = f"the pool has {unit}: {count}, and autoscaling.max is {scales.most}"
+        yield site.cluster.source.problem("POOL024", (*path, "max"), message, f"write max: {count} or more")
+    elif scales.least > count:
+        message = f"the pool has {unit}: {count}, and autoscaling.min is {scales.least}"
+        hint = f"write min: {count} or less, or more {unit}"
+        yield site.cluster.source.problem("POOL024", (*path, "min"), message, hint)
+
+
+def _policy(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
+    """Yield a name of a workload policy that has no effect, or that Compute Engine would refuse."""
+    path = _path(pool)
+    name = node_pool.policy_name(site, pool)
+    if not node_pool.placed_by_policy(shape):
+        if "placementPolicyName" in declared(site, pool):
+            slices = f"{shape.topology} on {shape.machine_type}"
+            message = f"'placementPolicyName' has no effect: no workload policy places {slices}"
+            place = (*path, "placementPolicyName")
+            yield site.cluster.source.problem("POOL025", place, message, "leave the field out", key=True)
+    elif len(name) > POLICY_NAME_LENGTH:
+        message = f"workload policy '{name}' has {len(name)} characters, and {POLICY_NAME_LENGTH} are allowed"
+        hint = (
+            "give cluster or pool a shorter name, or make a policy and write its name as placementPolicyName"
+        )
+        yield site.cluster.source.problem("POOL026", (*path, "name"), message, hint)
+
+
+def _names(site: Site) -> Iterator[Problem]:
+    """Yield names that GKE would refuse, and those of more slices than a pool has that meet another's."""
+    source, name = site.cluster.source, site.cluster.name
+    if len(name) > NAME_LENGTH:
+        message = f"a name of {len(name)} characters: GKE takes clusters with at most {NAME_LENGTH}"
+        yield source.problem("POOL026", ("metadata", "name"), message, "write a shorter name")
+    counts = _counts(site)
+    taken = {name: cpu.name for cpu in site.cluster.cpu_pools for name in cpu.node_pool_names}
+    taken |= {name: pool.name for pool, _ in counts for name in slice_names(pool, pool.slices)}
+    yield from _too_long(site)
+    for pool, count in counts:
+        for extra in slice_names(pool, count)[pool.slices :]:
+            other = taken.setdefault(extra, pool.name)
+            if other != pool.name or extra in pool.node_pool_names:
+                message = f"node pool '{extra}' comes twice"
+                hint = f"pool '{other}' has it; it is the name of a further slice up to autoscaling.max"
+                yield source.problem("POOL001", (*_path(pool), "autoscaling", "max"), message, hint)
+
+
+def _too_long(site: Site) -> Iterator[Problem]:
+    """Yield the node pools, the longest of each pool, whose names GKE would refuse."""
+    longest: dict[str, str] = {}
+    for made in node_pool.node_pools(site):
+        if len(made.name) > max(NAME_LENGTH, len(longest.get(made.pool, ""))):
+            longest[made.pool] = made.name
+    pools: list[TpuPool | CpuPool] = [*site.cluster.tpu_pools, *site.cluster.cpu_pools]
+    for pool in pools:
+        if pool.name in longest:
+            name = longest[pool.name]
+            field = "nodePoolNames" if name in pool.node_pool_names and name != pool.name else "name"
+            message = f"node pool '{name}' has {len(name)} characters: GKE takes at most {NAME_LENGTH}"
+            hint = "write shorter nodePoolNames, or a shorter name"
+            yield site.cluster.source.problem("POOL026", (*_path(pool), field), message, hint)
+
+
+def _counts(site: Site) -> list[tuple[TpuPool, int]]:
+    """Return how many node pools each TPU pool has that are ours to make."""
+    if site.cluster.mode == "Autopilot":
+        return []
+    found = []
+    for pool, _ in site.pools:
+        if not creates_itself(site, pool):
+            scales = bounds(site, pool, pool.slices)
+            found.append((pool, max(pool.slices, scales.most) if scales else pool.slices))
+    return found
+
+
+def _node_pools(site: Site) -> int:
+    return sum(count for _, count in _counts(site)) + sum(
+        len(cpu.node_pool_names) for cpu in site.cluster.cpu_pools
+    )
+
+
+def _path(pool: TpuPool | CpuPool) -> Path:
+    return ("spec", "pools", pool.index)

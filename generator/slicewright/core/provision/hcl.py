@@ -1,0 +1,166 @@
+"""HCL, the language of Terraform and OpenTofu: blocks and attributes to text, as `tofu fmt` lays it out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """What stands in the text as it is: `var.region`, `each.value`, `"${var.project_id}.svc.id.goog"`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of one value: `toset(["a"])`."""
+
+    function: str
+    value: Value
+
+
+Value: TypeAlias = Union[str, bool, int, Expression, Call, "Sequence[Value]", "Mapping[str, Value]", None]
+"""A string is written quoted and never interpolated; an `Expression` is written as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """`name = value`."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`kind "label" "label" { ... }`."""
+
+    kind: str
+    labels: tuple[str, ...] = ()
+    body: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """One line of a comment, on what follows it."""
+
+    text: str
+
+
+Item: TypeAlias = Attribute | Block | Comment
+
+_WIDTH = 100
+"""Columns; a list that would end beyond them has one line an element."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_TEMPLATE = re.compile(r"([$%])\{")
+_ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_SPECIAL = re.compile(r'["\\\x00-\x1f\x7f\ud800-\udfff\ufeff]')
+
+
+def attributes(**values: Value) -> tuple[Attribute, ...]:
+    """Return the attributes that have a value, in their order; `None` leaves one out."""
+    return tuple(Attribute(name, value) for name, value in values.items() if value is not None)
+
+
+def block(kind: str, *labels: str, body: Iterable[Item] = (), **values: Value) -> Block:
+    """Return a block: the attributes that have a value, then the other items."""
+    return Block(kind, labels, (*attributes(**values), *body))
+
+
+def text(items: Sequence[Item]) -> str:
+    """Return the text of a file, ending in a newline."""
+    return "".join(f"{line}\n" for line in _lines(items, ""))
+
+
+def quoted(value: str) -> str:
+    """Return a string literal that means exactly the value: no interpolation, no directive."""
+    escaped = _SPECIAL.sub(lambda found: _ESCAPED.get(found[0], f"\\u{ord(found[0]):04x}"), value)
+    literal = _TEMPLATE.sub(r"\1\1{", escaped)
+    return f'"{literal}"'
+
+
+def _lines(items: Sequence[Item], indent: str) -> list[str]:
+    """Return the lines of a body: blocks stand apart, the `=` of neighbouring attributes align."""
+    lines: list[str] = []
+    at = 0
+    while at < len(items):
+        item = items[at]
+        if isinstance(item, Attribute):
+            run = [item]
+            while at + len(run) < len(items) and isinstance(near := items[at + len(run)], Attribute):
+                run.append(near)
+            apart = at > 0 and isinstance(items[at - 1], Block)
+            lines += [""] * apart + _assignments([(one.name, one.value) for one in run], indent)
+            at += len(run)
+            continue
+        if at > 0 and not isinstance(items[at - 1], Comment):
+            lines.append("")
+        if isinstance(item, Comment):
+            lines.append(f"{indent}# {item.text}")
+        else:
+            lines += _block(item, indent)
+        at += 1
+    return lines
+
+
+def _block(item: Block, indent: str) -> list[str]:
+    head = " ".join((item.kind, *(quoted(label) for label in item.labels)))
+    inner = _lines(item.body, f"{indent}  ")
+    return [f"{indent}{head} {{", *inner, f"{indent}}}"] if inner else [f"{indent}{head} {{}}"]
+
+
+def _assignments(pairs: Sequence[tuple[str, Value]], indent: str) -> list[str]:
+    """Return `name = value` lines; a value of several lines ends the run that is aligned."""
+    written = [(name, _value(value, indent, len(indent) + len(name) + 3)) for name, value in pairs]
+    lines: list[str] = []
+    for at, (name, value) in enumerate(written):
+        width = 0 if "\n" in value else max(map(len, _neighbours(written, at)))
+        lines += f"{indent}{name:{width}} = {value}".split("\n")
+    return lines
+
+
+def _neighbours(written: Sequence[tuple[str, str]], at: int) -> list[str]:
+    """Return the names of the run of one-line values around a place."""
+    first = last = at
+    while first > 0 and "\n" not in written[first - 1][1]:
+        first -= 1
+    while last + 1 < len(written) and "\n" not in written[last + 1][1]:
+        last += 1
+    return [name for name, _ in written[first : last + 1]]
+
+
+def _value(value: Value, indent: str, column: int) -> str:
+    if isinstance(value, Expression):
+        return value.text
+    if isinstance(value, Call):
+        return f"{value.function}({_value(value.value, indent, column + len(value.function) + 2)})"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return quoted(value)
+    inner = f"{indent}  "
+    if isinstance(value, Mapping):
+        return _object(value, indent, inner)
+    parts = [_value(part, inner, len(inner)) for part in value]
+    line = f"[{', '.join(parts)}]"
+    if column + len(line) <= _WIDTH and "\n" not in line:
+        return line
+    return "\n".join(["[", *(f"{inner}{part}," for part in parts), f"{indent}]"])
+
+
+def _object(value: Mapping[str, Value], indent: str, inner: str) -> str:
+    if not value:
+        return "{}"
+    pairs = [(key if _NAME.fullmatch(key) else quoted(key), part) for key, part in value.items()]
+    return "\n".join(["{", *_assignments(pairs, inner), f"{indent}}}"])

@@ -1,0 +1,212 @@
+"""A node pool of GKE as numbers and names, from which commands and Terraform are written.
+
+The rules are those of GKE: a slice is one node pool; a multi-host slice has a topology and is placed as a
+whole, a single-host one has neither (the API refuses them there); flex-start pools grow from nothing and
+know no reservation and no automatic repair.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.intent.workload import Provisioning
+from slicewright.core.plan.placement import COMPUTE_CLASS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.cluster import CpuPool, TpuPool
+    from slicewright.core.plan.site import Site
+
+FLEX_START = ("FlexStart", "FlexStartQueued")
+"""The ways of provisioning whose node pools start empty."""
+
+_ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Bounds of automatic scaling, in nodes (VMs) of one zone."""
+
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodePool:
+    """One node pool."""
+
+    name: str
+    pool: str
+    """The pool of the TPUCluster file that it belongs to."""
+    machine_type: str
+    nodes: int
+    """How many nodes it is made with in each of its zones; 0 where it grows on demand."""
+    zones: tuple[str, ...]
+    """Where its nodes are; empty: wherever the cluster's are."""
+    shape: Shape | None = None
+    """The slice that it is; None for nodes without TPUs."""
+    topology: str = ""
+    """The topology that GKE is told of: that of a multi-host slice; nothing for a single host, nor where a
+    workload policy places the slice, for that policy holds `shape.topology`."""
+    workload_policy: str = ""
+    """The workload policy (tpu7x, multi-host) that places the slice."""
+    makes_policy: bool = False
+    """Whether that policy is ours to make."""
+    provisioning: Provisioning = Provisioning()
+    scaling: Scaling | None = None
+    max_run_duration_seconds: int | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+    """Labels beside GKE's own, in order of their key."""
+    taints: tuple[tuple[str, str, str], ...] = ()
+    """Taints beside GKE's own: key, value, effect (NoSchedule)."""
+    boot_disk: str = ""
+    """The only disk type that the machine boots from, where it is choosy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How many slices (of a TPU pool) or nodes (of a CPU pool) there are at least, now and at most."""
+
+    least: int
+    now: int
+    most: int
+
+
+def node_pools(site: Site) -> tuple[NodePool, ...]:
+    """Return the node pools of a cluster in the order of its file; none on Autopilot, which makes its own."""
+    if site.cluster.mode == "Autopilot":
+        return ()
+    pools: list[tuple[int, list[NodePool]]] = []
+    pools += [(pool.index, list(_slices(site, pool, shape))) for pool, shape in site.pools]
+    pools += [(pool.index, list(_cpu_nodes(site, pool))) for pool in site.cluster.cpu_pools]
+    return tuple(node_pool for _, found in sorted(pools, key=lambda entry: entry[0]) for node_pool in found)
+
+
+def declared(site: Site, pool: TpuPool | CpuPool) -> dict[str, Any]:
+    """Return a pool as the file writes it."""
+    written: dict[str, Any] = site.cluster.spec["pools"][pool.index]
+    return written
+
+
+def zones(site: Site, pool: TpuPool | CpuPool) -> tuple[str, ...]:
+    """Return the zones that a pool may use: its own, else the cluster's; none where no field says."""
+    spec = site.cluster.spec
+    written = declared(site, pool).get("nodeLocations") or spec.get("nodeLocations")
+    if written:
+        return tuple(written)
+    location = spec.get("location", "")
+    return (location,) if _ZONE.fullmatch(location) else ()
+
+
+def bounds(site: Site, pool: TpuPool | CpuPool, count: int) -> Bounds | None:
+    """Return within which numbers of slices or nodes a pool scales by itself; None where it does not."""
+    written = declared(site, pool).get("autoscaling")
+    if written is None:
+        return None
+    return Bounds(written.get("min", 0), count, written.get("max", count))
+
+
+def grows(pool: TpuPool) -> bool:
+    """Tell whether all node pools of a TPU pool start empty, whatever its autoscaling says."""
+    return pool.provisioning.type in FLEX_START
+
+
+def creates_itself(site: Site, pool: TpuPool) -> bool:
+    """Tell whether GKE makes the node pools of a TPU pool, because its ComputeClass lets it."""
+    if pool.provisioning.type != "ComputeClass":
+        return False
+    classes = {item["name"]: item for item in site.cluster.spec.get("computeClasses", [])}
+    auto_creation: bool = classes.get(pool.provisioning.name, {}).get("nodePoolAutoCreation", True)
+    return auto_creation
+
+
+def slice_names(pool: TpuPool, count: int) -> tuple[str, ...]:
+    """Return the names of so many node pools of a TPU pool: those written, then `<pool>-<number>`."""
+    return tuple(
+        pool.node_pool_names[index] if index < len(pool.node_pool_names) else f"{pool.name}-{index}"
+        for index in range(count)
+    )
+
+
+def placed_by_policy(shape: Shape) -> bool:
+    """Tell whether a workload policy places the slice, rather than its topology."""
+    return shape.multi_host and shape.machine.placement == "HIGH_THROUGHPUT"
+
+
+def policy_name(site: Site, pool: TpuPool) -> str:
+    """Return the name of the workload policy of a pool whose slices need one."""
+    written: str = declared(site, pool).get("placementPolicyName", "")
+    return written or f"{site.cluster.name}-{pool.name}"
+
+
+def _slices(site: Site, pool: TpuPool, shape: Shape) -> Iterator[NodePool]:
+    """Yield one node pool a slice: the first ones stand, those above autoscaling.min come on demand."""
+    if creates_itself(site, pool):
+        return
+    written = declared(site, pool)
+    scales = bounds(site, pool, pool.slices)
+    standing = 0 if grows(pool) else scales.least if scales else pool.slices
+    names = slice_names(pool, max(scales.most, pool.slices) if scales else pool.slices)
+    by_policy = placed_by_policy(shape)
+    of_class = pool.provisioning.name if pool.provisioning.type == "ComputeClass" else ""
+    labels = {**written.get("labels", {}), **({COMPUTE_CLASS: of_class} if of_class else {})}
+    where = zones(site, pool)
+    one = NodePool(
+        name="",
+        pool=pool.name,
+        machine_type=shape.machine_type,
+        nodes=0,
+        zones=where,
+        shape=shape,
+        topology=shape.topology if shape.multi_host and not by_policy else "",
+        workload_policy=policy_name(site, pool) if by_policy else "",
+        makes_policy=by_policy and "placementPolicyName" not in written,
+        provisioning=pool.provisioning,
+        scaling=Scaling(0, shape.hosts),
+        max_run_duration_seconds=written.get("maxRunDurationSeconds"),
+        labels=tuple(sorted(labels.items())),
+        taints=((COMPUTE_CLASS, of_class, "NoSchedule"),) if of_class else (),
+        boot_disk=shape.machine.boot_disk,
+    )
+    for index, name in enumerate(names):
+        if index < standing:
+            # the zones of single-host slices take turns: GKE would make the node in each of them
+            own = (where[index % len(where)],) if where and not shape.multi_host else where
+            yield replace(one, name=name, nodes=shape.hosts, zones=own, scaling=None)
+        else:
+            yield replace(one, name=name)
+
+
+def _cpu_nodes(site: Site, pool: CpuPool) -> Iterator[NodePool]:
+    """Yield the node pools of a CPU pool, over which its nodes are spread as evenly as they go.
+
+    GKE counts nodes by zone, so each node pool has as many of the zones as its numbers can be divided by.
+    """
+    written = declared(site, pool)
+    scales = bounds(site, pool, pool.nodes)
+    wanted = (pool.nodes, scales.least, scales.most) if scales else (pool.nodes,)
+    where = zones(site, pool)
+    for index, name in enumerate(pool.node_pool_names):
+        numbers = [_share(number, index, len(pool.node_pool_names)) for number in wanted]
+        wide = next(
+            (width for width in range(len(where), 0, -1) if all(number % width == 0 for number in numbers)), 1
+        )
+        now, *limits = (number // wide for number in numbers)
+        yield NodePool(
+            name=name,
+            pool=pool.name,
+            machine_type=pool.machine_type,
+            nodes=now,
+            zones=where[:wide],
+            scaling=Scaling(*limits) if limits else None,
+            labels=tuple(sorted(written.get("labels", {}).items())),
+        )
+
+
+def _share(number: int, index: int, parts: int) -> int:
+    """Return how many of a number of things the part at an index gets, when they are dealt out in turn."""
+    return (number - index + parts - 1) // parts if number > index else 0

@@ -1,0 +1,156 @@
+"""What stands against an environment: what Google Cloud would refuse, or only tell when it is too late."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Network
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from slicewright.core.provision.node_pool import node_pools
+from slicewright.core.provision.terraform_pools import TPU_MAX_PODS
+from slicewright.core.provision.terraform_values import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.plan.site import Site
+    from slicewright.core.problem import Path, Problem
+    from slicewright.core.provision.node_pool import NodePool
+
+_AT: Path = ("spec", "environment")
+_RANGES = ("subnetIpRange", "podsIpRange", "servicesIpRange")
+_ACCOUNTS = ("tpuSaName", "gkeSaName")
+_ACCOUNT_LENGTH = (6, 30)
+_CPU_MAX_PODS = 110
+"""Pods a node may run unless something else is said."""
+_RESERVED = 4
+"""Addresses of a subnet that Google Cloud keeps."""
+_COMPUTE_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+_BUCKET_NAME = re.compile(r"(?=.{3,222}$)[a-z0-9][-a-z0-9_]{0,62}(\.[-a-z0-9_]{1,63})*")
+_DERIVED = {
+    "networkName": _COMPUTE_NAME,
+    "subnetName": _COMPUTE_NAME,
+    "artifactRepositoryBucketName": _BUCKET_NAME,
+    "tfStateBucket": _BUCKET_NAME,
+}
+"""Names with defaults that are made from others."""
+
+
+def problems(site: Site) -> Iterator[Problem]:
+    """Yield what is wrong with the environment of one cluster; nothing where it has none."""
+    if "environment" not in site.cluster.spec:
+        return
+    if not site.cluster.managed:
+        message = "'environment' has no effect: managed is false, the platform is somebody else's"
+        hint = "leave the field out, or write managed: true"
+        yield site.cluster.source.problem("FIELD002", _AT, message, hint, key=True)
+        return
+    missing = list(_missing(site))
+    yield from missing
+    if not missing:
+        yield from _names(site)
+    yield from _accounts(site)
+    yield from _ranges(site)
+    yield from _team(site)
+
+
+def _missing(site: Site) -> Iterator[Problem]:
+    """Yield the fields that Terraform needs and other platforms do not; every one needs a location."""
+    made = environment(site)
+    needed = [("project", "my-project", made.project)]
+    if not made.autopilot:
+        needed.append(("nodeLocations", "[us-west4-a]", made.zone))
+    for field, example, value in needed:
+        if not value:
+            message = f"an environment needs spec.{field}"
+            hint = f"add {field}: {example}"
+            yield site.cluster.source.problem("ENV001", _AT, message, hint, key=True)
+
+
+def _names(site: Site) -> Iterator[Problem]:
+    """Yield derived names that cannot be: a name that is written has passed the schema.
+
+    A name with capitals is made from a placeholder such as PROJECT_ID, and nothing is said of it.
+    """
+    fields = environment(site).fields
+    for field, allowed in _DERIVED.items():
+        if fields[field].islower() and not allowed.fullmatch(fields[field]):
+            message = f"{field} would be '{fields[field]}', which Google Cloud does not allow"
+            hint = (
+                f"write environment.{field}, or a short resourcePrefix of small letters, digits and hyphens"
+            )
+            yield _problem(site, "ENV002", field, message, hint)
+
+
+def _accounts(site: Site) -> Iterator[Problem]:
+    fields = environment(site).fields
+    low, high = _ACCOUNT_LENGTH
+    for field in _ACCOUNTS:
+        if not low <= len(fields[field]) <= high:
+            message = f"'{fields[field]}' is no name of a service account: it has {low} to {high} characters"
+            yield _problem(site, "ENV003", field, message, f"write a name of {low} to {high} characters")
+    if fields["tpuSaName"] == fields["gkeSaName"]:
+        message = "workloads and nodes have the same service account"
+        hint = "write another tpuSaName: what workloads may do is not for nodes"
+        yield _problem(site, "ENV003", "gkeSaName", message, hint)
+
+
+def _ranges(site: Site) -> Iterator[Problem]:
+    fields = environment(site).fields
+    found: dict[str, IPv4Network] = {}
+    for field in _RANGES:
+        try:
+            found[field] = IPv4Network(fields[field])
+        except ValueError as error:
+            hint = "write the first address of the range and its length: 10.129.0.0/20"
+            yield _problem(site, "ENV004", field, f"no range of addresses: {error}", hint)
+    for one, other in combinations(found, 2):
+        if found[one].overlaps(found[other]):
+            message = f"{found[other]} ({other}) overlaps {found[one]} ({one})"
+            yield _problem(site, "ENV004", other, message, "choose ranges that lie apart")
+    pools = node_pools(site)
+    nodes = sum(_most(pool) for pool in pools)
+    pods = sum(_most(pool) * _addresses(pool) for pool in pools)
+    for field, needed in (("subnetIpRange", nodes + _RESERVED), ("podsIpRange", pods)):
+        if field in found and found[field].num_addresses < needed:
+            length = 32 - (needed - 1).bit_length()
+            has = found[field].num_addresses
+            message = f"{found[field]} has {has} addresses, {nodes} nodes need {needed}"
+            hint = f"write a range of length /{length} or wider"
+            yield _problem(site, "ENV005", field, message, hint)
+
+
+def _most(pool: NodePool) -> int:
+    """Return how many nodes a node pool has at most, in all its zones."""
+    return (pool.scaling.most if pool.scaling else pool.nodes) * max(1, len(pool.zones))
+
+
+def _addresses(pool: NodePool) -> int:
+    """Return how many pod addresses GKE gives a node: a power of two, at least two for each pod."""
+    pods = TPU_MAX_PODS if pool.shape else _CPU_MAX_PODS
+    return 1 << (2 * pods - 1).bit_length()
+
+
+def _team(site: Site) -> Iterator[Problem]:
+    """Yield warnings where no team has the Kubernetes service account that Workload Identity is bound to."""
+    fields = environment(site).fields
+    teams = site.cluster.spec.get("teams")
+    if teams is None:
+        return
+    namespace, account = fields["tpuNamespace"], fields["tpuSaName"]
+    of_namespace = [team for team in teams if team["namespace"] == namespace]
+    if any(team.get("serviceAccountName") == account for team in of_namespace):
+        return
+    message = f"no team has the service account '{account}' in namespace '{namespace}'"
+    hint = f"write namespace: {namespace} and serviceAccountName: {account} in spec.teams"
+    yield _problem(site, "ENV006", "tpuNamespace", message, hint, warning=True)
+
+
+def _problem(
+    site: Site, number: str, field: str, message: str, hint: str, *, warning: bool = False
+) -> Problem:
+    """Return a problem at a field of the block, at the block itself where the field is a default."""
+    written = field in site.cluster.spec["environment"]
+    at = (*_AT, field) if written else _AT
+    return site.cluster.source.problem(number, at, message, hint, key=not written, warning=warning)

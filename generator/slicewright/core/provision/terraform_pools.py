@@ -1,0 +1,150 @@
+"""The node pools in Terraform: one resource for those of a pool that differ by nothing but their name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slicewright.core.provision.gcloud import reservation
+from slicewright.core.provision.hcl import Block, Call, Expression, block
+from slicewright.core.provision.node_pool import FLEX_START
+from slicewright.core.provision.terraform_cluster import OAUTH_SCOPES, zones
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from slicewright.core.provision.hcl import Item, Value
+    from slicewright.core.provision.node_pool import NodePool
+    from slicewright.core.provision.terraform_values import Environment
+
+TPU_MAX_PODS = 15
+"""Pods a TPU node may run, as xpk sets it: one uses the chips, and a node takes addresses for all of them."""
+
+_EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
+_RESERVATION = "compute.googleapis.com/reservation-name"
+_TIMEOUT = "60m"
+"""How long a large slice may take to come; the provider's own limit is half of it."""
+
+
+def node_pools(environment: Environment, pools: Sequence[NodePool]) -> tuple[Item, ...]:
+    """Return node-pools.tf: workload policies, then the node pools."""
+    policies = {pool.workload_policy: pool for pool in pools if pool.makes_policy}
+    return (
+        *(_policy(name, pool) for name, pool in policies.items()),
+        *(_resource(environment, label, names, pool) for label, names, pool in grouped(pools)),
+    )
+
+
+def grouped(pools: Sequence[NodePool]) -> Iterator[tuple[str, list[str], NodePool]]:
+    """Yield the label of each resource, the names of its node pools and what they have in common."""
+    groups: dict[NodePool, list[str]] = {}
+    for pool in pools:
+        groups.setdefault(replace(pool, name=""), []).append(pool.name)
+    taken: dict[str, int] = {}
+    for pool, names in groups.items():
+        taken[pool.pool] = taken.get(pool.pool, 0) + 1
+        number = taken[pool.pool]
+        # no pool is called like that: names of pools hold no underscore
+        yield (f"{pool.pool}_{number}" if number > 1 else pool.pool), names, pool
+
+
+def _policy(name: str, pool: NodePool) -> Block:
+    """Return the workload policy of a slice; it holds the topology, so that the node pool does not."""
+    topology = pool.shape.topology if pool.shape else None
+    return block(
+        *("resource", "google_compute_resource_policy", pool.pool),
+        name=name,
+        region=Expression("var.region"),
+        body=[block("workload_policy", type="HIGH_THROUGHPUT", accelerator_topology=topology)],
+        depends_on=[Expression("google_project_service.service")],
+    )
+
+
+def _resource(environment: Environment, label: str, names: list[str], pool: NodePool) -> Block:
+    scaling, flex = pool.scaling, pool.provisioning.type in FLEX_START
+    items: list[Item] = []
+    if scaling:
+        # any zone that has capacity, rather than the same number of nodes in each
+        policy = "ANY" if pool.shape and len(pool.zones) != 1 else None
+        items.append(
+            block(
+                "autoscaling",
+                min_node_count=scaling.least,
+                max_node_count=scaling.most,
+                location_policy=policy,
+            )
+        )
+    items += [
+        block("management", auto_repair=not flex, auto_upgrade=True),
+        _node_config(pool),
+        *_placement(pool),
+    ]
+    if pool.provisioning.type == "FlexStartQueued":
+        items.append(block("queued_provisioning", enabled=True))
+    if pool.shape:
+        items.append(block("timeouts", create=_TIMEOUT, update=_TIMEOUT, delete=_TIMEOUT))
+    if scaling:
+        # counts of the file are a beginning here: a change must not make the node pool anew
+        items.append(block("lifecycle", ignore_changes=[Expression("initial_node_count")]))
+    return block(
+        *("resource", "google_container_node_pool", label),
+        for_each=Call("toset", names),
+        name=Expression("each.value"),
+        cluster=Expression("google_container_cluster.cluster.id"),
+        node_locations=zones(environment, pool.zones) if pool.zones else None,
+        node_count=None if scaling else pool.nodes,
+        initial_node_count=pool.nodes if scaling else None,
+        max_pods_per_node=TPU_MAX_PODS if pool.shape else None,
+        body=items,
+    )
+
+
+def _node_config(pool: NodePool) -> Block:
+    wanted = pool.provisioning
+    labels: dict[str, Value] = dict(pool.labels)
+    if pool.shape:
+        labels = {"multislice_group_name": Expression("var.multislice_group_name"), **labels}
+    seconds = pool.max_run_duration_seconds
+    of_cpu = pool.shape is None
+    size = 'tonumber(trimsuffix(var.cpu_pool_disk_size, "GB"))'
+    taints = (
+        block("taint", key=key, value=value, effect=_EFFECTS[effect]) for key, value, effect in pool.taints
+    )
+    return block(
+        "node_config",
+        machine_type=pool.machine_type,
+        disk_type=Expression("var.cpu_pool_disk_type") if of_cpu else pool.boot_disk or None,
+        disk_size_gb=Expression(size) if of_cpu else None,
+        spot=True if wanted.type == "Spot" else None,
+        flex_start=True if wanted.type in FLEX_START else None,
+        max_run_duration=None if seconds is None else f"{seconds}s",
+        service_account=Expression("google_service_account.gke.email"),
+        oauth_scopes=OAUTH_SCOPES,
+        labels=labels or None,
+        body=[
+            *taints,
+            *_reservation(pool),
+            block("workload_metadata_config", mode="GKE_METADATA"),
+            block("shielded_instance_config", enable_secure_boot=True, enable_integrity_monitoring=True),
+        ],
+    )
+
+
+def _reservation(pool: NodePool) -> Iterator[Block]:
+    """Yield the reservation that the nodes come from, or that they come from none (flex-start)."""
+    wanted = pool.provisioning
+    if wanted.type in FLEX_START:
+        yield block("reservation_affinity", consume_reservation_type="NO_RESERVATION")
+    if wanted.type == "Reservation":
+        names, kind = [reservation(wanted)], "SPECIFIC_RESERVATION"
+        yield block("reservation_affinity", consume_reservation_type=kind, key=_RESERVATION, values=names)
+
+
+def _placement(pool: NodePool) -> Iterator[Block]:
+    """Yield how a multi-host slice is placed; a single host has no placement (the API refuses it)."""
+    if pool.workload_policy:
+        made = f"google_compute_resource_policy.{pool.pool}.name"
+        name: Value = Expression(made) if pool.makes_policy else pool.workload_policy
+        yield block("placement_policy", type="COMPACT", policy_name=name)
+    elif pool.topology:
+        yield block("placement_policy", type="COMPACT", tpu_topology=pool.topology)

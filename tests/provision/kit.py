@@ -1,0 +1,134 @@
+"""A cluster from a few lines of YAML, and its scripts on a machine whose gcloud and kubectl are stubs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import textwrap
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from slicewright.core.document.read import read_documents
+from slicewright.core.intent.decode import cluster as decode_cluster
+from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.plan.site import Site, survey
+from slicewright.core.problem import in_order
+from slicewright.core.provision import against
+from slicewright.core.provision.tree import files
+from slicewright.workspace.package import package
+
+ROOT = Path(__file__).parents[2]
+STUBS = Path(__file__).parent / "stubs"
+PLACE = "project: my-project\nlocation: us-west4\nnodeLocations: [us-west4-a]\n"
+"""The fields that a cluster in one zone begins with."""
+
+
+def text(spec: str, *, name: str = "c1") -> str:
+    """Return a TPUCluster; its own words begin on line 6."""
+    body = textwrap.indent(textwrap.dedent(spec).strip("\n"), "  ")
+    head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\n"
+    return f"{head}metadata: {{name: {name}}}\nspec:\n  managed: true\n{body}\n"
+
+
+def surveyed(written: str, path: str = "clusters/c1.yaml") -> tuple[Site, str]:
+    """Return a cluster as it is understood, and what is said against its pools and its environment."""
+    documents, _ = read_documents(written, "")
+    source = Source(SourceFile(path, written), documents[0])
+    assert tuple(package().schemas.problems("slicewright/tpucluster.json", source.data)) == ()
+    site, _ = survey(decode_cluster(source), package().catalogue)
+    found = in_order(against.problems(site, package().catalogue))
+    return site, "".join(f"{problem.text()}\n" for problem in found)
+
+
+def site(spec: str, *, name: str = "c1") -> Site:
+    """Return a cluster of a spec."""
+    return surveyed(text(spec, name=name))[0]
+
+
+def committed(name: str) -> Site:
+    """Return a cluster of this repository, as one that we provision."""
+    path = f"clusters/{name}.yaml"
+    written = (ROOT / path).read_text(encoding="utf-8").replace("managed: false", "managed: true")
+    return surveyed(written, path)[0]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a script left: its exit code, what it printed, and the calls of gcloud and kubectl."""
+
+    code: int
+    out: str
+    err: str
+    calls: list[list[str]]
+
+    @property
+    def changes(self) -> list[str]:
+        """The calls that change something, as words."""
+        return [" ".join(call) for call in self.calls if set(call) & CHANGING]
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands that were printed."""
+        return [line for line in self.out.splitlines() if line.startswith(("gcloud ", "kubectl "))]
+
+
+CHANGING = frozenset({"create", "create-auto", "delete", "enable", "patch", "get-credentials"})
+
+
+@dataclass
+class Machine:
+    """A folder with the files of a cluster, and a Google Cloud that is a folder of lists."""
+
+    root: Path
+    cluster: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def has(self, what: str, *names: str) -> None:
+        """Say what is there, by the name of a list of the stubs: `node-pools`, `clusters`, `policies`, ..."""
+        (self.root / "cloud" / what).write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+
+    def names(self, what: str) -> list[str]:
+        """Return what is there."""
+        return (self.root / "cloud" / what).read_text(encoding="utf-8").split()
+
+    def run(self, script: str, *options: str, answer: str = "") -> Done:
+        """Run a script of the cluster."""
+        log = self.root / "cloud" / "log"
+        log.write_text("", encoding="utf-8")
+        done = subprocess.run(
+            ["bash", str(self.root / "provision" / self.cluster / script), *options],
+            env={
+                "PATH": f"{STUBS}:{os.environ['PATH']}",
+                "CLOUD": str(self.root / "cloud"),
+                **self.environment,
+            },
+            input=answer,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        calls = [line.split("\x1f") for line in log.read_text(encoding="utf-8").splitlines()]
+        return Done(done.returncode, done.stdout, done.stderr, calls)
+
+
+def machine(root: Path, of: Site) -> Machine:
+    """Write the files of a cluster to a folder, and begin with an empty project."""
+    (root / "cloud").mkdir()
+    made = Machine(root, of.cluster.name)
+    for path, body in files(of).items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(body, encoding="utf-8")
+    for what in (
+        "node-pools",
+        "clusters",
+        "policies",
+        "apis",
+        "queues",
+        "crd",
+        "rows",
+        "instances",
+        "cluster-row",
+    ):
+        made.has(what)
+    return made

@@ -1,0 +1,44 @@
+"""What stands against the pools of a cluster that we provision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from .kit import committed, surveyed, text
+
+REFUSED = yaml.safe_load((Path(__file__).parent / "refused.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=[case["when"] for case in REFUSED])
+def test_refusal(case: dict[str, str]) -> None:
+    """What GKE would refuse, or make differently, is said with its place and with what to write."""
+    _, said = surveyed(text(case["spec"], name=case.get("name", "c1")))
+
+    assert case["says"] == said
+
+
+def test_nothing_against_a_platform_of_others() -> None:
+    """What somebody else provisions is not judged."""
+    written = text("pools: [{name: a, tpu: v5e-16, slices: 5000}]").replace("managed: true", "managed: false")
+
+    assert surveyed(written)[1] == ""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "flex-start-cluster",
+        "gke-tpu-training-cluster",
+        "multislice-autopilot",
+        "multislice-cluster",
+        "pathways-cluster",
+    ],
+)
+def test_clusters_of_this_repository(name: str) -> None:
+    """Nothing stands against the clusters of the tutorials."""
+    site = committed(name)
+
+    assert surveyed(site.cluster.source.file.text, site.cluster.source.file.path)[1] == ""
