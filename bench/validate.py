@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.render import timed
+from bench.render import keep_bytecode, timed
 from bench.workloads import make_repository
 from slicewright.binaries.find import find
 from slicewright.core.problem import Problem
@@ -124,6 +124,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="slicewright-bench-") as folder:
         scratch = Path(folder)
+        keep_bytecode(scratch / "bytecode")
         small, large, sample = scratch / "small", scratch / "large", scratch / "sample"
         make_repository(sample, 40)
         make_repository(small, options.small)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slicewright.core.document.edit import EditError, set_in_spec
+from slicewright.core.document.edit import EditError, set_in_spec, set_in_specs
 
 TWO = """\
 # The first.
@@ -115,3 +115,37 @@ def test_what_has_no_spec_is_refused(text: str, index: int) -> None:
     """A file that cannot be read, a document that is not there or has no spec is an EditError, no other."""
     with pytest.raises(EditError, match=r"^the file cannot be read$"):
         set_in_spec(text, index, "run", 2)
+
+
+SEVERAL = """\
+spec: {run: 1, tpu: a}
+---
+spec:
+  run: 'b'  # why
+---
+spec:
+  ? tpu
+  : a
+---
+kind: a
+---
+spec:
+  tpu: a
+"""
+
+
+def test_several_documents_are_changed_together() -> None:
+    """Each gets its value in its own layout; those that cannot have it are named and stay as they are."""
+    text = f"\ufeff{SEVERAL}"
+
+    edited, refused = set_in_specs(text, "run", {0: 2, 1: "c", 2: 3, 3: 4, 4: "d"})
+
+    assert edited == text.replace("run: 1", "run: 2").replace("'b'", "'c'").replace(
+        "  tpu: a", "  run: d\n  tpu: a"
+    )
+    assert refused == {2: "spec.run cannot be changed in place", 3: "the file cannot be read"}
+
+
+def test_documents_without_a_change_leave_the_text() -> None:
+    """Nothing to set is nothing to do."""
+    assert set_in_specs("spec: {run: 1}\n", "run", {}) == ("spec: {run: 1}\n", {})

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from slicewright.core.document import read
+from slicewright.core.document.careful import places_of_all
 from slicewright.core.document.read import Places, read_places
 from slicewright.core.document.scalar import write_string
 from slicewright.core.document.write import write_document
@@ -98,4 +100,22 @@ def _scalars(value: object, path: tuple[str | int, ...]) -> list[tuple[tuple[str
         return [found for key, item in value.items() for found in _scalars(item, (*path, key))]
     if isinstance(value, list) and value:
         return [found for index, item in enumerate(value) for found in _scalars(item, (*path, index))]
-    return [(path, write_document([value]).removeprefix("- ").split("\n")[0])]
+    written = write_document([value]).removeprefix("- ") if path else write_document(value)
+    return [(path, written.split("\n")[0])]
+
+
+def test_places_of_all_documents_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of many documents, each with a problem, is read once for their places, and not for each."""
+    asked: list[str] = []
+
+    def counting(text: str) -> dict[int, Places]:
+        asked.append(text)
+        return places_of_all(text)
+
+    monkeypatch.setattr(read, "places_of_all", counting)
+    text = "".join(f"---\na: {number}\n" for number in range(100))
+
+    found = [read_places(text, number).of(("a",)) for number in range(100)]
+
+    assert found == [(2 * number + 2, 4) for number in range(100)]
+    assert asked == [text]

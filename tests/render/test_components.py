@@ -52,14 +52,15 @@ def test_component_may_not_leave_the_repository(repo: Repo, path: str) -> None:
     assert f"cannot be '{path}'" in err
 
 
-def test_component_behind_a_link_that_leaves_the_repository_is_not_there(repo: Repo) -> None:
-    """A link out of the tree leads nowhere, whatever it points to."""
+def test_component_behind_a_link_that_leaves_the_repository_is_not_read(repo: Repo) -> None:
+    """A link out of the tree is not followed, whatever it points to, and is named."""
     outside = repo.root.parent / f"{repo.root.name}-outside"
     outside.mkdir()
     (outside / "kustomization.yaml").write_text(COMPONENT, encoding="utf-8")
     (repo.root / "mine").symlink_to(outside)
 
-    assert "KUS001 there is no file mine/kustomization.yaml" in said(repo, "components: [mine]")
+    said_of_it = said(repo, "components: [mine]")
+    assert "FILE004 a link that leads out of the repository is not followed" in said_of_it
 
 
 OUTSIDE = {
@@ -95,24 +96,71 @@ def test_broken_base_is_one_problem_for_all_workloads(repo: Repo) -> None:
 
 
 CHANGED_BASES = {
-    "KeyError('slice')": ("- name: slice", "- name: slices"),
-    "TypeError(": ("containers:", "containers: 5\n            ignored:"),
+    "another name": (
+        ("- name: slice", "- name: slices"),
+        "spec.replicatedJobs has no element called 'slice'",
+    ),
+    "another type": (
+        ("containers:", "containers: 5\n            ignored:"),
+        "spec.replicatedJobs[slice].template.spec.template.spec.containers must be a list",
+    ),
+    "nothing": (
+        ("  failurePolicy:\n", "  failurePolicies:\n"),
+        "there is no spec.failurePolicy",
+    ),
+    "an empty list": (
+        ("containers:", "containers: []\n            ignored:"),
+        "spec.replicatedJobs[slice].template.spec.template.spec.containers is empty",
+    ),
+    "rules that are none": (
+        ("  failurePolicy:\n", "  failurePolicy:\n    rules: none\n"),
+        "spec.failurePolicy.rules must be a list",
+    ),
+    "another job without a name": (
+        ("  replicatedJobs:\n", "  replicatedJobs:\n  - {name: 5, template: {spec: {template: {}}}}\n"),
+        "spec.replicatedJobs[0].name must be a string",
+    ),
+    "a pod that is none": (
+        ("            containers:\n", "            tolerations: none\n            containers:\n"),
+        "in a pod template, 'tolerations' must be a list, not a string (none) at spec.tolerations",
+    ),
+    "null": (
+        (
+            "      metadata:\n        annotations:\n",
+            "      metadata: null\n      ignored:\n        annotations:\n",
+        ),
+        "spec.replicatedJobs[0].template.metadata must be a mapping",
+    ),
 }
 
 
-@pytest.mark.parametrize("error", CHANGED_BASES)
-def test_base_that_lacks_what_is_filled_in_is_a_problem(repo: Repo, error: str) -> None:
-    """A base that people changed beyond recognition is said, and no traceback."""
+@pytest.mark.parametrize("what", CHANGED_BASES)
+def test_base_that_lacks_what_is_filled_in_is_a_problem(repo: Repo, what: str) -> None:
+    """A base that people changed beyond recognition is said with its file and the field, and no traceback."""
+    change, lacks = CHANGED_BASES[what]
     text = repo.read("bases/jobset/jobset.yaml")
-    repo.write("bases/jobset/jobset.yaml", text.replace(*CHANGED_BASES[error]))
+    repo.write("bases/jobset/jobset.yaml", text.replace(*change))
 
     err = said(repo, "")
 
     assert err.startswith(
-        "bases/jobset/kustomization.yaml: BASE001 bases/jobset and its components lack "
-        f"what jobset workloads need: {error}"
+        f"bases/jobset/jobset.yaml: BASE001 {lacks}, and jobset workloads are filled in there\n"
+        "  hint: compare it with the base that slicewright brings along\n"
     )
-    assert "\n  hint: compare it with the base that slicewright brings along\n" in err
+
+
+def test_component_that_takes_away_what_is_filled_in_is_blamed(repo: Repo) -> None:
+    """The workload that names the component is pointed at, and the base is not blamed."""
+    repo.write(
+        "mine/kustomization.yaml",
+        COMPONENT
+        + "patches:\n- target: {kind: JobSet}\n  patch: '- {op: remove, path: /spec/failurePolicy}'\n",
+    )
+
+    assert said(repo, "components: [mine]").startswith(
+        "workloads/a.yaml:8:16: BASE001 after this component, bases/jobset/jobset.yaml does not fit: "
+        "there is no spec.failurePolicy, and jobset workloads are filled in there (mine/kustomization.yaml)\n"
+    )
 
 
 PATCHES = {
@@ -134,7 +182,27 @@ PATCHES = {
     ),
     "renames the object": (
         "{target: {kind: JobSet}, ops: [{op: replace, path: /metadata/name, value: b}]}",
-        "workloads/a.yaml:8:3: PATCH003 a patch renames an object, or makes it another one\n",
+        "workloads/a.yaml:8:43: PATCH003 a patch renames an object, or makes it another one\n",
+    ),
+    "leaves no object": (
+        "{target: {kind: JobSet}, ops: [{op: replace, path: /metadata, value: gone}]}",
+        "workloads/a.yaml:8:43: PATCH003 a patch renames an object, or makes it another one\n",
+    ),
+    "makes the kind no text": (
+        "{target: {kind: JobSet}, ops: [{op: replace, path: /apiVersion, value: 5}]}",
+        "workloads/a.yaml:8:43: PATCH003 a patch renames an object, or makes it another one\n",
+    ),
+    "copies without end": (
+        "{target: {kind: JobSet}, ops: ["
+        + ", ".join(f"{{op: copy, from: /spec, path: /spec/copy{number}}}" for number in range(40))
+        + "]}",
+        "PATCH002 copy /spec/copy11: the object would have more than 200,000 values\n",
+    ),
+    "nests without end": (
+        "{target: {kind: JobSet}, ops: ["
+        + ", ".join(f"{{op: add, path: /spec{'/a' * number}, value: {{}}}}" for number in range(1, 80))
+        + "]}",
+        ": the object would have more than 60 levels of nesting\n",
     ),
     "moves the object": (
         "{target: {kind: JobSet}, ops: [{op: replace, path: /metadata/namespace, value: b}]}",

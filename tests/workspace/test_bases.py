@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from slicewright.workspace.package import data_folder
+from slicewright.workspace.data import data_folder
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -20,4 +20,27 @@ def test_missing_bases_are_named_with_the_copy_that_came_along(repo: Repo) -> No
     assert first == "bases: BASE002 there is no folder bases/, on which overlays stand"
     assert hint == (f"  hint: copy those that came with slicewright: cp -r {data_folder('bases')} bases")
     shutil.copytree(data_folder("bases"), repo.root / "bases")
+    repo.run("render")
+
+
+def test_bases_behind_a_link_out_of_the_repository_are_not_called_missing(repo: Repo) -> None:
+    """They are there, and not read: the link is named, once for all workloads."""
+    outside = repo.root.parent / f"{repo.root.name}-bases"
+    (repo.root / "bases").rename(outside)
+    (repo.root / "bases").symlink_to(outside)
+
+    done = repo.run("render", code=1)
+
+    assert done.err.splitlines() == [
+        "bases: FILE004 a link that leads out of the repository is not followed",
+        "  hint: put what it leads to in its place",
+        "1 error, 0 warnings",
+    ]
+
+
+def test_bases_behind_a_link_within_the_repository_are_read(repo: Repo) -> None:
+    """A link that stays in the tree leads where it leads for kustomize."""
+    (repo.root / "bases").rename(repo.root / "shared")
+    (repo.root / "bases").symlink_to("shared")
+
     repo.run("render")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,37 @@ def test_files_are_written_in_folders_that_are_made(tmp_path: Path) -> None:
     assert (tmp_path / "a/b/c.yaml").read_bytes() == b"x\r\ny\n"
     assert "é".encode() == (tmp_path / "a/d.yaml").read_bytes()
     assert everything(tmp_path) == ["a", "a/b", "a/b/c.yaml", "a/d.yaml"]
+
+
+@pytest.mark.parametrize("text", ["new\n", "\ufeffnew\n"])
+def test_file_that_people_keep_keeps_its_mode_and_byte_order_mark(tmp_path: Path, text: str) -> None:
+    """Readers drop the mark that some editors write; who changes a value drops neither it nor permissions."""
+    path = tmp_path / "workload.yaml"
+    path.write_bytes(b"\xef\xbb\xbfold\n")
+    path.chmod(0o640)
+
+    assert said(tmp_path, {"workload.yaml": text}) == ""
+
+    assert path.read_bytes() == b"\xef\xbb\xbfnew\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_file_without_byte_order_mark_gets_none(tmp_path: Path) -> None:
+    """What somebody wrote without a mark stays without one."""
+    (tmp_path / "workload.yaml").write_bytes(b"old\n")
+
+    assert said(tmp_path, {"workload.yaml": "new\n"}) == ""
+
+    assert (tmp_path / "workload.yaml").read_bytes() == b"new\n"
+
+
+def test_generated_file_is_written_as_any_render_writes_it(tmp_path: Path) -> None:
+    """A byte order mark that got into a generated file is no part of it."""
+    (tmp_path / "x.yaml").write_bytes(b"\xef\xbb\xbf" + GENERATED.encode())
+
+    assert said(tmp_path, {"x.yaml": f"{GENERATED}a: 1\n"}) == ""
+
+    assert f"{GENERATED}a: 1\n".encode() == (tmp_path / "x.yaml").read_bytes()
 
 
 def test_deleted_files_take_empty_folders_along(tmp_path: Path) -> None:

@@ -62,9 +62,10 @@ def spread(work: Work, count: int) -> Iterator[Any]:
         return map(work, range(count))
     global _WORK  # noqa: PLW0603 - how a forked process gets what cannot be sent to it
     _WORK = work
-    # What is there now is shared by all processes as long as nobody writes into its pages.
+    # What is there now is shared by all processes as long as nobody writes into its pages. They make data
+    # without cycles and end soon, so that looking for garbage would be lost on them.
     gc.freeze()
-    pool = multiprocessing.get_context("fork").Pool(processes)
+    pool = multiprocessing.get_context("fork").Pool(processes, initializer=gc.disable)
     gc.unfreeze()
     ranges = [(start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
     return _answers(pool, pool.imap(_part, ranges))

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.doubles import without_doubles
 from slicewright.core.check.item import Item
 from slicewright.core.check.silence import silence
 from slicewright.core.check.world import World
@@ -96,7 +97,7 @@ def examine(
     problems += _of_each(others, cluster_of, engine, sites or {})
     left = silence(problems, [checked.item for checked in others], ignores.entries if ignores else ())
     return Report(
-        in_order(problem for problem in left if complete or problem.id != _UNUSED),
+        in_order(problem for problem in without_doubles(left) if complete or problem.id != _UNUSED),
         tuple(checked.item for checked in objects),
         len(examined),
         Counter(checked.item.kind for checked in objects if checked.verdict == "skipped"),

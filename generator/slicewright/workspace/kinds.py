@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.kinds import BadSchemaError, KindSchemas
-from slicewright.workspace.package import data_folder
+from slicewright.workspace.data import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

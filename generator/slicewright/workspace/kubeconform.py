@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +64,8 @@ class Kubeconform:
         """Return the findings for each document, None for one that is valid. Raises BrokenToolError."""
         if not documents:
             return []
+        import tempfile  # noqa: PLC0415 - it takes its time to import, and only this engine needs it
+
         with tempfile.TemporaryDirectory(prefix="slicewright-kubeconform-") as folder:
             for index, document in enumerate(documents):
                 (Path(folder) / f"{index}.json").write_text(json.dumps(document), encoding="utf-8")

@@ -4,36 +4,34 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-import yaml
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.read import read_catalogue
+from slicewright.core.document.read import read_documents
 from slicewright.core.intent.check import Schemas
 from slicewright.core.render.repository import Package
 from slicewright.version import __version__
+from slicewright.workspace.data import HERE, data_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from slicewright.core.catalogue.catalogue import Catalogue
 
-_HERE = Path(__file__).resolve().parents[1]
 _INPUT_SCHEMAS = ("slicewright", "kubernetes")
 """Folders of schemas/ that input files are checked with."""
-
-
-def data_folder(name: str) -> Path:
-    """Return a folder of data: inside the package when it is installed, else beside it in a checkout."""
-    installed = _HERE / "_data" / name
-    return installed if installed.is_dir() else _HERE.parents[1] / name
 
 
 @cache
 def catalogue() -> Catalogue:
     """Return the TPU catalogue."""
-    files = sorted((_HERE / "catalog").glob("*.yaml"))
-    loaded = {path.name: yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) for path in files}
-    return read_catalogue(loaded)
+    files = sorted((HERE / "catalog").glob("*.yaml"))
+    return read_catalogue({path.name: _document(path) for path in files})
+
+
+def _document(path: Path) -> Any:
+    (document,), _ = read_documents(path.read_text(encoding="utf-8"), path.name)
+    return document.data
 
 
 @cache

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import stat
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from slicewright.core.compose.spec import Stopped
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem
 from slicewright.core.render.existing import ROOT
+from slicewright.core.render.platform import PROVISION
 from slicewright.core.render.repository import Repository, Settings, against_schema, read_repository
-from slicewright.workspace.package import data_folder, package
+from slicewright.workspace.data import data_folder
+from slicewright.workspace.package import package
 from slicewright.workspace.requires import MalformedError, satisfies
 
 if TYPE_CHECKING:
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
 SETTINGS = "slicewright.yaml"
 INPUT_FOLDERS = ("clusters", "workloads")
 _SUFFIXES = (".yaml", ".yml")
+_GENERATED_SUFFIXES = (*_SUFFIXES, ".sh", ".tf", ".tfvars")
 
 
 class WrongVersionError(Exception):
@@ -40,7 +46,7 @@ class Checkout:
     root: Path
     repository: Repository
     existing: dict[str, str]
-    """Text of every YAML file under overlays/, by path from the root."""
+    """Text of every file under overlays/ and provision/ that could be ours, by path from the root."""
 
 
 def find_root(start: Path) -> Path:
@@ -69,7 +75,7 @@ def read_checkout(root: Path) -> Checkout:
 
 
 def _read_settings(root: Path, found: list[Problem]) -> Settings:
-    text = _read(root / SETTINGS, SETTINGS, found)
+    text = _read(root, SETTINGS, found)
     if text is None:
         return Settings()
     documents, problems = read_documents(text, SETTINGS)
@@ -113,20 +119,21 @@ def _require(source: Source, found: list[Problem]) -> None:
 def _input_files(root: Path, found: list[Problem]) -> Iterator[SourceFile]:
     for folder in INPUT_FOLDERS:
         for path in _walk(root, folder, found, ours=False):
-            text = _read(root / path, path, found)
+            text = _read(root, path, found)
             if text is not None:
                 yield SourceFile(path, text)
 
 
 def _existing(root: Path, found: list[Problem]) -> Iterator[tuple[str, str]]:
-    for path in _walk(root, ROOT, found, ours=True):
-        text = _read(root / path, path, found)
-        if text is not None:
-            yield path, text
+    for folder in (ROOT, PROVISION):
+        for path in _walk(root, folder, found, ours=True):
+            text = _read(root, path, found)
+            if text is not None:
+                yield path, text
 
 
 def _walk(root: Path, folder: str, found: list[Problem], *, ours: bool) -> Iterator[str]:
-    """Yield the YAML files below a folder, in order of their path; hidden ones are passed by.
+    """Yield the YAML files (of ours also scripts) below a folder in order of their path, but no hidden ones.
 
     In `ours`, the tree that is generated, whatever we cannot have written is passed by. Elsewhere nothing is
     left out in silence: links to folders, and names that no report could print.
@@ -135,14 +142,16 @@ def _walk(root: Path, folder: str, found: list[Problem], *, ours: bool) -> Itera
     def report(error: OSError) -> None:
         found.append(_unreadable(os.path.relpath(error.filename, root), error))
 
-    for base, folders, names in os.walk(root / folder, onerror=report if (root / folder).exists() else None):
+    suffixes = _GENERATED_SUFFIXES if ours else _SUFFIXES
+    top = str(root / folder)
+    for base, folders, names in os.walk(top, onerror=report if (root / folder).exists() else None):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        relative = os.path.relpath(base, root).replace(os.sep, "/")
+        relative = folder + base.removeprefix(top)
         if not ours:
             found += _links(base, relative, folders)
         for name in sorted(names):
             path = f"{relative}/{name}"
-            if name.startswith(".") or not name.endswith(_SUFFIXES):
+            if name.startswith(".") or not name.endswith(suffixes):
                 continue
             if path.isprintable():
                 yield path
@@ -160,12 +169,14 @@ def _links(base: str, relative: str, folders: list[str]) -> Iterator[Problem]:
             yield Problem("FILE004", message, "move the files here", file=f"{relative}/{name}")
 
 
-def _read(path: Path, name: str, found: list[Problem]) -> str | None:
+def _read(root: Path, name: str, found: list[Problem]) -> str | None:
+    path = f"{root}/{name}"  # as text: there are thousands of files, and a Path takes its time
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
             found.append(Problem("FILE001", "cannot be read: not a regular file", "move it away", file=name))
             return None
-        return path.read_bytes().decode("utf-8-sig")
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read().removeprefix(codecs.BOM_UTF8).decode()
     except OSError as error:
         found.append(_unreadable(name, error))
     except UnicodeDecodeError as error:
@@ -182,10 +193,16 @@ _INSIDE = re.compile(r"(?!/)(?!(.*/)?\.\.(/|$)).+")
 
 
 def _read_in_tree(root: Path, path: str) -> str | None:
-    """Return the text of a file of the tree; None where there is none, or where a link leaves the tree."""
-    target = root / path
-    if not _INSIDE.fullmatch(path) or not target.resolve().is_relative_to(root.resolve()):
+    """Return the text of a file, None where there is none. Raises Stopped for a link out of the tree."""
+    if not _INSIDE.fullmatch(path):
         return None
+    target, within = root / path, root.resolve()
+    if not target.resolve().is_relative_to(within):
+        way = (*reversed(PurePosixPath(path).parents), PurePosixPath(path))
+        link = next(part for part in way if not (root / part).resolve().is_relative_to(within))
+        message = "a link that leads out of the repository is not followed"
+        hint = "put what it leads to in its place"
+        raise Stopped(Problem("FILE004", message, hint, file=str(link)))
     try:
         return target.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 import sys
@@ -9,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.quick import read_quickly
 from slicewright.core.compose.kustomization import compose
 from slicewright.core.document.read import Document, read_documents
 from slicewright.core.problem import Problem
@@ -53,9 +53,6 @@ def read(unit: Unit) -> Reading:
 
 def parse(text: str, name: str) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
     """Return the documents of a file. A disputed scalar is a problem, and the rest is still checked."""
-    usual = read_quickly(text)
-    if usual is not None:
-        return usual, ()
     documents, problems = read_documents(text, name, undisputed=True)
     if [problem.id for problem in problems] == ["YAML007"]:
         documents, others = read_documents(text, name)
@@ -93,9 +90,9 @@ def _decoded(content: bytes, name: str) -> str | Problem:
     if len(content) > LARGEST:
         return _too_large(name, len(content))
     try:
-        return content.decode("utf-8-sig")
+        return content.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
-        message = f"not UTF-8: byte {error.start} is 0x{content[error.start]:02x}"
+        message = f"not UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}"
         return Problem("FILE002", message, "save the file as UTF-8", file=name)
 
 

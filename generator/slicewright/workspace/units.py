@@ -153,29 +153,31 @@ def unreadable(name: str, error: OSError) -> Problem:
 
 def of_overlays(root: Path) -> Iterator[Unit]:
     """Yield the folders of a repository's tree: each workload of each cluster, and what begins with '_'."""
-    overlays = root / "overlays"
-    for cluster in _folders(overlays):
-        for namespace in _folders(cluster):
-            if namespace.name.startswith("_"):
-                yield from _kustomized(root, [namespace, *_below(namespace)], cluster.name)
+    for cluster in _folders(root, "overlays"):
+        for namespace in _folders(root, cluster):
+            if namespace.rpartition("/")[2].startswith("_"):
+                yield from _kustomized(root, [namespace, *_below(root, namespace)], cluster)
             else:
-                yield from _kustomized(root, list(_folders(namespace)), cluster.name)
+                yield from _kustomized(root, _folders(root, namespace), cluster)
 
 
-def _kustomized(root: Path, folders: list[Path], cluster: str) -> Iterator[Unit]:
+def _kustomized(root: Path, folders: Iterable[str], cluster: str) -> Iterator[Unit]:
     for folder in folders:
-        if (folder / FILE_NAME).is_file():
-            yield Unit("folder", str(folder), folder.relative_to(root).as_posix(), cluster)
+        path = os.path.join(root, folder)  # noqa: PTH118
+        if os.path.isfile(f"{path}/{FILE_NAME}"):  # noqa: PTH113
+            yield Unit("folder", path, folder, cluster.rpartition("/")[2])
 
 
-def _folders(folder: Path) -> list[Path]:
+def _folders(root: Path, folder: str) -> list[str]:
+    """Return the folders in one, by their paths from the root: texts, because there are thousands."""
     try:
-        return sorted(path for path in folder.iterdir() if path.is_dir())
+        with os.scandir(root / folder) as found:
+            return sorted(f"{folder}/{entry.name}" for entry in found if entry.is_dir())
     except OSError:
         return []
 
 
-def _below(folder: Path) -> Iterator[Path]:
-    for child in _folders(folder):
+def _below(root: Path, folder: str) -> Iterator[str]:
+    for child in _folders(root, folder):
         yield child
-        yield from _below(child)
+        yield from _below(root, child)

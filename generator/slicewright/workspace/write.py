@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import fcntl
 import os
@@ -47,7 +48,8 @@ def apply(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) -> tu
     All files are staged first, on the same file system, so that a full disk or a missing permission
     is found before anything changed. Then they move into place one by one, and only then are old files
     deleted: whoever is killed in between leaves a tree that the next render completes. A file is replaced
-    as a whole or not at all, and links are neither followed nor replaced.
+    as a whole or not at all, and links are neither followed nor replaced. A file that is not generated
+    keeps its permissions and its byte order mark; scripts can be executed.
     """
     _remove_stages(root)
     refused = _refused(root, writes, deletes)
@@ -58,8 +60,8 @@ def apply(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) -> tu
     except OSError as error:
         return (_unwritable(".", error),)
     try:
-        for number, text in enumerate(writes.values()):
-            (stage / str(number)).write_bytes(text.encode())
+        for number, (path, text) in enumerate(writes.items()):
+            _stage(stage / str(number), root / path, text)
         for folder in dict.fromkeys(path.rpartition("/")[0] for path in writes):
             (root / folder).mkdir(parents=True, exist_ok=True)
         for number, path in enumerate(writes):
@@ -71,6 +73,23 @@ def apply(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) -> tu
     finally:
         shutil.rmtree(stage, ignore_errors=True)
     return ()
+
+
+def _stage(staged: Path, target: Path, text: str) -> None:
+    """Write a file as it will stand in the place of another one."""
+    is_somebodys = not header.is_ours(text) and target.exists()
+    mark = _mark(target) if is_somebodys else b""
+    staged.write_bytes(mark + text.encode().removeprefix(mark))
+    if target.suffix == ".sh":
+        staged.chmod(staged.stat().st_mode | 0o111)
+    if is_somebodys:
+        shutil.copymode(target, staged)
+
+
+def _mark(path: Path) -> bytes:
+    """Return the byte order mark with which a file begins; readers take it away."""
+    with path.open("rb") as file:
+        return codecs.BOM_UTF8 if file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8 else b""
 
 
 _INSIDE = re.compile(r"(?!\.{1,2}(/|$))[^/\0]+(/(?!\.{1,2}(/|$))[^/\0]+)*")

@@ -79,7 +79,7 @@ def _walk(value: Any, node: _Node, path: Path) -> Iterator[Duplicate]:
 
 
 def _repeated(elements: list[Any], node: _Node, path: Path) -> Iterator[Duplicate]:
-    if len(elements) < 2:  # noqa: PLR2004 - a single element repeats nothing
+    if _differ(elements, node.keys[0]):
         return
     seen: dict[tuple[Any, ...], int] = {}
     for index, element in enumerate(elements):
@@ -92,6 +92,14 @@ def _repeated(elements: list[Any], node: _Node, path: Path) -> Iterator[Duplicat
         if first != index:
             named = tuple((key, value) for key, (_, value) in zip(node.keys, values, strict=True))
             yield Duplicate((*path, index), named, first, node.tolerated)
+
+
+def _differ(elements: list[Any], key: str) -> bool:
+    """Tell at a glance that no two elements have the same keys: already the first one tells them apart."""
+    values = [element.get(key) for element in elements if isinstance(element, dict)]
+    return len(values) <= 1 or (
+        all(isinstance(value, (str, int)) for value in values) and len(set(values)) == len(values)
+    )
 
 
 def _key(element: dict[str, Any], key: str, node: _Node) -> tuple[str, Any]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.read import read_documents, read_places
 from slicewright.core.document.same import same
 from slicewright.core.document.scalar import write_quoted, write_string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from slicewright.core.document.document import Places
     from slicewright.core.problem import Path
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -25,6 +26,11 @@ _VALUES = (
 """A value that ends on its line: in quotes, plain between brackets, plain in a block."""
 
 
+Value = int | str
+_Change = tuple[int, int, str]
+"""Where a text is replaced, from and to, and by what."""
+
+
 class EditError(ValueError):
     """The value cannot be changed in place."""
 
@@ -36,42 +42,96 @@ def set_in_spec(text: str, index: int, key: str, value: int | str) -> str:
     Raises EditError where no way of writing it there reads as intended, for instance in a spec that is an
     alias.
     """
+    edited, refused = set_in_specs(text, key, {index: value})
+    if refused:
+        raise EditError(refused[index])
+    return edited
+
+
+def set_in_specs(text: str, key: str, values: Mapping[int, Value]) -> tuple[str, dict[int, str]]:
+    """Return a text in which `spec.<key>` of documents, named by index, holds values.
+
+    Beside it stands why it does not in some of them. The file is read a few times, however many they are.
+    """
     if text.startswith(_BYTE_ORDER_MARK):
-        return _BYTE_ORDER_MARK + set_in_spec(text[1:], index, key, value)
-    before, problems = read_documents(text, "")
-    wanted = {document.index: document.data for document in before}
-    data = wanted.get(index)
-    if problems or not isinstance(data, dict) or not isinstance(data.get("spec"), dict):
-        raise EditError("the file cannot be read")
-    wanted[index] = {**data, "spec": {**data["spec"], key: value}}
-    for edited in _attempts(text, index, key, value):
-        after, _ = read_documents(edited, "")
-        if same(wanted, {document.index: document.data for document in after}):
-            return edited
-    raise EditError(f"spec.{key} cannot be changed in place")
+        edited, refused = set_in_specs(text[1:], key, values)
+        return _BYTE_ORDER_MARK + edited, refused
+    before = _documents(text)
+    readable = {index: value for index, value in values.items() if _has_spec(before.get(index))}
+    refused = {index: "the file cannot be read" for index in values if index not in readable}
+    edited, left = _set(text, key, readable)
+    return edited, refused | dict.fromkeys(left, f"spec.{key} cannot be changed in place")
 
 
-def _attempts(text: str, index: int, key: str, value: int | str) -> Iterator[str]:
-    """Yield the text with the value written in each way that may be right; reading it again decides."""
-    places = read_places(text, index)
+def _documents(text: str) -> dict[int, Any]:
+    return {document.index: document.data for document in read_documents(text, "")[0]}
+
+
+def _has_spec(data: Any) -> bool:
+    return isinstance(data, dict) and isinstance(data.get("spec"), dict)
+
+
+def _set(text: str, key: str, values: dict[int, Value]) -> tuple[str, list[int]]:
+    """Set the values all at once, else one half after the other; return those that cannot be set, too."""
+    wanted = _documents(text)
+    for index, value in values.items():
+        wanted[index] = {**wanted[index], "spec": {**wanted[index]["spec"], key: value}}
+    for edited in _attempts(text, key, values):
+        if same(wanted, _documents(edited)):
+            return edited, []
+    if len(values) <= 1:
+        return text, list(values)
+    pairs = list(values.items())
+    middle = len(pairs) // 2
+    text, first = _set(text, key, dict(pairs[:middle]))
+    text, second = _set(text, key, dict(pairs[middle:]))
+    return text, first + second
+
+
+def _attempts(text: str, key: str, values: dict[int, Value]) -> Iterator[str]:
+    """Yield the text with the values written in each way that may be right; reading it again decides."""
+    lines = [(found.start(), found[1]) for found in _LINE.finditer(text)]
+    newline = "\r\n" if "\r\n" in text else "\n"
+    ways = [list(_changes(lines, newline, read_places(text, index), key, values[index])) for index in values]
+    for number in range(max(map(len, ways), default=0)):
+        chosen = [changes[min(number, len(changes) - 1)] for changes in ways if changes]
+        yield _changed(text, chosen)
+
+
+def _changed(text: str, changes: list[_Change]) -> str:
+    parts: list[str] = []
+    last = 0
+    for start, end, written in sorted(changes):
+        parts += (text[last:start], written)
+        last = end
+    return "".join(parts) + text[last:]
+
+
+def _changes(
+    lines: list[tuple[int, str]], newline: str, places: Places, key: str, value: Value
+) -> Iterator[_Change]:
+    """Yield the changes to one document that may be right."""
     path: Path = ("spec", key)
     first = next((place for found, place in places.keys.items() if found[:-1] == ("spec",)), None)
     if path in places.values:
-        yield from _replaced(text, places.values[path], value)
+        number, column = places.values[path]
+        yield from _replaced(*lines[number - 1], column, value)
     elif first is not None:
+        start, line = lines[first[0] - 1]
+        at, lead = start + first[1] - 1, line[: first[1] - 1]
         for written in _writings(value):
-            yield from _inserted(text, first, f"{key}: {written}")
+            yield at, at, f"{key}: {written}{newline}{lead}"
+            yield at, at, f"{key}: {written}, "
 
 
-def _writings(value: int | str) -> list[str]:
+def _writings(value: Value) -> list[str]:
     """Return the ways to write a value: plain between brackets may read as something else than in a block."""
     return [str(value)] if isinstance(value, int) else [write_string(value), write_quoted(value)]
 
 
-def _replaced(text: str, place: tuple[int, int], value: int | str) -> Iterator[str]:
-    start, line = _line(text, place[0])
+def _replaced(start: int, line: str, column: int, value: Value) -> Iterator[_Change]:
     for pattern in _VALUES:
-        found = pattern.match(line, place[1] - 1)
+        found = pattern.match(line, column - 1)
         if found is None:
             continue
         writings = _writings(value)
@@ -79,18 +139,4 @@ def _replaced(text: str, place: tuple[int, int], value: int | str) -> Iterator[s
             quoted = "'" + value.replace("'", "''") + "'"
             writings = [quoted if found[0][0] == "'" else write_quoted(value), *writings]
         for written in writings:
-            yield text[: start + found.start()] + written + text[start + found.end() :]
-
-
-def _inserted(text: str, place: tuple[int, int], entry: str) -> Iterator[str]:
-    start, line = _line(text, place[0])
-    at, lead = start + place[1] - 1, line[: place[1] - 1]
-    newline = "\r\n" if "\r\n" in text else "\n"
-    yield f"{text[:at]}{entry}{newline}{lead}{text[at:]}"
-    yield f"{text[:at]}{entry}, {text[at:]}"
-
-
-def _line(text: str, number: int) -> tuple[int, str]:
-    """Return where a line begins, counted from 1, and the line without its end."""
-    found = list(_LINE.finditer(text))[number - 1]
-    return found.start(), found[1]
+            yield start + found.start(), start + found.end(), written

@@ -1,93 +1,23 @@
-"""Text to documents: YAML 1.2 scalars, strict about duplicates, bounded in depth and in alias expansion."""
+"""Text to documents: YAML 1.2 scalars, strict about duplicates, bounded in depth and in alias expansion.
+
+Three readers agree about every text that they answer for. The first that answers is taken: `lines` for what
+programs write, `quick` for what people usually write, `careful` for everything, and for every problem.
+"""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import yaml
-from yaml._yaml import CParser
+from slicewright.core.document.careful import places_of_all, read_carefully
+from slicewright.core.document.document import MAX_DEPTH, MAX_VALUES, Document, Places
+from slicewright.core.document.lines import read_lines
+from slicewright.core.document.quick import read_quickly
 
-from slicewright.core.document.scalar import NotPortableError, is_disputed, read_plain
-from slicewright.core.problem import Path, Problem
+if TYPE_CHECKING:
+    from slicewright.core.problem import Problem
 
-MAX_DEPTH = 64
-"""Levels of nesting that are read; Kubernetes objects use about twenty."""
-MAX_VALUES = 200_000
-"""Values in one file once aliases are expanded, so that a few lines cannot fill the memory."""
-
-_MERGE = "<<"
-
-_HINTS = {
-    "tab": "indent with blanks, never with a tab",
-    "cannot start any token": "put a value that begins with @, ` or % in quotes, and indent with blanks only",
-    "mapping values are not allowed": 'put a value that holds ": " in quotes, or look at the indentation',
-    "expected ':'": "a colon is missing after the key, or the line belongs to the value above: indent it",
-    "quoted scalar": "look for the quote that is missing; a backslash is written twice inside double quotes",
-    "expected ',' or": "look for the bracket, brace or comma that is missing",
-    "expected '-' indicator": "begin each element of the list with '- ' in the same column",
-    "expected key": "look at the indentation: keys of one mapping begin in the same column",
-    "document start": "write --- between two documents",
-    "block scalar": "nothing but a comment may stand after | or >",
-}
-"""What to do about the parser's words, by a part of them; the first that fits is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One document of a file: plain dicts, lists, strings, numbers and None."""
-
-    data: Any
-    index: int
-    """Position of the document in its file, from 0."""
-    line: int
-    """Line on which the document begins, from 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where the values and the keys of one document stand: path to (line, column), both from 1."""
-
-    values: dict[Path, tuple[int, int]]
-    keys: dict[Path, tuple[int, int]]
-
-    def of(self, path: Path, *, key: bool = False) -> tuple[int, int]:
-        """Return the place of a value (or of its key), else that of the nearest value around it."""
-        if key and path in self.keys:
-            return self.keys[path]
-        while path and path not in self.values:
-            path = path[:-1]
-        return self.values.get(path, (0, 0))
-
-
-@dataclass(slots=True)
-class _Open:
-    """A collection whose end has not been read yet."""
-
-    value: Any
-    path: Path
-    anchor: str | None
-    key: str | None = None
-    merging: bool = False
-    """Whether the value of the key that was read last is to be merged."""
-    merges: list[Any] | None = None
-    count: int = 1
-    height: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Anchored:
-    """A value that aliases can repeat, with the number of values in it and their levels."""
-
-    value: Any
-    count: int = 1
-    height: int = 0
-
-
-class _Refused(Exception):
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+__all__ = ["MAX_DEPTH", "MAX_VALUES", "Document", "Places", "read_documents", "read_places"]
 
 
 def read_documents(
@@ -100,216 +30,20 @@ def read_documents(
     too deeply or aliases that expand to too much, YAML005 a tag or an anchor that has no meaning here,
     YAML006 a number that is not portable, YAML007 a disputed scalar.
     """
-    try:
-        return tuple(_Reader(text, file, undisputed=undisputed).documents()), ()
-    except _Refused as refused:
-        return (), (refused.problem,)
-    except yaml.MarkedYAMLError as error:
-        return (), (_syntax(error, file),)
-    except (yaml.reader.ReaderError, UnicodeEncodeError):
-        return (), (_bad_character(text, file),)
-
-
-def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
-    said = " ".join(part for part in (error.context, error.problem) if part)
-    hint = next((hint for part, hint in _HINTS.items() if part in said), "")
-    # What is still open at the end of the file began somewhere above, and that is the line to look at.
-    began = "end of stream" in said or "flow" in said or "simple key" in said
-    mark: Any = error.context_mark if began else error.problem_mark
-    line, column = mark.line + 1, mark.column + 1
-    return Problem("YAML001", f"not valid YAML: {said}", hint, file=file, line=line, column=column)
-
-
-_NOT_ALLOWED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def _bad_character(text: str, file: str) -> Problem:
-    """Say which character YAML does not allow; the parser itself counts bytes."""
-    found = _NOT_ALLOWED.search(text)
-    at = found.start() if found else 0
-    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-    message = f"not valid YAML: character U+{ord(text[at]):04X} is not allowed"
-    hint = "write it as an escape inside double quotes"
-    return Problem("YAML001", message, hint, file=file, line=line, column=column)
+    documents = read_lines(text)
+    if documents is None:
+        documents = read_quickly(text)
+    if documents is None:
+        return read_carefully(text, file, undisputed=undisputed)
+    return documents, ()
 
 
 def read_places(text: str, index: int) -> Places:
     """Return the places of the document at an index of a text that `read_documents` accepts."""
-    reader = _Reader(text, "", places_of=index)
-    for _ in reader.documents():
-        pass
-    return reader.places
+    return _places(text).get(index, Places({}, {}))
 
 
-class _Reader:
-    """Builds plain data from libyaml's events with an explicit stack: no recursion, one pass."""
-
-    def __init__(
-        self, text: str, file: str, *, places_of: int | None = None, undisputed: bool = False
-    ) -> None:
-        self._parser = CParser(text)
-        self._file = file
-        self._places_of = places_of
-        self._undisputed = undisputed
-        self._anchors: dict[str, _Anchored] = {}
-        self._values = 0
-        self.places = Places({}, {})
-
-    def documents(self) -> list[Document]:
-        found: list[Document] = []
-        index = 0
-        get_event = self._parser.get_event
-        while not isinstance(event := get_event(), yaml.StreamEndEvent):
-            if isinstance(event, yaml.DocumentStartEvent):
-                self._anchors.clear()
-                tracked = index == self._places_of
-                first: Any = get_event()
-                data = self._build(first, tracked=tracked)
-                if data is not None:
-                    found.append(Document(data, index, first.start_mark.line + 1))
-                index += 1
-        return found
-
-    def _build(self, event: Any, *, tracked: bool) -> Any:
-        stack: list[_Open] = []
-        get_event = self._parser.get_event
-        while True:
-            kind = type(event)
-            if kind in (yaml.MappingStartEvent, yaml.SequenceStartEvent):
-                self._open(stack, event, kind, tracked=tracked)
-                event = get_event()
-                continue
-            if kind in (yaml.MappingEndEvent, yaml.SequenceEndEvent):
-                closed = stack.pop()
-                node = _Anchored(_close(closed), closed.count, closed.height)
-                self._anchor(closed.anchor, node)
-            else:
-                node = self._leaf(event, len(stack))
-                if stack and self._is_key(stack[-1], node.value, event, tracked=tracked):
-                    event = get_event()
-                    continue
-                self._count(node.count, event)
-                if tracked:
-                    path = self._path(stack[-1]) if stack else ()
-                    self.places.values[path] = _place(event)
-            if not stack:
-                return node.value
-            self._put(stack[-1], node, event)
-            event = get_event()
-
-    def _leaf(self, event: Any, depth: int) -> _Anchored:
-        """Return what a scalar or an alias stands for."""
-        if isinstance(event, yaml.ScalarEvent):
-            node = _Anchored(self._scalar(event))
-            self._anchor(event.anchor, node)
-            return node
-        found = self._anchors.get(event.anchor)
-        if found is None:
-            raise self._refuse("YAML005", f"alias '*{event.anchor}' has no anchor before it", event)
-        if depth + found.height > MAX_DEPTH:
-            raise self._refuse("YAML004", f"nested deeper than {MAX_DEPTH} levels", event)
-        return found
-
-    def _anchor(self, name: str | None, node: _Anchored) -> None:
-        if name is not None:
-            self._anchors[name] = node
-
-    def _open(self, stack: list[_Open], event: Any, kind: type, *, tracked: bool) -> None:
-        if len(stack) >= MAX_DEPTH:
-            raise self._refuse("YAML004", f"nested deeper than {MAX_DEPTH} levels", event)
-        if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
-            hint = "put a text that begins with { or [ in quotes"
-            raise self._refuse("YAML003", "a key must be a string, not a collection", event, hint)
-        if event.tag is not None:
-            raise self._refuse("YAML005", f"tag '{event.tag}' has no meaning here", event, _UNTAG)
-        path = self._path(stack[-1]) if stack else ()
-        if tracked:
-            self.places.values[path] = _place(event)
-        self._count(1, event)
-        # An alias inside of the collection must not lead to an earlier one of the same name.
-        self._anchors.pop(event.anchor, None)
-        stack.append(_Open({} if kind is yaml.MappingStartEvent else [], path, event.anchor))
-
-    def _is_key(self, parent: _Open, value: Any, event: Any, *, tracked: bool) -> bool:
-        """Take a scalar as the key of the mapping that is open, if one is due."""
-        if not isinstance(parent.value, dict) or parent.key is not None:
-            return False
-        if not isinstance(value, str):
-            wrote = getattr(event, "value", value)
-            hint = f'write "{wrote}" in quotes' if wrote else "write the key before the colon"
-            raise self._refuse("YAML003", f"a key must be a string, not {wrote or 'nothing'}", event, hint)
-        merging = value == _MERGE and isinstance(event, yaml.ScalarEvent) and _is_plain(event)
-        if value in parent.value or (merging and parent.merges is not None):
-            hint = "merge several mappings as a list: <<: [*a, *b]" if merging else "delete one of the two"
-            raise self._refuse("YAML002", f"key '{value}' is given twice", event, hint)
-        parent.key, parent.merging = value, merging
-        if tracked:
-            self.places.keys[(*parent.path, value)] = _place(event)
-        return True
-
-    def _put(self, parent: _Open, node: _Anchored, event: Any) -> None:
-        parent.count += node.count
-        parent.height = max(parent.height, node.height + 1)
-        if isinstance(parent.value, list):
-            parent.value.append(node.value)
-            return
-        if parent.merging:
-            sources = node.value if isinstance(node.value, list) else [node.value]
-            if not all(isinstance(source, dict) for source in sources):
-                raise self._refuse("YAML005", "'<<' merges mappings only", event)
-            parent.merges = sources
-        else:
-            parent.value[parent.key] = node.value
-        parent.key, parent.merging = None, False
-
-    def _scalar(self, event: Any) -> Any:
-        if _is_plain(event):
-            return self._plain(event)
-        if event.tag is None or event.tag in ("!", "tag:yaml.org,2002:str"):
-            return event.value
-        raise self._refuse("YAML005", f"tag '{event.tag}' has no meaning here", event, _UNTAG)
-
-    def _plain(self, event: Any) -> Any:
-        if self._undisputed and is_disputed(event.value):
-            message = f"kustomize reads {event.value} as something else than YAML 1.2 does"
-            raise self._refuse("YAML007", message, event, "write it in quotes if it is text")
-        try:
-            return read_plain(event.value)
-        except NotPortableError as error:
-            raise self._refuse("YAML006", str(error), event, error.hint) from error
-
-    def _count(self, count: int, event: Any) -> None:
-        self._values += count
-        if self._values > MAX_VALUES:
-            message = f"more than {MAX_VALUES} values once aliases are expanded"
-            hint = "write the repeated part out, or split the file"
-            raise self._refuse("YAML004", message, event, hint)
-
-    def _path(self, parent: _Open) -> Path:
-        last: str | int = len(parent.value) if isinstance(parent.value, list) else parent.key or ""
-        return (*parent.path, last)
-
-    def _refuse(self, ident: str, message: str, event: Any, hint: str = "") -> _Refused:
-        line, column = _place(event)
-        return _Refused(Problem(ident, message, hint, file=self._file, line=line, column=column))
-
-
-_UNTAG = "leave the tag out; text that looks like a number goes in quotes"
-
-
-def _place(event: Any) -> tuple[int, int]:
-    return event.start_mark.line + 1, event.start_mark.column + 1
-
-
-def _is_plain(event: Any) -> bool:
-    return bool(event.implicit[0]) and not event.style
-
-
-def _close(closed: _Open) -> Any:
-    """Return a collection that is complete; its own keys win over merged ones, the first of those too."""
-    if not closed.merges:
-        return closed.value
-    merged: dict[str, Any] = {}
-    for source in reversed(closed.merges):
-        merged |= source
-    return merged | closed.value
+@lru_cache(maxsize=2)
+def _places(text: str) -> dict[int, Places]:
+    """Return the places of every document of a file: one with a problem is rarely alone."""
+    return places_of_all(text)

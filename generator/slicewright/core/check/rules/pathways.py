@@ -32,7 +32,9 @@ _COORDINATOR = "jobset.sigs.k8s.io/coordinator"
 def flags(container: dict[str, Any]) -> dict[str, tuple[int, str]]:
     """Return the flags of a container: name to (index in args, value)."""
     found: dict[str, tuple[int, str]] = {}
-    for index, word in words(container.get("args")):
+    if "args" not in container:
+        return found
+    for index, word in words(container["args"]):
         if word.startswith("--"):
             name, _, value = word.partition("=")
             found.setdefault(name, (index, value))
@@ -68,6 +70,8 @@ def _one_chip(item: Item, world: World) -> Iterator[Finding]:
 def _env_order(item: Item, _world: World) -> Iterator[Finding]:
     for pods in item.pods:
         for path, container in _all(pods):
+            if "$(" not in repr(container):
+                continue
             defined: set[str] = set()
             own = {text(entry.get("name")) for _, entry in entries(container.get("env"))}
             for index, entry in entries(container.get("env")):

@@ -26,13 +26,21 @@ _GKE_CLASSES = (
 )  # fmt: skip
 
 
-def _in_namespace(world: World, kind: str, namespace: str) -> list[str]:
-    found = [item.name for item in world.of_kind(kind) if (item.namespace or "default") == namespace]
-    if kind == "ServiceAccount":
-        for _, team in entries(world.site.cluster.spec.get("teams")) if world.site else ():
-            if team.get("namespace") == namespace and team.get("serviceAccountName"):
-                found.append(text(team["serviceAccountName"]))
-    return found
+def _by_namespace(world: World, kind: str) -> dict[str, set[str]]:
+    """Return the names of a kind by namespace."""
+
+    def make(world: World) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for item in world.of_kind(kind):
+            found.setdefault(item.namespace or "default", set()).add(item.name)
+        if kind == "ServiceAccount" and world.site:
+            for _, team in entries(world.site.cluster.spec.get("teams")):
+                if team.get("serviceAccountName"):
+                    names = found.setdefault(text(team.get("namespace")), set())
+                    names.add(text(team["serviceAccountName"]))
+        return found
+
+    return world.once(f"names of {kind}", make)
 
 
 def _of_volumes(pods: Pods) -> Iterator[tuple[str, str, Path]]:
@@ -54,6 +62,8 @@ def _source(holder: dict[str, Any], path: Path) -> Iterator[tuple[str, str, Path
 def _of_containers(pods: Pods) -> Iterator[tuple[str, str, Path]]:
     for path, container in (*pods.containers, *pods.init_containers):
         for index, entry in entries(container.get("env")):
+            if "valueFrom" not in entry:
+                continue
             for kind, key in (("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")):
                 source = mapping(at(entry, "valueFrom", key))
                 if source.get("optional") is not True:
@@ -75,14 +85,13 @@ def _references(pods: Pods) -> Iterator[tuple[str, str, Path]]:
 
 def _namespaced(kind: str) -> Check:
     def check(item: Item, world: World) -> Iterator[Finding]:
-        known: list[str] | None = None
         namespace = item.namespace or "default"
+        known = _by_namespace(world, kind).get(namespace)
+        if not known:
+            return
         for pods in item.pods:
             for wanted, name, path in _references(pods):
-                if wanted != kind or not name:
-                    continue
-                known = _in_namespace(world, kind, namespace) if known is None else known
-                if known and name not in known:
+                if wanted == kind and name and name not in known:
                     message = f"there is no {kind} '{name}' in namespace '{namespace}'"
                     yield Finding(path, message, did_you_mean(name, known))
 

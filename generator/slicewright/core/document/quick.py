@@ -1,6 +1,6 @@
 """The usual YAML of manifests, read in half the time; what is unusual is left to the careful reader.
 
-Equal to `read_documents(text, file, undisputed=True)` where it gives an answer, which tests hold it to. It
+Equal to `read_carefully(text, file, undisputed=True)` where it gives an answer, which tests hold it to. It
 has no answer for anchors, aliases, tags, merge keys, disputed scalars, and for everything that is wrong.
 """
 
@@ -11,13 +11,8 @@ from typing import Any
 import yaml
 from yaml._yaml import CParser
 
-from slicewright.core.document.read import MAX_DEPTH, MAX_VALUES, Document
-from slicewright.core.document.scalar import NotPortableError, Scalar, is_disputed, read_plain
-
-_UNUSUAL = object()
-_KNOWN: dict[str, Any] = {}
-"""What plain scalars mean; manifests repeat a few thousand of them."""
-_MOST_KNOWN = 50_000
+from slicewright.core.document.document import MAX_DEPTH, MAX_VALUES, Document
+from slicewright.core.document.plain import MEANINGS, UNUSUAL
 
 
 def read_quickly(text: str) -> tuple[Document, ...] | None:
@@ -39,7 +34,7 @@ def _documents(get_event: Any) -> tuple[Document, ...] | None:
             first = get_event()
             data, count = _build(first, get_event)
             values += count
-            if data is _UNUSUAL or values > MAX_VALUES:
+            if data is UNUSUAL or values > MAX_VALUES:
                 return None
             if data is not None:
                 found.append(Document(data, index, first.start_mark.line + 1))
@@ -60,32 +55,34 @@ def _build(event: Any, get_event: Any) -> tuple[Any, int]:
         kind = type(event)
         if kind is yaml.ScalarEvent:
             if event.anchor is not None or event.tag is not None:
-                return _UNUSUAL, 0
+                return UNUSUAL, 0
             value = event.value
             if event.implicit[0] and not event.style:
-                value = _KNOWN[value] if value in _KNOWN else _plain(value)
+                value = MEANINGS[value]
             if key is None and type(holder) is dict:
                 if type(value) is not str or value == "<<" or value in holder:
-                    return _UNUSUAL, 0
+                    return UNUSUAL, 0
                 key = value
                 event = get_event()
                 continue
             count += 1
+            if count > MAX_VALUES:
+                return UNUSUAL, 0
         elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
             complex_key = key is None and type(holder) is dict
             if event.anchor is not None or event.tag is not None or complex_key or len(outer) >= MAX_DEPTH:
-                return _UNUSUAL, 0
+                return UNUSUAL, 0
             outer.append((holder, key))
             holder, key = ({} if kind is yaml.MappingStartEvent else []), None
             count += 1
             event = get_event()
             continue
         elif kind is yaml.AliasEvent:
-            return _UNUSUAL, 0
+            return UNUSUAL, 0
         else:
             value = holder
             holder, key = outer.pop()
-        if value is _UNUSUAL or holder is None:
+        if value is UNUSUAL or holder is None:
             return value, count
         if type(holder) is list:
             holder.append(value)
@@ -93,13 +90,3 @@ def _build(event: Any, get_event: Any) -> tuple[Any, int]:
             holder[key] = value
             key = None
         event = get_event()
-
-
-def _plain(text: str) -> Scalar | object:
-    try:
-        value: Scalar | object = _UNUSUAL if is_disputed(text) else read_plain(text)
-    except NotPortableError:
-        value = _UNUSUAL
-    if len(_KNOWN) < _MOST_KNOWN:
-        _KNOWN[text] = value
-    return value

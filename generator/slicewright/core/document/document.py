@@ -1,0 +1,41 @@
+"""What a reader makes of a file: documents as plain data, and the places of their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slicewright.core.problem import Path
+
+MAX_DEPTH = 64
+"""Levels of nesting that are read; Kubernetes objects use about twenty."""
+MAX_VALUES = 200_000
+"""Values in one file once aliases are expanded, so that a few lines cannot fill the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a file: plain dicts, lists, strings, numbers and None."""
+
+    data: Any
+    index: int
+    """Position of the document in its file, from 0."""
+    line: int
+    """Line on which the document begins, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the values and the keys of one document stand: path to (line, column), both from 1."""
+
+    values: dict[Path, tuple[int, int]]
+    keys: dict[Path, tuple[int, int]]
+
+    def of(self, path: Path, *, key: bool = False) -> tuple[int, int]:
+        """Return the place of a value (or of its key), else that of the nearest value around it."""
+        if key and path in self.keys:
+            return self.keys[path]
+        while path and path not in self.values:
+            path = path[:-1]
+        return self.values.get(path, (0, 0))
