@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST_ARGS ?=
-CLUSTER_TESTS := tests/binaries tests/testbed tests/e2e tests/e2e_rules
+CLUSTER_TESTS := tests/binaries tests/testbed tests/e2e tests/e2e_rules tests/e2e_rehearsal
 
 ##@ Use
 
@@ -36,7 +36,7 @@ lint: $(VENV)/.dev ## Lint and check the format.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yaml
-	@$(BIN)/shellcheck .ci/run
+	@$(BIN)/shellcheck .ci/run provision/*/*.sh tests/provision/stubs/*
 
 .PHONY: types
 types: $(VENV)/.dev ## Check the types.
@@ -55,6 +55,11 @@ unit: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster of processes.
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(CLUSTER_TESTS) $(PYTEST_ARGS)
 
+.PHONY: e2e-kind
+e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their own: needs Docker, see docs/testbed.md.
+	@$(BIN)/python -m slicewright.binaries --only kind --only kubectl --only kwok
+	@SLICEWRIGHT_E2E_KIND=1 $(BIN)/python -m pytest tests/e2e $(PYTEST_ARGS)
+
 .PHONY: format
 format: $(VENV)/.dev ## Format the code and mend what the linter can.
 	@$(BIN)/ruff check --fix-only .
@@ -70,6 +75,7 @@ docs: $(VENV)/.dev ## Write the pages that are made from schemas.
 	@$(BIN)/python docs/fields.py
 	@$(BIN)/python -m tests.seeds.table
 	@$(BIN)/python docs/rules.py
+	@$(BIN)/python docs/problems.py
 
 .PHONY: bench-validate
 bench-validate: $(VENV)/.dev ## Measure validation against kubeconform; prints JSON.

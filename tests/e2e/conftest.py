@@ -1,10 +1,10 @@
-"""One bed for all tests: a cluster of processes, or the one that SLICEWRIGHT_E2E_KUBECONFIG names."""
+"""One bed for all tests: a cluster of processes, one of kind, or the one that a kubeconfig file names."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,25 +18,56 @@ if TYPE_CHECKING:
 
     from slicewright.testbed.bed import Bed
 
-VARIABLE = "SLICEWRIGHT_E2E_KUBECONFIG"
+NAMED = "SLICEWRIGHT_E2E_KUBECONFIG"
+ON_KIND = bool(os.environ.get("SLICEWRIGHT_E2E_KIND"))
+
+collect_ignore = [] if ON_KIND else ["kind"]
+
+
+@pytest.fixture(scope="session")
+def kind_cluster(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Hold a cluster of kind, a `pytest_kind.KindCluster`, in place of the one that pytest-kind makes."""
+    from .kind.cluster import export_logs, running  # noqa: PLC0415 - for kind only
+    from .kind.settings import settings  # noqa: PLC0415
+
+    with running(settings()) as cluster:
+        yield cluster
+        if request.session.testsfailed:
+            _say(request, f"logs of kind: {export_logs(cluster)}")
 
 
 @pytest.fixture(scope="session")
 def shared_bed(request: pytest.FixtureRequest) -> Iterator[Bed]:
     """Hold the cluster that all tests share; its logs are kept when a test failed."""
-    named = os.environ.get(VARIABLE)
-    with Attached(Path(named)) if named else Cluster() as bed:
+    with _bed(request) as bed:
         yield bed
         if request.session.testsfailed:
             bed.keep_logs()
     if bed.logs:
-        reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter:
-            reporter.write_line(f"logs of the cluster: {bed.logs}")
+        _say(request, f"logs of the cluster: {bed.logs}")
+
+
+@pytest.fixture(scope="session")
+def not_ours(shared_bed: Bed) -> frozenset[str]:
+    """Return what was there before the first test, which no test removes."""
+    return frozenset(kit.identities(shared_bed))
 
 
 @pytest.fixture
-def bed(shared_bed: Bed) -> Iterator[Bed]:
+def bed(shared_bed: Bed, not_ours: frozenset[str]) -> Iterator[Bed]:
     """Hold the cluster for one test, without anything of another one."""
     yield shared_bed
-    kit.clear(shared_bed)
+    kit.clear(shared_bed, not_ours)
+
+
+def _bed(request: pytest.FixtureRequest) -> Bed:
+    if ON_KIND:
+        return Attached(request.getfixturevalue("kind_cluster").kubeconfig_path)
+    named = os.environ.get(NAMED)
+    return Attached(Path(named)) if named else Cluster()
+
+
+def _say(request: pytest.FixtureRequest, text: str) -> None:
+    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter:
+        reporter.write_line(text)

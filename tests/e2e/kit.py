@@ -212,33 +212,37 @@ def end_pod(bed: Bed, pod: Object, code: int = 0) -> None:
 # -- between tests
 
 
-def clear(bed: Bed) -> None:
+def clear(bed: Bed, not_ours: frozenset[str]) -> None:
     """Remove what tests made, and wait until it is gone."""
-    left = list(_left(bed))
+    left = list(_left(bed, not_ours))
     bed.api.each(bed.api.delete, [item for item in left if item["kind"] != "Node"])
-    bed.until("the objects of the test before to go", lambda: _only_nodes(bed))
+    bed.until("the objects of the test before to go", lambda: _only_nodes(bed, not_ours))
     bed.api.each(bed.api.delete, [item for item in left if item["kind"] == "Node"])
     bed.until("the nodes of the test before to go", lambda: not _simulated(bed))
 
 
-def _only_nodes(bed: Bed) -> bool:
-    return all(item["kind"] == "Node" for item in _left(bed))
+def identities(bed: Bed) -> Iterator[str]:
+    """Yield the uid of every object of the kinds that tests create."""
+    yield from (item["metadata"]["uid"] for kind in TESTS_OWN for item in bed.api.list(*kind))
 
 
-def _left(bed: Bed) -> Iterator[Object]:
+def _only_nodes(bed: Bed, not_ours: frozenset[str]) -> bool:
+    return all(item["kind"] == "Node" for item in _left(bed, not_ours))
+
+
+def _left(bed: Bed, not_ours: frozenset[str]) -> Iterator[Object]:
     for api_version, kind in TESTS_OWN:
         items = _simulated(bed) if (api_version, kind) == NODE else bed.api.list(api_version, kind)
-        yield from (item for item in items if not _is_the_clusters(item))
+        yield from (item for item in items if item["metadata"]["uid"] not in not_ours and _is_ours(item))
 
 
 def _simulated(bed: Bed) -> list[Object]:
     return bed.api.list(*NODE, labels=f"{SIMULATED}=true")
 
 
-def _is_the_clusters(item: Object) -> bool:
-    name: str = item["metadata"]["name"]
-    namespace: str = item["metadata"].get("namespace", "")
-    return namespace.endswith("-system") or name.startswith(("system-", "kubernetes"))
+def _is_ours(item: Object) -> bool:
+    """Tell an object of a test from what the cluster makes anew while tests run."""
+    return not item["metadata"].get("namespace", "").endswith("-system")
 
 
 def ensure_namespace(bed: Bed, name: str, *accounts: str) -> None:

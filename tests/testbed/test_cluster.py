@@ -12,6 +12,7 @@ from slicewright.testbed import keeper, kubeconfig, nodes
 from slicewright.testbed.api import Api, ApiError
 from slicewright.testbed.attached import Attached
 from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.process import Held
 from slicewright.testbed.sites import site_of
 from slicewright.testbed.trouble import BedError
 
@@ -135,15 +136,14 @@ def test_settings_of_kueue_hold(tmp_path: Path) -> None:
 
 def test_name_that_is_taken(tmp_path: Path) -> None:
     """A second cluster of a name is refused, and the first one lives on."""
-    first = Cluster("mine", root=tmp_path)
-    held = first._hold()
+    held = Held(tmp_path, "mine", 1)
     eventually("the keeper lives", lambda: len(processes(tmp_path)) == 1)
 
     with pytest.raises(BedError, match="a cluster named 'mine' runs already"):
         Cluster("mine", root=tmp_path).start()
 
     held.check()
-    first.stop()
+    held.close()
     assert_nothing_left(tmp_path, list(held.ports))
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from slicewright.testbed import machine
-from slicewright.testbed.machine import Machine
 from slicewright.testbed.nodes import simulated_nodes
 from slicewright.testbed.sites import site_of
 from slicewright.testbed.trouble import BedError
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.cpu_machine import CpuMachine
 
 HEAD = """
 apiVersion: slicewright.dev/v1alpha1
@@ -63,6 +65,8 @@ def test_labels_of_a_tpu_node() -> None:
         "cloud.google.com/gke-tpu-accelerator": "tpu-v6e-slice",
         "cloud.google.com/gke-tpu-topology": "2x4",
         "kubernetes.io/arch": "amd64",
+        "beta.kubernetes.io/arch": "amd64",
+        "beta.kubernetes.io/os": "linux",
         "kubernetes.io/hostname": "np-0-0",
         "kubernetes.io/os": "linux",
         "node.kubernetes.io/instance-type": "ct6e-standard-8t",
@@ -163,16 +167,16 @@ def test_wrong_cluster_is_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("n2-standard-64", Machine(64, 256 * 1024)),
-        ("n1-standard-4", Machine(4, 15 * 1024)),
-        ("n2-highmem-8", Machine(8, 64 * 1024)),
-        ("n1-highmem-2", Machine(2, 13 * 1024)),
-        ("n2-highcpu-16", Machine(16, 16 * 1024)),
-        ("c3-highcpu-22", Machine(22, 44 * 1024)),
-        ("m3-megamem-64", machine.GENEROUS),
+        ("n2-standard-64", machine.of_size(64, 256 * 1024)),
+        ("n1-standard-4", machine.of_size(4, 15 * 1024)),
+        ("n2-highmem-8", machine.of_size(8, 64 * 1024)),
+        ("n1-highmem-2", machine.of_size(2, 13 * 1024)),
+        ("n2-highcpu-16", machine.of_size(16, 16 * 1024)),
+        ("c3-highcpu-22", machine.of_size(22, 44 * 1024)),
+        ("m3-megamem-64", machine.of_size(*machine.GENEROUS)),
     ],
 )
-def test_size_of_a_machine_type(name: str, expected: Machine) -> None:
+def test_size_of_a_machine_type(name: str, expected: CpuMachine) -> None:
     """Size is read from the name of a standard family, and taken to be ample otherwise."""
     assert machine.of_type(name) == expected
 

@@ -9,8 +9,8 @@ import click
 
 from slicewright.cli import select, show
 from slicewright.cli.examples import examples
-from slicewright.core.document.edit import EditError, set_in_spec
-from slicewright.core.problem import Problem, errors, in_order
+from slicewright.core.document.edit import set_in_specs
+from slicewright.core.problem import errors, in_order
 from slicewright.core.run.successor import successor
 from slicewright.workspace import write
 from slicewright.workspace.read import read_checkout
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slicewright.core.intent.workload import Workload
+    from slicewright.core.problem import Problem
 
 
 @click.command(context_settings=show.HELP, epilog=examples("slicewright rerun llama"))
@@ -38,16 +39,15 @@ def rerun(names: tuple[str, ...], folder: Path, output: str) -> None:
             show.problems(in_order(checkout.repository.problems))
             sys.exit(1)
         chosen = select.workloads(names, checkout.repository) or frozenset()
-        texts: dict[str, str] = {}
-        changes: list[dict[str, object]] = []
-        problems: list[Problem] = []
-        for workload in checkout.repository.workloads:
-            if workload.key in chosen:
-                _next(workload, texts, changes, problems)
+        wanted = [entry for entry in checkout.repository.workloads if entry.key in chosen]
+        problems = [_fixed(workload) for workload in wanted if workload.naming == "Fixed"]
+        texts, unchanged = _texts([workload for workload in wanted if workload.naming != "Fixed"])
+        problems += unchanged
         refused = tuple(problems) or write.apply(root, texts, ())
     if refused:
         show.problems(refused)
         sys.exit(1)
+    changes = [_change(workload) for workload in wanted]
     if output == "json":
         show.as_json(changes)
         return
@@ -56,23 +56,34 @@ def rerun(names: tuple[str, ...], folder: Path, output: str) -> None:
     click.echo("the next render starts them: slicewright render")
 
 
-def _next(
-    workload: Workload, texts: dict[str, str], changes: list[dict[str, object]], problems: list[Problem]
-) -> None:
-    source = workload.source
-    if workload.naming == "Fixed":
-        message = f"'{workload.name}' is Fixed: it has no runs"
-        hint = "delete the object in the cluster and let it be applied again, or write naming: Hashed"
-        problems.append(source.problem("RUN002", ("spec", "naming"), message, hint))
-        return
+def _texts(workloads: list[Workload]) -> tuple[dict[str, str], list[Problem]]:
+    """Return the files of workloads with their next run numbers, and what cannot be changed in them."""
+    files: dict[str, list[Workload]] = {}
+    for workload in workloads:
+        files.setdefault(workload.source.file.path, []).append(workload)
+    texts: dict[str, str] = {}
+    problems: list[Problem] = []
+    for path, of_file in files.items():
+        by_index = {workload.source.document.index: workload for workload in of_file}
+        values = {index: successor(workload.run) for index, workload in by_index.items()}
+        texts[path], refused = set_in_specs(of_file[0].source.file.text, "run", values)
+        for index, why in refused.items():
+            hint = f"write `run: {values[index]}` into the file yourself"
+            problems.append(by_index[index].source.problem("RUN003", ("spec", "run"), why, hint))
+    return texts, problems
+
+
+def _fixed(workload: Workload) -> Problem:
+    message = f"'{workload.name}' is Fixed: it has no runs"
+    hint = "delete the object in the cluster and let it be applied again, or write naming: Hashed"
+    return workload.source.problem("RUN002", ("spec", "naming"), message, hint)
+
+
+def _change(workload: Workload) -> dict[str, object]:
     after = successor(workload.run)
-    text = texts.get(source.file.path, source.file.text)
-    try:
-        texts[source.file.path] = set_in_spec(text, source.document.index, "run", after)
-    except EditError as error:
-        hint = f"write `run: {after}` into the file yourself"
-        problems.append(source.problem("RUN003", ("spec", "run"), str(error), hint))
-        return
-    changes.append(
-        {"file": source.file.path, "workload": workload.key, "before": workload.run, "after": after}
-    )
+    return {
+        "file": workload.source.file.path,
+        "workload": workload.key,
+        "before": workload.run,
+        "after": after,
+    }

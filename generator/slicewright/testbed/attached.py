@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from slicewright.testbed import kubeconfig, kwok, manifests, pathways, programs
-from slicewright.testbed.api import Api, ApiError
-from slicewright.testbed.bed import Bed
+from slicewright.testbed import kubeconfig, kwok, manifests, pathways
+from slicewright.testbed.api import ApiError
+from slicewright.testbed.bed import Bed, ControlPlane, Reached
 from slicewright.testbed.simulated_operator import PATHWAYSJOB
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from slicewright.testbed.api import Api, Object
+    from slicewright.testbed.bed import Ground
+
+_LEASE_SECONDS = 40
+"""As long as a kubelet's: the controller manager of the cluster expects a sign of life within this time."""
 
 
 class Attached(Bed):
@@ -21,29 +28,28 @@ class Attached(Bed):
     """
 
     def __init__(self, kubeconfig_file: Path, name: str = "", **options: Any) -> None:
-        super().__init__(name, **options)
-        self._file = kubeconfig_file
+        control_plane = ControlPlane(programs=("kwok",), ports=0, reach=partial(_reach, kubeconfig_file))
+        super().__init__(control_plane, name, **options)
 
-    @property
-    def kubeconfig(self) -> Path:
-        """Return the kubeconfig file that was given."""
-        return self._file
 
-    def _start(self) -> None:
-        paths = programs.locate(("kwok",), self._environ)
-        held = self._hold()
-        self._api = Api(kubeconfig.read(self._file))
-        held.start("kwok", kwok.command(paths["kwok"], self._file))
-        for item in (*manifests.for_host(manifests.pathways()), *manifests.provisioning_requests()):
-            if item["kind"] in ("CustomResourceDefinition", "Namespace"):
-                self._add(item)
-        self._wait("the definition of PathwaysJob", "kwok", lambda: self.api.resource(*PATHWAYSJOB))
-        held.start("pathways", pathways.command(self._file, self._environ))
-        held.note(operator=pathways.name(self._environ))
+def _reach(file: Path, ground: Ground) -> Reached:
+    return Reached(kubeconfig.read(file), file, partial(_furnish, ground, file))
 
-    def _add(self, item: dict[str, Any]) -> None:
-        try:
-            self.api.create(item)
-        except ApiError as error:
-            if error.reason != "AlreadyExists":
-                raise
+
+def _furnish(ground: Ground, file: Path, api: Api) -> None:
+    held = ground.held
+    held.start("kwok", kwok.command(ground.paths["kwok"], file, lease_seconds=_LEASE_SECONDS))
+    for item in (*manifests.for_host(manifests.pathways()), *manifests.provisioning_requests()):
+        if item["kind"] in ("CustomResourceDefinition", "Namespace"):
+            _add(api, item)
+    ground.wait("the definition of PathwaysJob", "kwok", lambda: api.resource(*PATHWAYSJOB))
+    held.start("pathways", pathways.command(file, ground.environ))
+    held.note(operator=pathways.name(ground.environ))
+
+
+def _add(api: Api, item: Object) -> None:
+    try:
+        api.create(item)
+    except ApiError as error:
+        if error.reason != "AlreadyExists":
+            raise

@@ -1,4 +1,4 @@
-"""A bed: what every test bed has, whether it brought its control plane along or found one."""
+"""A bed: what every test bed has, whether it brings its control plane along or finds one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import os
 import re
 import secrets
 import time
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from slicewright.core.problem import Problem
-from slicewright.testbed import places, wait
+from slicewright.testbed import places, programs, wait
+from slicewright.testbed.api import Api
 from slicewright.testbed.nodes import simulated_nodes
 from slicewright.testbed.process import Held
 from slicewright.testbed.trouble import BedError
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slicewright.core.plan.site import Site
-    from slicewright.testbed.api import Api
+    from slicewright.testbed.kubeconfig import Access
 
 START_SECONDS = 60
 """For how long a part of a bed may take to get ready, on a machine that is busy with other things."""
@@ -29,6 +32,43 @@ Answer = TypeVar("Answer")
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,40}[a-z0-9])?")
 
 
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a control plane stands on: a folder with ports, programs by name, and somebody to tell."""
+
+    name: str
+    held: Held
+    paths: Mapping[str, Path]
+    environ: Mapping[str, str]
+    progress: Callable[[str], object]
+
+    def wait(self, what: str, program: str, probe: Callable[[], object]) -> None:
+        """Wait for a part of the bed; when it does not come, the program's log is shown. Raises BedError."""
+
+        def blame(ident: str, message: str) -> Problem:
+            return self.held.blame(ident, message, program)
+
+        wait.until(what, probe, seconds=START_SECONDS, check=self.held.check, blame=blame)
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How an API server is reached that starts or runs, and what makes a bed of it."""
+
+    access: Access
+    kubeconfig: Path
+    furnish: Callable[[Api], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlane:
+    """What a bed needs for its control plane, and the way to one."""
+
+    programs: tuple[str, ...]
+    ports: int
+    reach: Callable[[Ground], Reached]
+
+
 class Bed:
     """Programs of the calling user around one API server.
 
@@ -36,11 +76,9 @@ class Bed:
     are kept when the block is left by an exception or a program ended by itself; then `logs` says where.
     """
 
-    ports = 0
-    """How many ports its programs need."""
-
     def __init__(
         self,
+        control_plane: ControlPlane,
         name: str = "",
         *,
         root: Path | None = None,
@@ -49,10 +87,12 @@ class Bed:
     ) -> None:
         self.name = name or f"run-{os.getpid()}-{secrets.token_hex(3)}"
         self.logs: Path | None = None
+        self._control_plane = control_plane
         self._root = (root or places.clusters_root(environ)).absolute()
         self._progress = progress
         self._environ = environ
         self._held: Held | None = None
+        self._reached: Reached | None = None
         self._api: Api | None = None
 
     def __enter__(self) -> Self:
@@ -75,7 +115,8 @@ class Bed:
     @property
     def kubeconfig(self) -> Path:
         """Return the kubeconfig file of that client."""
-        raise NotImplementedError
+        assert self._reached is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
+        return self._reached.kubeconfig
 
     @property
     def held(self) -> Held:
@@ -89,12 +130,11 @@ class Bed:
             hint = "use small letters, digits and hyphens, 42 at most"
             raise BedError(Problem("BED007", f"'{self.name}' is no name for a cluster", hint))
         began = time.monotonic()
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.stop)
+            undo.callback(self.keep_logs)
             self._start()
-        except BaseException:
-            self.keep_logs()
-            self.stop()
-            raise
+            undo.pop_all()
         took = round(time.monotonic() - began, 1)
         self.held.note(ready=True, seconds=took, kubeconfig=str(self.kubeconfig))
         self._progress(f"ready after {took} s")
@@ -134,20 +174,13 @@ class Bed:
             self._held = None
 
     def _start(self) -> None:
-        raise NotImplementedError
-
-    def _hold(self) -> Held:
-        self._held = Held(self._root, self.name, self.ports)
-        return self._held
-
-    def _wait(self, what: str, program: str, probe: Callable[[], object]) -> None:
-        """Wait for a part of the bed; when it does not come, the program's log is shown."""
-        held = self.held
-
-        def blame(ident: str, message: str) -> Problem:
-            return held.blame(ident, message, program)
-
-        wait.until(what, probe, seconds=START_SECONDS, check=held.check, blame=blame)
+        plane = self._control_plane
+        paths = programs.locate(plane.programs, self._environ)
+        self._held = Held(self._root, self.name, plane.ports)
+        ground = Ground(self.name, self._held, paths, self._environ, self._progress)
+        self._reached = plane.reach(ground)
+        self._api = Api(self._reached.access)
+        self._reached.furnish(self._api)
 
     def _close_api(self) -> None:
         if self._api:

@@ -1,4 +1,7 @@
-"""`python -m slicewright.testbed.bench`: how fast a cluster starts, fills and works. Prints JSON."""
+"""`python -m slicewright.testbed.bench [TPU]`: how fast a cluster starts, fills and works. Prints JSON.
+
+TPU is the name of the slices, 64 of them; without it v5litepod-64, which makes 1,024 nodes.
+"""
 
 from __future__ import annotations
 
@@ -7,39 +10,41 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from slicewright.core.plan import placement
 from slicewright.testbed import keeper
 from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.nodes import TPU
 from slicewright.testbed.sites import site_of
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.shape import Shape
 
 Object = dict[str, Any]
 
-_NODE_POOLS, _HOSTS = 64, 16
+_TPU = "v5litepod-64"
 _JOBSETS, _SLICES_EACH = 16, 4
 _RUN_SECONDS = "1"
 _DEADLINE = 600
 _SAMPLE_SECONDS = 0.5
 
-_CLUSTER = f"""
+_CLUSTER = """
 apiVersion: slicewright.dev/v1alpha1
 kind: TPUCluster
-metadata: {{name: bench}}
+metadata: {name: bench}
 spec:
   managed: false
   project: PROJECT_ID
   location: us-west4
-  pools: [{{name: np, tpu: v5litepod-64, slices: {_NODE_POOLS}}}]
+  pools: [{name: np, tpu: %s, slices: %d}]
 """
-_ACCELERATOR = {
-    "cloud.google.com/gke-tpu-accelerator": "tpu-v5-lite-podslice",
-    "cloud.google.com/gke-tpu-topology": "8x8",
-}
 
 
-def main() -> None:
-    """Measure and print."""
-    site = site_of(_CLUSTER)
+def main(tpu: str = _TPU) -> None:
+    """Measure with slices of a shape and print."""
+    site = site_of(_CLUSTER % (tpu, _JOBSETS * _SLICES_EACH))
+    ((_, shape),) = site.pools
     started = time.monotonic()
     with Cluster(progress=_say) as cluster, _Memory(cluster) as memory:
         ready = time.monotonic() - started
@@ -47,9 +52,9 @@ def main() -> None:
         nodes = cluster.add_nodes(site)
         filled = time.monotonic() - began
         _say(f"{nodes} nodes after {filled:.1f} s")
-        _queues(cluster)
+        _queues(cluster, shape)
         began = time.monotonic()
-        cluster.api.each(cluster.api.create, [_jobset(index) for index in range(_JOBSETS)])
+        cluster.api.each(cluster.api.create, [_jobset(index, shape) for index in range(_JOBSETS)])
         cluster.until("all JobSets to complete", lambda: _all_completed(cluster), seconds=_DEADLINE)
         worked = time.monotonic() - began
     json.dump(
@@ -59,7 +64,7 @@ def main() -> None:
             "nodesSeconds": round(filled, 1),
             "jobSets": _JOBSETS,
             "slices": _JOBSETS * _SLICES_EACH,
-            "chips": nodes * 4,
+            "chips": nodes * shape.chips_per_host,
             "jobSetsSeconds": round(worked, 1),
             "peakMemoryMiB": memory.peak,
             "peakMemoryMiBByProgram": memory.peaks,
@@ -70,12 +75,12 @@ def main() -> None:
     sys.stdout.write("\n")
 
 
-def _queues(cluster: Cluster) -> None:
-    chips = str(_NODE_POOLS * _HOSTS * 4)
-    resource = {"name": "google.com/tpu", "nominalQuota": chips}
-    group = {"coveredResources": ["google.com/tpu"], "flavors": [{"name": "v5e", "resources": [resource]}]}
+def _queues(cluster: Cluster, shape: Shape) -> None:
+    chips = str(_JOBSETS * _SLICES_EACH * shape.hosts * shape.chips_per_host)
+    resource = {"name": TPU, "nominalQuota": chips}
+    group = {"coveredResources": [TPU], "flavors": [{"name": "bench", "resources": [resource]}]}
     for kind, name, spec in (
-        ("ResourceFlavor", "v5e", {"nodeLabels": _ACCELERATOR}),
+        ("ResourceFlavor", "bench", {"nodeLabels": _labels(shape)}),
         ("ClusterQueue", "bench", {"namespaceSelector": {}, "resourceGroups": [group]}),
         ("LocalQueue", "bench", {"clusterQueue": "bench"}),
     ):
@@ -85,23 +90,25 @@ def _queues(cluster: Cluster) -> None:
         )
 
 
-def _jobset(index: int) -> Object:
-    chips = {"google.com/tpu": "4"}
+def _labels(shape: Shape) -> dict[str, str]:
+    return {placement.ACCELERATOR: shape.accelerator, placement.TOPOLOGY: shape.topology}
+
+
+def _jobset(index: int, shape: Shape) -> Object:
+    chips = {TPU: str(shape.chips_per_host)}
     pod = {
         "metadata": {"annotations": {"slicewright.dev/simulated-seconds": _RUN_SECONDS}},
         "spec": {
             "restartPolicy": "Never",
-            "nodeSelector": _ACCELERATOR,
+            "nodeSelector": _labels(shape),
             "containers": [
                 {"name": "jax", "image": "python:3.12", "resources": {"limits": chips, "requests": chips}}
             ],
         },
     }
     job = {
-        "metadata": {
-            "annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "cloud.google.com/gke-nodepool"}
-        },
-        "spec": {"completions": _HOSTS, "parallelism": _HOSTS, "backoffLimit": 0, "template": pod},
+        "metadata": {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": placement.NODE_POOL}},
+        "spec": {"completions": shape.hosts, "parallelism": shape.hosts, "backoffLimit": 0, "template": pod},
     }
     return {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
@@ -157,4 +164,4 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

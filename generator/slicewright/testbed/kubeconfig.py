@@ -73,16 +73,16 @@ def write(path: Path, access: Access, *, name: str) -> Path:
     return path
 
 
-def read(path: Path) -> Access:
-    """Return how the current context of a kubeconfig file reaches its cluster.
+def read(path: Path, context: str = "") -> Access:
+    """Return how a context of a kubeconfig file, else its current one, reaches its cluster.
 
     Certificates and tokens are understood, helper programs are not: a test bed has none. Raises BedError.
     """
     try:
         document: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-        context = _named(document, "contexts", document["current-context"])["context"]
-        cluster = _named(document, "clusters", context["cluster"])["cluster"]
-        user = _named(document, "users", context["user"])["user"]
+        chosen = _named(document, "contexts", context or document["current-context"])["context"]
+        cluster = _named(document, "clusters", chosen["cluster"])["cluster"]
+        user = _named(document, "users", chosen["user"])["user"]
         return Access(
             server=cluster["server"],
             authority=_text(cluster, "certificate-authority", path),

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.plan import placement
 from slicewright.testbed import kwok, machine
-from slicewright.testbed.machine import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slicewright.core.catalogue.cpu_machine import CpuMachine
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import CpuPool, TpuPool
     from slicewright.core.intent.workload import Provisioning
@@ -21,6 +21,13 @@ TPU = "google.com/tpu"
 TPU_TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
 SIMULATED = "slicewright.dev/simulated"
 """Label of every simulated node; real pods of a mixed cluster can keep away from it."""
+
+_SYSTEM = {
+    f"{prefix}kubernetes.io/{key}": value
+    for prefix in ("", "beta.")
+    for key, value in (("os", "linux"), ("arch", "amd64"))
+}
+"""The old names too, as on GKE: where they are missing, a controller reads each node again and adds them."""
 
 _QUEUED = "cloud.google.com/gke-queued"
 _MAX_PODS = 110
@@ -56,7 +63,7 @@ def _tpu_nodes(site: Site) -> Iterator[dict[str, Any]]:
             **_shape_labels(shape),
         }
         taints = [TPU_TAINT, *_provisioning_taints(pool.provisioning)]
-        size = Machine(shape.machine.vcpus, shape.machine.memory_gb * 1024)
+        size = machine.of_size(shape.machine.vcpus, shape.machine.memory_gb * 1024)
         for node_pool in node_pool_names(pool):
             for index in range(shape.hosts):
                 yield _node(
@@ -144,7 +151,7 @@ def _provisioning_taints(wanted: Provisioning) -> list[dict[str, str]]:
 
 
 def _node(
-    name: str, *, labels: dict[str, str], taints: list[dict[str, str]], size: Machine, chips: int
+    name: str, *, labels: dict[str, str], taints: list[dict[str, str]], size: CpuMachine, chips: int
 ) -> dict[str, Any]:
     shared = {"pods": str(_MAX_PODS), "ephemeral-storage": _EPHEMERAL_STORAGE}
     if chips:
@@ -157,8 +164,7 @@ def _node(
             "annotations": dict(kwok.NODE_ANNOTATION),
             "labels": {
                 "kubernetes.io/hostname": name,
-                "kubernetes.io/os": "linux",
-                "kubernetes.io/arch": "amd64",
+                **_SYSTEM,
                 SIMULATED: "true",
                 **labels,
             },

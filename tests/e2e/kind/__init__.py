@@ -1,0 +1,1 @@
+"""The cluster of kind: containers that run beside nodes that are simulated."""

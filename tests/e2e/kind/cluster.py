@@ -1,0 +1,124 @@
+"""A cluster of kind for one session of tests: its own name, its own kubeconfig file, and gone afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, NoReturn
+
+from pytest_kind import KindCluster  # type: ignore[import-untyped]
+
+from slicewright.binaries.places import cache_root
+from slicewright.testbed import keeper, kubeconfig, programs
+from slicewright.testbed.api import Api
+
+from . import controllers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from .settings import Settings
+
+PREFIX = "slicewright-e2e-"
+LOGS = ".logs"
+
+
+@contextmanager
+def running(wanted: Settings) -> Iterator[KindCluster]:
+    """Hold a cluster with JobSet and Kueue; kind's logs are kept when it does not get that far.
+
+    What an earlier session had to leave behind, because it was killed, goes first.
+    """
+    paths = programs.locate(("kind", "kubectl"))
+    with ExitStack() as stack:
+        folder = stack.enter_context(_claimed(cache_root(os.environ) / "kind", paths["kind"]))
+        with contextlib.chdir(folder):  # where KindCluster puts what it downloads; it is given all, though
+            cluster = KindCluster(
+                folder.name,
+                folder / "kubeconfig",
+                image=wanted.node_image,
+                kind_path=paths["kind"],
+                kubectl_path=paths["kubectl"],
+            )
+        stack.enter_context(_interrupted_by_sigterm())
+        stack.callback(_delete, cluster)
+        try:
+            cluster.create(wanted.config)
+            _fill(cluster, wanted)
+        except Exception:
+            export_logs(cluster)
+            raise
+        yield cluster
+
+
+def export_logs(cluster: KindCluster) -> Path:
+    """Keep the logs of nodes, pods and components, and return where they are."""
+    target: Path = cluster.kubeconfig_path.parent.parent / LOGS / cluster.name
+    _kind(cluster, "export", "logs", str(target))
+    return target
+
+
+def _delete(cluster: KindCluster) -> None:
+    """Delete a cluster, and its folder once that is done: until then a later session can do it."""
+    cluster.delete()
+    shutil.rmtree(cluster.kubeconfig_path.parent)
+
+
+def _fill(cluster: KindCluster, wanted: Settings) -> None:
+    for archive in wanted.archives:
+        _kind(cluster, "load", "image-archive", str(archive))
+    with contextlib.closing(Api(kubeconfig.read(cluster.kubeconfig_path))) as api:
+        controllers.keep_daemons_off(api)
+        controllers.install(api, wanted.objects(), wanted.images)
+        controllers.reserve(api)
+
+
+def _kind(cluster: KindCluster, *arguments: str) -> None:
+    subprocess.run([cluster.kind_path, *arguments, f"--name={cluster.name}"], check=True)
+
+
+@contextmanager
+def _claimed(root: Path, kind: Path) -> Iterator[Path]:
+    """Hold a folder that is called as the cluster is; its lock goes with this process, however that ends."""
+    root.mkdir(parents=True, exist_ok=True)
+    folder = root / f"{PREFIX}{secrets.token_hex(4)}"
+    with keeper.locked(root / ".lock"):
+        _sweep(root, kind)
+        folder.mkdir(mode=0o700)
+        lock = (folder / "lock").open("wb")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock:
+        yield folder
+
+
+def _sweep(root: Path, kind: Path) -> None:
+    for folder in root.glob(f"{PREFIX}*"):
+        with (folder / "lock").open("wb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            config = f"--kubeconfig={folder / 'kubeconfig'}"
+            subprocess.run([kind, "delete", "cluster", f"--name={folder.name}", config], check=True)
+            shutil.rmtree(folder)
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Take a SIGTERM for a Ctrl-C, after which everything is put away."""
+
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,25 @@
+"""What is there on kind alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .settings import settings
+
+if TYPE_CHECKING:
+    from slicewright.testbed.bed import Bed
+
+
+@pytest.fixture(scope="session")
+def container_image() -> str:
+    """Return an image with a shell, for a container that really runs."""
+    return settings().container_image
+
+
+@pytest.fixture(scope="session")
+def real_nodes(shared_bed: Bed) -> set[str]:
+    """Return the names of the nodes of kind."""
+    nodes = shared_bed.api.list("v1", "Node", labels="node-role.kubernetes.io/control-plane")
+    return {node["metadata"]["name"] for node in nodes}
