@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from slicewright.core.schema.crd import CRD, from_crd, from_structural
+from slicewright.core.schema.crd import CRD, from_configuration, from_crd, from_structural
 from slicewright.core.schema.kind import Kind, KindSchema
 from slicewright.core.schema.openapi import from_openapi, trimmed
 
@@ -37,6 +37,7 @@ GROUPS = (
         "apis/batch/v1",
         "apis/coordination.k8s.io/v1",
         "apis/discovery.k8s.io/v1",
+        "apis/flowcontrol.apiserver.k8s.io/v1",
         "apis/networking.k8s.io/v1",
     ),
     *("apis/node.k8s.io/v1", "apis/policy/v1", "apis/rbac.authorization.k8s.io/v1"),
@@ -104,6 +105,9 @@ def _schemas(source: dict[str, Any]) -> Iterator[KindSchema]:
     content = read_source(source)
     if source.get("openapi"):
         yield from from_openapi(json.loads(content))
+    elif "configuration" in source:
+        of = source["configuration"]
+        yield from_configuration(Kind(of["group"], of["version"], of["kind"]), json.loads(content))
     elif "kind" in source:
         of = source["kind"]
         more = {"scope": of["scope"]}

@@ -98,3 +98,6 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 CONFIG_MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: b}}\n"
 BAD_CONFIG_MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: 1}}\n"
+WARNING = (
+    "{apiVersion: kueue.x-k8s.io/v1beta1, kind: LocalQueue, metadata: {name: a}, spec: {clusterQueue: b}}\n"
+)

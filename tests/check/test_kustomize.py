@@ -185,9 +185,9 @@ def test_kustomize_that_breaks_is_a_problem(
 
 def test_kustomizations_of_flux_are_objects(tmp_path: Path) -> None:
     """Flux has a kind of that name, and people keep it in files of that name."""
-    text = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\n"
+    text = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a, nam: b}\n"
     write(tmp_path, {"kustomization.yaml": text})
-    assert [("SCHEMA001", "kustomization.yaml", "Kustomization a")] == problems(tmp_path)
+    assert [("SCHEMA004", "kustomization.yaml", "Kustomization a")] == problems(tmp_path)
 
 
 def test_compose_that_cannot_look_into_a_folder_is_a_problem(
@@ -238,3 +238,11 @@ def test_kustomizations_that_cannot_be_read_still_count(
 def test_remote_entries_are_recognised(entry: str, *, remote: bool) -> None:
     """What kustomize would fetch, by the forms that it knows."""
     assert remote is is_remote(entry)
+
+
+def test_kustomize_has_no_network() -> None:
+    """Proxies lead nowhere, git is not found, and nothing of the caller's settings opens a way."""
+    environment = kustomize._offline()
+    assert environment["PATH"] == ""
+    assert environment["HTTPS_PROXY"] == "http://127.0.0.1:9"
+    assert "NO_PROXY" not in environment

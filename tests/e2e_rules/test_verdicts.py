@@ -10,18 +10,9 @@ import yaml
 from tests.rules.verdicts import FILES, expected
 
 from slicewright.testbed.api import Api, ApiError
-from slicewright.testbed.cluster import Cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[Api]:
-    """Hold a cluster of processes."""
-    with Cluster() as cluster:
-        yield cluster.api
 
 
 def _verdict(api: Api, path: Path) -> tuple[str, str]:

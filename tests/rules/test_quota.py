@@ -297,3 +297,85 @@ def test_quantities_are_numbers(written: str | float, expected: str) -> None:
 def test_what_is_no_quantity_has_no_amount(written: object) -> None:
     """Anything else is left to the schemas."""
     assert amount(written) is None
+
+
+def test_queue_may_have_the_name_of_a_cohort() -> None:
+    """Queues and cohorts are named apart: a cohort above that is called like the queue is no cycle."""
+    known = quotas(world(queue("a", 8, "team"), cohort("team", parent="a"), cohort("a", 16)))
+
+    assert said(most(known, known.queues["a"], ("v5e", TPU))) == "24 (nominal 8, borrowing 16)"
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"), [("2", 2), ("4", 4), ("0", 4), ("word", 4), (None, 4)], ids=str
+)
+def test_job_is_admitted_with_the_fewest_pods_that_it_takes(written: str | None, expected: int) -> None:
+    """Partial admission asks for fewer pods than parallelism; what is no number of them asks for all."""
+    job = _job(parallelism=4, completions=4, template=_pods({TPU: "4"}))
+    if written is not None:
+        job["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": written}
+
+    (found,) = pod_sets(world(job).items[0], world())
+
+    assert expected == found.count
+
+
+def test_pod_level_resources_stand_for_those_of_the_containers() -> None:
+    """What a pod asks for as a whole replaces the sum of its containers; chips are theirs alone."""
+    template = _pods({"cpu": "6", "memory": "1Gi", TPU: "4"}, {"cpu": "6"})
+    template["spec"]["resources"] = {"requests": {"cpu": "4"}, "limits": {"cpu": "5", "memory": "2Gi"}}
+
+    (found,) = pod_sets(world(_job(template=template)).items[0], world())
+
+    assert {"cpu": Decimal(4), "memory": Decimal(2 * 2**30), TPU: Decimal(4), "pods": Decimal(1)} == (
+        found.requests
+    )
+
+
+def _flavor(name: str, topology: str = "") -> dict[str, Any]:
+    return _kueue(
+        "ResourceFlavor", name, {"nodeLabels": V5E, **({"topologyName": topology} if topology else {})}
+    )
+
+
+LOCAL = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2",
+    "kind": "LocalQueue",
+    "metadata": {"name": "q", "namespace": "default"},
+    "spec": {"clusterQueue": "a"},
+}
+REQUIRED = "kueue.x-k8s.io/podset-required-topology"
+
+
+@pytest.mark.parametrize(
+    ("topology", "second", "asks", "fitting"),
+    [
+        ("", "", False, True),
+        ("", "", True, False),
+        ("racks", "racks", False, True),
+        ("racks", "racks", True, True),
+        ("racks", "", False, False),
+        ("racks", "", True, True),
+    ],
+)
+def test_flavor_with_a_topology_is_for_pods_that_ask_for_it(
+    topology: str, second: str, asks: bool, fitting: bool
+) -> None:
+    """Kueue gives such a flavor to pods with a topology annotation, or to all if the queue has no other."""
+    template = {"metadata": {"annotations": {REQUIRED: "rack"} if asks else {}}, **_pods({TPU: "4"})}
+    groups = [
+        *resources(16),
+        {
+            "coveredResources": ["cpu"],
+            "flavors": [{"name": "cpu", "resources": [{"name": "cpu", "nominalQuota": "8"}]}],
+        },
+    ]
+    objects = [
+        _flavor("v5e", topology),
+        _flavor("cpu", second),
+        _kueue("ClusterQueue", "a", {"resourceGroups": groups}),
+        LOCAL,
+        _job(template=template),
+    ]
+
+    assert fitting == (findings("FIT102", *objects) == [])

@@ -32,6 +32,11 @@ def errors(path: Path) -> list[str]:
     documents, problems = read_documents(path.read_text(encoding="utf-8"), path.name)
     assert problems == ()
     (item,) = (Item(document.data, path.name) for document in documents)
+    return refusals(item)
+
+
+def refusals(item: Item) -> list[str]:
+    """Return the ids and messages of the errors in one object by itself."""
     engine = _engine()
     found = [
         *engine.schema_problems(item),

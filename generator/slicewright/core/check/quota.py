@@ -49,6 +49,8 @@ class Flavor:
     labels: dict[str, str]
     taints: tuple[dict[str, Any], ...] = ()
     tolerations: tuple[dict[str, Any], ...] = ()
+    has_topology: bool = False
+    """Whether its nodes are chosen by their place in a Topology."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class PodSet:
     requests: dict[str, Decimal]
     selector: dict[str, str]
     tolerations: tuple[dict[str, Any], ...] = ()
+    asks_for_topology: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,13 +91,13 @@ class Most:
 def most(known: Quotas, queue: Node, key: Key) -> Most:
     """Return what a queue can get at most, with nothing else running (potentialAvailable in Kueue)."""
     nominal = queue.cells.get(key, Cell(_ZERO)).nominal
-    return Most(nominal, _potential(known, queue, key, frozenset({queue.name}), leaf=True))
+    return Most(nominal, _potential(known, queue, key, frozenset(), leaf=True))
 
 
 def _potential(known: Quotas, node: Node, key: Key, above: frozenset[str], *, leaf: bool = False) -> Decimal:
     own = node.cells.get(key, Cell(_ZERO))
     subtree = own.nominal if leaf else _subtree(known, node, key, frozenset())
-    if not node.parent or (node.parent in above and not leaf):
+    if not node.parent or node.parent in above:
         return subtree
     parent = known.cohorts.get(node.parent) or Node(node.parent, "", {})
     found = _kept(own, subtree) + _potential(known, parent, key, above | {parent.name})
@@ -154,13 +157,20 @@ class Choice:
 def choices(known: Quotas, queue: Node, sets: Iterable[PodSet]) -> list[Choice]:
     """Return what has to be chosen to admit a workload: one flavor for each pod set and resource group."""
     found = []
+    every = [known.flavors.get(name, Flavor({})) for _, flavors in queue.groups for name in flavors]
+    only_topologies = all(flavor.has_topology for flavor in every)
     for pods in sets:
         for covered, flavors in queue.groups:
             wanted = {
                 resource: pods.requests[resource] for resource in covered if pods.requests.get(resource)
             }
             if wanted:
-                fitting = [name for name in flavors if matches(pods, known.flavors.get(name, Flavor({})))]
+                fitting = [
+                    name
+                    for name in flavors
+                    if matches(pods, flavor := known.flavors.get(name, Flavor({})))
+                    and (only_topologies or pods.asks_for_topology == flavor.has_topology)
+                ]
                 found.append(Choice(pods, wanted, tuple(fitting), flavors))
     return found
 

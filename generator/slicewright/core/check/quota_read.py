@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.quota import Cell, Flavor, Key, Node, Quotas
 from slicewright.core.check.read import TPU, amount, at, entries, mapping, text, texts, words
 from slicewright.core.document.read import read_documents
-from slicewright.core.plan.placement import shape_selector
+from slicewright.core.intent.decode import provisioning
+from slicewright.core.plan.placement import flavor_name as default_name
+from slicewright.core.plan.placement import provisioning_selector, shape_selector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +45,7 @@ def _read(world: World) -> Quotas:
             texts(at(item.data, "spec", "nodeLabels")),
             tuple(taint for _, taint in entries(at(item.data, "spec", "nodeTaints"))),
             tuple(entry for _, entry in entries(at(item.data, "spec", "tolerations"))),
+            bool(text(at(item.data, "spec", "topologyName"))),
         )
         for item in world.of_kind("ResourceFlavor")
     }
@@ -76,11 +79,11 @@ def _node(item: Item) -> Node:
 
 
 def flavor_name(pool: dict[str, Any], shape: Shape | None) -> str:
-    """Return the name of a pool's flavor: as written, else by its shape."""
+    """Return the name of a pool's flavor: as written, else by its shape and its provisioning."""
     if shape is None:
         return text(pool.get("flavor")) or text(pool.get("name"))
-    machine = f"-{shape.chips_per_host}t" if shape.needs_accelerator_count else ""
-    return text(pool.get("flavor")) or f"{shape.generation}-{shape.topology}{machine}"
+    wanted = provisioning(pool.get("provisioning", "OnDemand"))
+    return text(pool.get("flavor")) or default_name(shape, wanted)
 
 
 def pools_of(site: Site) -> Iterator[tuple[dict[str, Any], Shape | None, int]]:
@@ -89,6 +92,11 @@ def pools_of(site: Site) -> Iterator[tuple[dict[str, Any], Shape | None, int]]:
     for _, pool in entries(site.cluster.spec.get("pools")):
         shape, slices = shapes.get(text(pool.get("name")), (None, 0))
         yield pool, shape, slices
+
+
+def _labels(pool: dict[str, Any], shape: Shape) -> dict[str, str]:
+    wanted = provisioning(pool.get("provisioning", "OnDemand"))
+    return {**shape_selector(shape), **provisioning_selector(wanted)}
 
 
 def _declared(site: Site) -> Quotas:
@@ -102,7 +110,9 @@ def _declared(site: Site) -> Quotas:
         for _, cohort in entries(site.cluster.spec.get("cohorts"))
     }
     flavors = {
-        flavor_name(pool, shape): Flavor(shape_selector(shape) if shape else {})
+        flavor_name(pool, shape): Flavor(
+            _labels(pool, shape) if shape else {}, has_topology=bool(text(pool.get("topologyName")))
+        )
         for pool, shape, _ in pools.values()
     }
     local = {(queue.namespace, queue.name): queue.cluster_queue for queue in site.cluster.local_queues}

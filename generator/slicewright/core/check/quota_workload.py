@@ -18,6 +18,20 @@ if TYPE_CHECKING:
 
 _ZERO = Decimal(0)
 _PODS = "pods"
+_TOPOLOGY = tuple(
+    f"kueue.x-k8s.io/podset-{mode}"
+    for mode in (
+        "required-topology",
+        "preferred-topology",
+        "unconstrained-topology",
+        "slice-required-topology",
+        "slice-required-topology-constraints",
+    )
+)
+"""Annotations with which pods ask for their place in a Topology."""
+_MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+_POD_LEVEL = ("cpu", "memory")
+"""Resources that a pod may ask for as a whole, in place of its containers; huge pages aside."""
 # What the operator gives to the resource manager and to the proxy in the head of a PathwaysJob.
 _HEAD = {"cpu": Decimal(24), "memory": Decimal(132) * 10**9}
 
@@ -34,9 +48,14 @@ def pod_sets(item: Item, world: World) -> list[PodSet]:
 def _pod_sets(item: Item, world: World) -> list[PodSet]:
     if item.kind == "PathwaysJob":
         return list(_of_pathwaysjob(item, world))
-    return [
-        _pod_set(pods, pods.name or "main", max(0, pods.replicas * pods.pods_per_job)) for pods in item.pods
-    ]
+    return [_pod_set(pods, pods.name or "main", _count(item, pods)) for pods in item.pods]
+
+
+def _count(item: Item, pods: Pods) -> int:
+    """Return how many pods have to be admitted; a Job may say that fewer than all will do."""
+    whole = max(0, pods.replicas * pods.pods_per_job)
+    least = amount(item.annotations.get(_MIN_PARALLELISM)) if item.kind == "Job" else None
+    return int(least) if least is not None and 0 < least < whole else whole
 
 
 def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Decimal] | None = None) -> PodSet:
@@ -45,7 +64,8 @@ def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Decimal] | Non
         requests[resource] = requests.get(resource, _ZERO) + more
     whole = {resource: found * count for resource, found in requests.items()}
     tolerations = tuple(entry for _, entry in entries(pods.spec.get("tolerations")))
-    return PodSet(name, count, {**whole, _PODS: Decimal(count)}, pods.selector, tolerations)
+    places = any(key in pods.annotations for key in _TOPOLOGY)
+    return PodSet(name, count, {**whole, _PODS: Decimal(count)}, pods.selector, tolerations, places)
 
 
 def _of_pathwaysjob(item: Item, world: World) -> Iterator[PodSet]:
@@ -81,6 +101,8 @@ def _of_pod(pods: Pods) -> dict[str, Decimal]:
         resource: max(running.get(resource, _ZERO), highest.get(resource, _ZERO))
         for resource in {*running, *highest}
     }
+    whole = _of_container(pods.spec)
+    found.update({resource: whole[resource] for resource in _POD_LEVEL if resource in whole})
     _add(found, _amounts(pods.spec.get("overhead")))
     return found
 

@@ -56,6 +56,29 @@ def from_structural(of: Kind, node: Mapping[str, Any], more: Mapping[str, Any]) 
     return KindSchema(of, shared(schema), tuple(notes))
 
 
+def from_configuration(of: Kind, node: Mapping[str, Any]) -> KindSchema:
+    """Return the schema of a file that a program reads, made from that of its Go type.
+
+    Such a file has no metadata. Its program refuses unknown fields and misses none: what Go calls required
+    is there when it is written, not when it is read.
+    """
+    notes: list[str] = []
+    body = convert(_checkable(_voluntary(node), notes), nulls=True)
+    return KindSchema(of, shared(document(of, body, beside.of_crd(node))), tuple(notes))
+
+
+def _voluntary(node: Any) -> Any:
+    """Return a structural schema in which no field is required."""
+    if isinstance(node, list):
+        return [_voluntary(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {key: _voluntary(value) for key, value in node.items()}
+    if isinstance(kept.get("required"), list):
+        del kept["required"]
+    return kept
+
+
 def _has_default(field: Any) -> bool:
     """Tell whether the API server fills a field in before it asks whether it is there."""
     return isinstance(field, dict) and field.get("default") is not None

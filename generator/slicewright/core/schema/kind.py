@@ -63,7 +63,8 @@ def document(of: Kind, body: Mapping[str, Any], beside: Mapping[str, Any]) -> Sc
         "apiVersion": {"const": of.api_version},
         "kind": {"const": of.kind},
     }
-    required = sorted({*body.get("required", []), "apiVersion", "kind", "metadata"})
+    identity = {"apiVersion", "kind", "metadata"} & properties.keys()
+    required = sorted({*body.get("required", []), *identity})
     return {
         "$schema": DRAFT,
         "title": str(of),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.cel import computeclass, jobset, kueue
+from slicewright.core.check.cel import computeclass, flux, jobset, kueue
 from slicewright.core.compose import pointer
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.cel.value import Rules
     from slicewright.core.problem import Path
 
-RULES: Rules = {**jobset.RULES, **kueue.RULES, **computeclass.RULES}
+RULES: Rules = {**jobset.RULES, **kueue.RULES, **computeclass.RULES, **flux.RULES}
 
 
 @dataclass(frozen=True, slots=True)

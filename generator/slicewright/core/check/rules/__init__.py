@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.rules import (
+    bindings,
     content,
     fit,
     gitops_runs,
@@ -14,7 +15,9 @@ from slicewright.core.check.rules import (
     jobset_names,
     jobset_policies,
     kueue_flavors,
+    kueue_prebuilt,
     kueue_queues,
+    kueue_topology,
     kueue_versions,
     kueue_workloads,
     kustomize,
@@ -49,11 +52,14 @@ RULES: tuple[Rule, ...] = (
     *kueue_queues.RULES,
     *kueue_flavors.RULES,
     *kueue_workloads.RULES,
+    *kueue_topology.RULES,
+    *kueue_prebuilt.RULES,
     *kueue_versions.RULES,
     *pathways.RULES,
     *pathwaysjob.RULES,
     *references_kueue.RULES,
     *references_pods.RULES,
+    *bindings.RULES,
     *fit.RULES,
     *gitops_runs.RULES,
     *gitops_sync.RULES,

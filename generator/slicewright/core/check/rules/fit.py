@@ -198,6 +198,16 @@ def _removed(item: Item, world: World) -> Iterator[Finding]:
     yield Finding(_LABEL, message)
 
 
+def _cycle(item: Item, world: World) -> Iterator[Finding]:
+    parents = {cohort.name: quota_read.parent_of(cohort) for cohort in world.of_kind("Cohort")}
+    way = [item.name]
+    while (parent := parents.get(way[-1], "")) and parent not in way:
+        way.append(parent)
+    if parent == item.name:
+        path: Path = ("spec", "parent" if item.version == "v1alpha1" else "parentName")
+        yield Finding(path, f"the cohorts form a cycle: {' -> '.join((*way, parent))}")
+
+
 RULES = (
     Rule(
         id="FIT101",
@@ -267,5 +277,15 @@ RULES = (
         kinds=RUN_KINDS,
         check=_removed,
         sources=("docs/runs.md",),
+    ),
+    Rule(
+        id="FIT107",
+        severity="error",
+        title="Cohorts form a tree",
+        why="Kueue admits nothing in any queue of a cycle until the cycle is gone.",
+        hint="leave parentName out at the root",
+        kinds=frozenset({"Cohort"}),
+        check=_cycle,
+        sources=("kubernetes-sigs/kueue v0.19.2: apis/kueue/v1beta2/cohort_types.go (parentName)",),
     ),
 )

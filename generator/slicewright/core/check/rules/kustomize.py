@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path, Severity
 
 _REMOTE = re.compile(r"(https?|ssh|git)(::|://)|git@|github\.com/|gitlab\.com/|bitbucket\.org/")
+_SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
+"""Kinds whose replicas `replicas` sets."""
 _REFERENCE = re.compile(r"[?&](ref|version)=[^&]+")
 _COMMIT_OR_TAG = re.compile(r"[?&](ref|version)=(v?[0-9]+\.[0-9]+.*|[0-9a-f]{7,40})(&|$)")
 
@@ -104,7 +106,7 @@ def _mentions(value: Any, name: str) -> bool:
 def _targets(item: Item, world: World) -> Iterator[Finding]:
     objects = built(item, world)
     for found in patches(item, world):
-        if found.target and objects and not any(selects(found.target, entry) for entry in objects):
+        if found.target and objects and not any(selects(found.target, entry, world) for entry in objects):
             said = " ".join(f"{key}: {value}" for key, value in found.target.items())
             yield Finding((*found.path[:2], "target"), f"the target ({said}) matches no object")
 
@@ -129,19 +131,22 @@ def _needs_hash(item: Item, _world: World) -> Iterator[Finding]:
 
 
 def _functions(item: Item, _world: World) -> Iterator[Finding]:
-    for key in ("generators", "transformers", "validators", "helmCharts", "helmChartInflationGenerator"):
+    for key in ("generators", "transformers", "validators"):
         if sequence(item.data.get(key)):
-            yield Finding(
-                (key,), f"'{key}' needs flags that Argo CD does not pass, and may yield nothing without"
-            )
+            message = f"'{key}' but for kustomize's own needs flags that Argo CD does not pass"
+            yield Finding((key,), message)
+    for key in ("helmCharts", "helmChartInflationGenerator"):
+        if sequence(item.data.get(key)):
+            yield Finding((key,), f"'{key}' needs a flag that Argo CD does not pass")
 
 
 def _replicas(item: Item, world: World) -> Iterator[Finding]:
     for index, entry in entries(item.data.get("replicas")):
-        for found in built(item, world):
-            if found.name == entry.get("name") and foreign(found.kind, found.group):
-                message = f"'replicas' does not know {found.kind} '{found.name}', and the build fails"
-                yield Finding(("replicas", index), message)
+        named = [found for found in built(item, world) if found.name == entry.get("name")]
+        # Where it finds one object whose replicas it knows, it leaves the others of that name alone.
+        for found in named if all(found.kind not in _SCALED for found in named) else ():
+            message = f"'replicas' does not know {found.kind} '{found.name}', and the build fails"
+            yield Finding(("replicas", index), message)
 
 
 def _generate_name(item: Item, world: World) -> Iterator[Finding]:
@@ -293,8 +298,8 @@ RULES = (
     ),
     _rule(
         "KUS109",
-        "`replicas` is for built-in kinds",
-        "kustomize fails: the custom kind has no field that it knows.",
+        "`replicas` is for Deployments and their like",
+        "kustomize fails: it knows no other kind's field.",
         "write a JSON 6902 patch of /spec/replicatedJobs/0/replicas",
         _replicas,
         fails=True,

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import entries, texts, words
+from slicewright.core.check.read import entries, text, texts, words
 from slicewright.core.document.read import read_documents
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 KUSTOMIZATIONS = frozenset({"Kustomization", "Component"})
 _BUILT_IN = frozenset(
     {
-        "", "admissionregistration.k8s.io", "apps", "autoscaling", "batch", "networking.k8s.io", "policy",
+        "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps",
+        "autoscaling", "batch", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io",
+        "flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "policy",
         "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io",
     }
 )  # fmt: skip
@@ -107,15 +109,45 @@ def _contents(entry: dict[str, Any], folder: str, by_file: dict[str, list[Item]]
     return []
 
 
-def selects(target: dict[str, str], item: Item) -> bool:
-    """Tell whether a patch target selects an object: every field matches as a whole, as a pattern."""
-    have = dict(zip(_FIELDS, (item.group, item.version, item.kind, item.name, item.namespace), strict=True))
+def selects(target: dict[str, str], item: Item, world: World) -> bool:
+    """Tell whether a patch target selects an object: every field matches as a whole, as a pattern.
+
+    kustomize compares with every name and namespace that the object had on its way: before a prefix, a
+    suffix or another namespace.
+    """
+    changes = world.once("changes of names", _changes)
+    names = {item.name}
+    for start in changes.prefixes:
+        names |= {name.removeprefix(start) for name in names}
+    for end in changes.suffixes:
+        names |= {name.removesuffix(end) for name in names}
+    have = dict(
+        zip(_FIELDS, ({item.group}, {item.version}, {item.kind}, names, {item.namespace}), strict=True)
+    )
     for key, pattern in target.items():
-        if key not in have or not pattern:
+        if key not in have or not pattern or (key == "namespace" and changes.moves):
             continue
         try:
-            if re.fullmatch(pattern, have[key]) is None:
+            if not any(re.fullmatch(pattern, value) for value in have[key]):
                 return False
         except re.error:
             return True
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """What the kustomizations under examination do to names and namespaces."""
+
+    prefixes: frozenset[str]
+    suffixes: frozenset[str]
+    moves: bool
+
+
+def _changes(world: World) -> _Changes:
+    written = [item.data for kind in sorted(KUSTOMIZATIONS) for item in world.of_kind(kind)]
+    prefixes, suffixes, namespaces = (
+        frozenset(text(data.get(key)) for data in written) - {""}
+        for key in ("namePrefix", "nameSuffix", "namespace")
+    )
+    return _Changes(prefixes, suffixes, bool(namespaces))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check.read import at, entries, mapping, sequence, text, texts
 from slicewright.core.check.rule import Finding, Rule
-from slicewright.core.check.rules.shapes import POD_KINDS
+from slicewright.core.check.rules.shapes import POD_KINDS, is_tpu
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,8 @@ def _host_network(item: Item, world: World) -> Iterator[Finding]:
 
 
 def _dns_policy(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+    # A head without chips has to find the workers too; other programs may mean the host's resolver.
+    for pods in item.pods if any(is_tpu(each) for each in item.pods) else ():
         policy = pods.spec.get("dnsPolicy")
         if pods.spec.get("hostNetwork") is True and policy in (None, "ClusterFirst", "Default"):
             message = "pods on the network of the host ask the node's DNS, which knows no Service"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 """Annotation of JobSet: one Job per value of a node label."""
 QUEUE = "kueue.x-k8s.io/queue-name"
+SLICE_TOPOLOGY = "cloud.google.com/gke-tpu-slice-topology"
+"""Annotation of pods that take a part of a slice, or join several (sub-slicing and super-slicing of GKE)."""
 RUN_KINDS = frozenset({"JobSet", "Job", "PathwaysJob"})
 """Kinds that run once, and that Kueue may hold back."""
 JOB_KINDS = frozenset({"JobSet", "Job", "CronJob"})
@@ -57,9 +59,13 @@ def of_labels(catalogue: Catalogue, accelerator: str, topology: str, chips_per_h
 
 
 def shapes(pods: Pods, world: World) -> list[Shape]:
-    """Return the rows that pods may mean: none where a label is missing or wrong."""
+    """Return the rows that pods may mean: none where a label is missing or wrong.
+
+    The topology is that of the part of a slice where pods ask for a part.
+    """
     selector = pods.selector
-    labels = (selector.get(ACCELERATOR, ""), selector.get(TOPOLOGY, ""), selector.get(ACCELERATOR_COUNT, ""))
+    topology = pods.annotations.get(SLICE_TOPOLOGY) or selector.get(TOPOLOGY, "")
+    labels = (selector.get(ACCELERATOR, ""), topology, selector.get(ACCELERATOR_COUNT, ""))
     seen: dict[tuple[str, str, str], list[Shape]] = world.once("rows by labels", lambda _: {})
     if labels not in seen:
         seen[labels] = of_labels(world.catalogue, *labels)

@@ -12,6 +12,7 @@ from slicewright.core.check.rules.shapes import (
     PLACEHOLDER,
     POD_KINDS,
     QUEUE,
+    SLICE_TOPOLOGY,
     asks_for_tpu,
     is_pathways,
     is_placed_otherwise,
@@ -102,7 +103,7 @@ def _chips(item: Item, world: World) -> Iterator[Finding]:
 def _ambiguous(item: Item, world: World) -> Iterator[Finding]:
     for pods in item.pods:
         rows = shapes(pods, world)
-        if len(rows) < 2 or is_placed_otherwise(pods):  # noqa: PLR2004
+        if len(rows) < 2 or is_placed_otherwise(pods) or SLICE_TOPOLOGY in pods.annotations:  # noqa: PLR2004
             continue
         machines = joined([row.machine_type for row in rows])
         message = f"{rows[0].topology} of {rows[0].accelerator} is a topology of {machines}"
@@ -115,7 +116,8 @@ def _selectors(item: Item, _world: World) -> Iterator[Finding]:
     for pods in item.pods:
         if not asks_for_tpu(pods) or is_placed_otherwise(pods):
             continue
-        missing = [key for key in (ACCELERATOR, TOPOLOGY) if key not in pods.selector]
+        wanted = (ACCELERATOR,) if SLICE_TOPOLOGY in pods.annotations else (ACCELERATOR, TOPOLOGY)
+        missing = [key for key in wanted if key not in pods.selector]
         if missing:
             message = f"TPU pods select no {joined(missing)}"
             hint = "add both node selectors"

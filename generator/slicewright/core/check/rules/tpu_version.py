@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
 
+
 def _features(item: Item, pods: Pods, world: World, generation: Generation) -> Iterator[tuple[str, str]]:
     """Yield (name in the catalogue, what people call it) of the features that pods use."""
     autopilot = world.site is not None and world.site.cluster.mode == "Autopilot"

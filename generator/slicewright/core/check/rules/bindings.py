@@ -1,0 +1,68 @@
+"""What the API server refuses about the subjects of RBAC bindings, which their schema lets pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.read import at, entries, text
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.dns import is_subdomain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_GROUP = "rbac.authorization.k8s.io"
+_VALIDATION = "kubernetes/kubernetes v1.36.1: pkg/apis/rbac/validation/validation.go"
+_SUBJECTS = {"ServiceAccount": "", "User": _GROUP, "Group": _GROUP}
+"""Kinds of subjects, and the API group that each has."""
+
+
+def _subjects(item: Item, _world: World) -> Iterator[Finding]:
+    if item.group != _GROUP:
+        return
+    is_of_cluster = item.kind == "ClusterRoleBinding"
+    for index, subject in entries(item.data.get("subjects")):
+        path: Path = ("subjects", index)
+        yield from _subject(subject, path)
+        # A RoleBinding lends its own namespace.
+        if is_of_cluster and subject.get("kind") == "ServiceAccount" and not text(subject.get("namespace")):
+            yield Finding(path, "the ServiceAccount has no namespace")
+    wanted = ("ClusterRole",) if is_of_cluster else ("Role", "ClusterRole")
+    kind, name = text(at(item.data, "roleRef", "kind")), text(at(item.data, "roleRef", "name"))
+    if kind not in wanted:
+        yield Finding(("roleRef", "kind"), f"a {item.kind} names a {' or '.join(wanted)}, not a '{kind}'")
+    if not name:
+        yield Finding(("roleRef", "name"), "the binding names no role")
+
+
+def _subject(subject: dict[str, Any], path: Path) -> Iterator[Finding]:
+    kind, name = text(subject.get("kind")), text(subject.get("name"))
+    if kind not in _SUBJECTS:
+        yield Finding((*path, "kind"), f"'{kind}' is no kind of subject", f"one of {', '.join(_SUBJECTS)}")
+        return
+    if text(subject.get("apiGroup")) not in ("", _SUBJECTS[kind]):
+        hint = f"write {_SUBJECTS[kind]}" if _SUBJECTS[kind] else "leave apiGroup out"
+        yield Finding((*path, "apiGroup"), f"a {kind} is not of the group '{subject['apiGroup']}'", hint)
+    if not name:
+        yield Finding((*path, "name"), f"the {kind} has no name")
+    elif kind == "ServiceAccount" and not is_subdomain(name):
+        yield Finding((*path, "name"), f"'{name}' is no name of a ServiceAccount")
+
+
+RULES = (
+    Rule(
+        id="REF131",
+        severity="error",
+        title="Subjects and role of a binding are complete",
+        why="The API server refuses a ClusterRoleBinding of a Role, or of a ServiceAccount without its "
+        "namespace, and kinds other than ServiceAccount, User and Group.",
+        hint="write kind, name and, for a ServiceAccount, namespace",
+        kinds=frozenset({"RoleBinding", "ClusterRoleBinding"}),
+        check=_subjects,
+        sources=(_VALIDATION,),
+    ),
+)

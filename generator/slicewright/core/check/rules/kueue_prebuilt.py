@@ -1,0 +1,96 @@
+"""What Kueue refuses of Workloads that somebody writes by hand, and of their names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.read import amount, at, entries, mapping
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.dns import is_subdomain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_WORKLOAD = "kubernetes-sigs/kueue v0.19.2: pkg/webhooks/workload_webhook.go"
+_VALIDATION = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/validation.go"
+_PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"
+_ELASTIC = "kueue.x-k8s.io/elastic-job"
+_POD_SETS: Path = ("spec", "podSets")
+
+
+def _prebuilt(item: Item, _world: World) -> Iterator[Finding]:
+    # Kueue reads the annotation, and the label where there is none.
+    place, names = (
+        ("annotations", item.annotations) if item.annotations.get(_PREBUILT) else ("labels", item.labels)
+    )
+    name = names.get(_PREBUILT)
+    if name is not None and not is_subdomain(name):
+        yield Finding(("metadata", place, _PREBUILT), f"'{name}' is no name of a Workload")
+
+
+def _workload(item: Item, _world: World) -> Iterator[Finding]:
+    if item.group != "kueue.x-k8s.io":
+        return
+    partial = [
+        (*_POD_SETS, index, "minCount")
+        for index, podset in entries(at(item.data, "spec", "podSets"))
+        if podset.get("minCount") is not None
+    ]
+    if len(partial) > 1:
+        yield Finding(partial[1], "minCount of a second pod set; one may have it")
+    if partial and item.annotations.get(_ELASTIC) == "true":
+        yield Finding(partial[0], "an elastic Workload has no minCount")
+    for index, podset in entries(at(item.data, "spec", "podSets")):
+        yield from _requests(mapping(at(podset, "template", "spec")), (*_POD_SETS, index, "template", "spec"))
+        yield from _slices(mapping(podset.get("topologyRequest")), (*_POD_SETS, index, "topologyRequest"))
+
+
+def _requests(spec: dict[str, Any], path: Path) -> Iterator[Finding]:
+    holders: list[tuple[Path, dict[str, Any]]] = [(path, spec)]
+    for key in ("initContainers", "containers"):
+        holders += [((*path, key, index), container) for index, container in entries(spec.get(key))]
+    for place, holder in holders:
+        for kind in ("requests", "limits"):
+            for resource, value in mapping(at(holder, "resources", kind)).items():
+                where = (*place, "resources", kind, resource)
+                if resource == "pods":
+                    yield Finding(where, "the resource pods is Kueue's own")
+                if (amount(value) or 0) < 0:
+                    yield Finding(where, f"{resource} is negative: {value}")
+
+
+def _slices(request: dict[str, Any], path: Path) -> Iterator[Finding]:
+    topology, size = request.get("podSetSliceRequiredTopology"), request.get("podSetSliceSize")
+    if (topology is None) != (size is None):
+        yield Finding(path, "podSetSliceRequiredTopology and podSetSliceSize come together")
+    elif isinstance(size, int) and size < 1:
+        yield Finding((*path, "podSetSliceSize"), f"{size} is no size of a slice")
+
+
+RULES = (
+    Rule(
+        id="KQ143",
+        severity="error",
+        title="A prebuilt Workload is named by its name",
+        why="Kueue's webhook refuses what is no DNS-1123 subdomain, in the annotation or else in the label.",
+        hint="write the name of a Workload of the namespace",
+        kinds=frozenset({"JobSet", "Job"}),
+        check=_prebuilt,
+        sources=(_VALIDATION,),
+    ),
+    Rule(
+        id="KQ145",
+        severity="error",
+        title="A Workload asks for what can be counted",
+        why="Kueue's webhook refuses minCount in two pod sets or beside elastic-job, the resource pods, "
+        "negative amounts, and a slice without its size.",
+        hint="let Kueue make the Workload from the job, or correct the field",
+        kinds=frozenset({"Workload"}),
+        check=_workload,
+        sources=(_WORKLOAD,),
+    ),
+)

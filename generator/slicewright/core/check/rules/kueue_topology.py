@@ -1,0 +1,127 @@
+"""What Kueue refuses about topologies in layers, and about Jobs that grow and shrink."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.dns import is_label_key
+from slicewright.core.plan.against import MAX_INT32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.read import Pods
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_TAS_SOURCE = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/tas_validation.go"
+_JOB = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobs/job/job_webhook.go"
+_PODSET = "kueue.x-k8s.io/podset-"
+_LAYERS = f"{_PODSET}slice-required-topology-constraints"
+_EXCLUDED = tuple(f"{_PODSET}{name}" for name in ("slice-required-topology", "slice-size", "group-name"))
+_FIXED = tuple(f"{_PODSET}{mode}-topology" for mode in ("required", "preferred"))
+_MOST_LAYERS = 3
+_ELASTIC = "kueue.x-k8s.io/elastic-job"
+_MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+
+_Layer = tuple[str, int]
+"""The node label of a layer, and how many pods stand together in it."""
+
+
+def _layers(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        written = pods.annotations.get(_LAYERS)
+        if written is None:
+            continue
+        path = (*pods.path, "metadata", "annotations", _LAYERS)
+        for key in _EXCLUDED:
+            if key in pods.annotations:
+                yield Finding(path, f"layers exclude {key}")
+        layers = _read(written)
+        if layers is None:
+            yield Finding(path, "the layers are no JSON list of {topology, size}")
+        elif not 0 < len(layers) <= _MOST_LAYERS:
+            yield Finding(path, f"{len(layers)} layers; there are 1 to {_MOST_LAYERS}")
+        else:
+            yield from _of_layers(layers, pods, path)
+
+
+def _of_layers(layers: list[_Layer], pods: Pods, path: Path) -> Iterator[Finding]:
+    count = pods.replicas * pods.pods_per_job
+    if layers[0][1] > count:
+        yield Finding(path, f"a layer of {layers[0][1]} pods is more than the {count} pods of the job")
+    seen: set[str] = set()
+    above = 0
+    for topology, size in layers:
+        if not is_label_key(topology):
+            yield Finding(path, f"'{topology}' is no key of a node label")
+        if topology in seen:
+            yield Finding(path, f"layer '{topology}' comes twice")
+        if size < 1:
+            yield Finding(path, f"{size} is no size of a layer")
+        elif above % size:
+            yield Finding(path, f"layers of {size} pods do not divide the {above} pods of the layer above")
+        seen.add(topology)
+        above = max(size, 0)
+
+
+def _read(written: str) -> list[_Layer] | None:
+    """Return the layers as Go reads them: what is missing is empty, and names are found in any case."""
+    try:
+        found = json.loads(written)
+    except ValueError:
+        return None
+    layers = [_layer(entry) for entry in found or ()] if isinstance(found, list | None) else [None]
+    return None if None in layers else [layer for layer in layers if layer is not None]
+
+
+def _layer(entry: Any) -> _Layer | None:
+    if not isinstance(entry, dict | None):
+        return None
+    named = {key.lower(): value for key, value in (entry or {}).items()}
+    topology, size = named.get("topology", ""), named.get("size", 0)
+    is_size = isinstance(size, int) and not isinstance(size, bool) and abs(size) <= MAX_INT32
+    return (topology, size) if isinstance(topology, str) and is_size else None
+
+
+def _elastic(item: Item, _world: World) -> Iterator[Finding]:
+    if item.annotations.get(_ELASTIC) != "true":
+        return
+    if _MIN_PARALLELISM in item.annotations:
+        path: Path = ("metadata", "annotations", _MIN_PARALLELISM)
+        yield Finding(path, "an elastic Job has no partial admission")
+    for pods in item.pods:
+        for key in _FIXED:
+            if key in pods.annotations:
+                path = (*pods.path, "metadata", "annotations", key)
+                yield Finding(path, "an elastic Job has no required or preferred topology")
+
+
+RULES = (
+    Rule(
+        id="KQ142",
+        severity="error",
+        title="Layers of a topology divide each other",
+        why="Kueue's webhook takes one to three layers, from coarse to fine, as a JSON list: each a node "
+        "label that comes once, with a size that divides the one above. They exclude the annotations for "
+        "a single layer, and groups of pod sets.",
+        hint="""write '[{"topology": "cloud.google.com/gce-topology-block", "size": 8}]'""",
+        kinds=frozenset({"JobSet", "Job"}),
+        check=_layers,
+        sources=(_TAS_SOURCE,),
+    ),
+    Rule(
+        id="KQ144",
+        severity="error",
+        title="An elastic Job has neither partial admission nor a fixed topology",
+        why="Kueue's webhook refuses job-min-parallelism, and required and preferred topologies, on a Job "
+        "that may grow and shrink.",
+        hint="leave out the one or the other",
+        kinds=frozenset({"Job"}),
+        check=_elastic,
+        sources=(_JOB,),
+    ),
+)

@@ -1,0 +1,133 @@
+"""Whatever stands in a file, `validate` ends with a report, and the rest is still checked."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
+from tests.document.test_quick import LINES
+
+from slicewright.workspace import reading, units
+
+if TYPE_CHECKING:
+    import pytest
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{name}: &{name} [{','.join([f'*{above}'] * 9)}]\n"
+    for above, name in zip("abcdef", "bcdefg", strict=True)
+)
+
+
+def test_bad_files_are_named_and_the_rest_is_checked(tmp_path: Path) -> None:
+    """No YAML, a bomb, 100 MB, no UTF-8, a pipe, a dead link: a clear problem each, in a blink."""
+    write(
+        tmp_path, {"a.yaml": "a: [", "b.yaml": BOMB, "e.yaml": BAD_CONFIG_MAP, "y.yaml": "a: yes\nkind: 5\n"}
+    )
+    with (tmp_path / "c.yaml").open("wb") as huge:
+        huge.truncate(100_000_000)
+    (tmp_path / "d.yaml").write_bytes(b"\xff\xfe")
+    os.mkfifo(tmp_path / "f.yaml")
+    (tmp_path / "g.yaml").symlink_to("nowhere.yaml")
+    done = run(tmp_path, ".", "-o", "json", "--schemas-only")
+    assert sorted((problem["file"], problem["id"]) for problem in done.json["problems"]) == [
+        ("a.yaml", "YAML001"),
+        ("b.yaml", "YAML004"),
+        ("c.yaml", "FILE005"),
+        ("d.yaml", "FILE002"),
+        ("e.yaml", "SCHEMA003"),
+        ("f.yaml", "FILE001"),
+        ("g.yaml", "FILE001"),
+        ("y.yaml", "SCHEMA002"),
+        ("y.yaml", "YAML007"),
+    ]
+    huge_one = next(problem for problem in done.json["problems"] if problem["id"] == "FILE005")
+    assert huge_one["message"] == "has 95 MiB; more than 16 MiB are not read"
+
+
+def test_large_stdin_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is piped in is read up to the limit."""
+    monkeypatch.setattr(reading, "LARGEST", 10)
+    assert run(tmp_path, "-", "-o", "json", stdin="a" * 11).ids == ["FILE005"]
+    assert run(tmp_path, "-", "-o", "json", stdin=b"\xff").ids == ["FILE002"]
+
+
+def test_paths_that_cannot_be_read_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path that does not exist, a folder without permission: said, and the rest is checked."""
+    write(tmp_path, {"a.yaml": BAD_CONFIG_MAP, "locked/b.yaml": CONFIG_MAP})
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:
+        if str(path).endswith("locked"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    done = run(tmp_path, "nowhere", ".", "-o", "json")
+    assert [(problem["file"], problem["id"], problem["message"]) for problem in done.json["problems"]] == [
+        ("a.yaml", "SCHEMA003", "'a' must be a string, not an integer (1)"),
+        ("locked", "FILE001", "cannot be read: Permission denied"),
+        ("nowhere", "FILE001", "there is no such file or folder"),
+    ]
+
+
+def test_path_through_a_file_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path that the system refuses to look at is reported as it says."""
+    monkeypatch.setattr(
+        Path, "is_dir", lambda _: (_ for _ in ()).throw(PermissionError(13, "Permission denied"))
+    )
+    found = units.Discovery(base=tmp_path).find([str(tmp_path / "a")])
+    assert [(problem.id, problem.file) for problem in found.problems] == [("FILE001", "a")]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(st.text(), LINES.map("\n".join), st.binary()))
+def test_never_a_traceback(tmp_path: Path, content: str | bytes) -> None:
+    """Whatever stands in a file, the command ends with a report and 0 or 1."""
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+    (tmp_path / "a.yaml").write_bytes(data)
+    done = run(tmp_path, "a.yaml", "-o", "json")
+    assert done.code in (0, 1)
+    assert set(done.json) == {"problems", "summary"}
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-9, 9), st.text(max_size=3)),
+    lambda below: st.one_of(
+        st.lists(below, max_size=2),
+        st.dictionaries(
+            st.sampled_from(
+                ["metadata", "spec", "name", "labels", "replicatedJobs", "template", "containers", "a"]
+            ),
+            below,
+            max_size=3,
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(["JobSet", "List", "Pod", "ClusterQueue", "PathwaysJob"]), JSON, JSON)
+def test_never_a_traceback_on_arbitrary_objects(
+    tmp_path: Path, kind: str, spec: object, metadata: object
+) -> None:
+    """Whatever an object holds, schemas and all rules end with a report."""
+    versions = {
+        "JobSet": "jobset.x-k8s.io/v1alpha2",
+        "ClusterQueue": "kueue.x-k8s.io/v1beta2",
+        "PathwaysJob": "pathways-job.pathways.domain/v1",
+    }
+    data = {
+        "apiVersion": versions.get(kind, "v1"),
+        "kind": kind,
+        "metadata": metadata,
+        "spec": spec,
+        "items": [spec],
+    }
+    (tmp_path / "a.yaml").write_text(json.dumps(data), encoding="utf-8")
+    assert run(tmp_path, "a.yaml").code in (0, 1)

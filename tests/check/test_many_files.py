@@ -1,0 +1,63 @@
+"""Many files: a bar on a terminal that waits, and several processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
+
+from slicewright.workspace import crowd
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_progress_is_shown_on_a_terminal_that_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bar appears on stderr when it takes more than a second, and only on a terminal."""
+    write(tmp_path, {f"{number}.yaml": CONFIG_MAP for number in range(3)})
+    module = sys.modules["slicewright.cli.validate"]
+    assert "checking" not in run(tmp_path, ".").err
+    monkeypatch.setattr(module, "_PATIENCE", -1)
+    assert "checking" not in run(tmp_path, ".").err
+    monkeypatch.setattr(module, "_is_terminal", lambda: True)
+    assert "checking" in run(tmp_path, ".").err
+
+
+def test_many_files_are_spread_over_processes(tmp_path: Path) -> None:
+    """With two processes the report is that of one, in the same order."""
+    write(
+        tmp_path,
+        {f"{number}.yaml": CONFIG_MAP.replace("name: a", f"name: a{number}") for number in range(120)},
+    )
+    write(tmp_path, {"7.yaml": BAD_CONFIG_MAP, "90.yaml": "a: ["})
+    code = (
+        "import os, sys; from slicewright.workspace import crowd; "
+        "count = int(sys.argv.pop(1)); crowd._processes = lambda: count; "
+        "from slicewright.cli.validate import validate; validate()"
+    )
+    reports = [
+        subprocess.run(
+            [sys.executable, "-c", code, count, ".", "-o", "json"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        for count in ("1", "2")
+    ]
+    assert [problem["id"] for problem in json.loads(reports[0])["problems"]] == ["SCHEMA003", "YAML001"]
+    assert reports[0] == reports[1]
+
+
+def test_work_is_spread_where_processes_can_be_forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Linux there are as many processes as cores; elsewhere one, for forking is not safe there."""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert crowd._processes() == 1
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert crowd._processes() >= 1
+    assert list(crowd.spread(lambda number: number * 2, 3)) == [0, 2, 4]
