@@ -12,6 +12,7 @@ import click
 
 from slicewright.cli.folder import folder_option
 from slicewright.core.problem import Problem, errors
+from slicewright.core.render.repository import Repository
 from slicewright.workspace.read import Checkout, NoRepositoryError, WrongVersionError, find_root
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["folder_option"]
 
+Read = TypeVar("Read", Checkout, Repository)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _COLOURS = {"error": "red", "warning": "yellow"}
@@ -71,8 +73,8 @@ def root_of(folder: Path) -> Path:
         raise Refused("USE002", str(error), hint) from None
 
 
-def checked(read: Callable[[Path], Checkout], root: Path) -> Checkout:
-    """Read a repository; a usage error where it asks for another version of the tool."""
+def checked(read: Callable[[Path], Read], root: Path) -> Read:
+    """Read a repository, or its input; a usage error where it asks for another version of the tool."""
     try:
         return read(root)
     except WrongVersionError as error:

@@ -184,9 +184,9 @@ def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, Site]]:
     """Return what stands against the input of a repository, and its clusters."""
     from slicewright.cli import show  # noqa: PLC0415
     from slicewright.core.render.plans import plan_all  # noqa: PLC0415
-    from slicewright.workspace.read import read_checkout  # noqa: PLC0415
+    from slicewright.workspace.read import read_input  # noqa: PLC0415
 
-    repository = show.checked(read_checkout, root).repository
+    repository = show.checked(read_input, root)
     return plan_all(repository)[1], repository.sites
 
 

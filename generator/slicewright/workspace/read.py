@@ -62,16 +62,23 @@ def find_root(start: Path) -> Path:
 def read_checkout(root: Path) -> Checkout:
     """Read a repository and the tree that is there. Raises WrongVersionError."""
     found: list[Problem] = []
+    existing = dict(_existing(root, found))
+    repository = read_input(root)
+    return Checkout(root, replace(repository, problems=(*found, *repository.problems)), existing)
+
+
+def read_input(root: Path) -> Repository:
+    """Read what people wrote: settings, clusters and workloads. Raises WrongVersionError."""
+    found: list[Problem] = []
     settings = _read_settings(root, found)
     found += _bases(root)
     files = list(_input_files(root, found))
-    existing = dict(_existing(root, found))
 
     def read_text(path: str) -> str | None:
         return _read_in_tree(root, path)
 
     repository = read_repository(files, settings, package(), read_text)
-    return Checkout(root, replace(repository, problems=(*found, *repository.problems)), existing)
+    return replace(repository, problems=(*found, *repository.problems))
 
 
 def _read_settings(root: Path, found: list[Problem]) -> Settings:
