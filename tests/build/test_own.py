@@ -107,14 +107,14 @@ def test_base_without_its_replicated_job_is_refused(pattern: str) -> None:
 
 
 def test_objects_of_one_kind_have_patches_of_their_own() -> None:
-    """Two objects of one kind are patched by two files, each for exactly its object."""
+    """Two objects of one kind are patched by two files, each for exactly its object, and ours comes last."""
     made = run("jobset", components=[MINE], files=files(config("a.b"), config("axb")))
     kustomization = yaml.safe_load(made.files[FILE_NAME])
 
     assert [(entry["path"], entry["target"]["name"]) for entry in kustomization["patches"]] == [
-        ("jobset.patch.yaml", "replaced-by-slicewright"),
         ("configmap.patch.yaml", "a[.]b"),
         ("configmap-axb.patch.yaml", "axb"),
+        ("jobset.patch.yaml", "replaced-by-slicewright"),
     ]
     assert {entry["path"] for entry in kustomization["patches"]} | {FILE_NAME} == set(made.files)
 

@@ -189,3 +189,65 @@ def test_copies_share_nothing() -> None:
     ]
 
     assert patch.apply(operations, {"a": [1]}) == {"a": [1], "b": [1, 2]}
+
+
+def nested(levels: int) -> Any:
+    """Return mappings and lists in one another."""
+    value: Any = "x"
+    for level in range(levels):
+        value = [value] if level % 2 else {"a": value}
+    return value
+
+
+GROWING: dict[str, tuple[Any, list[patch.Operation], str]] = {
+    "a copy bomb": (
+        {"a": [1, 2]},
+        [{"op": "copy", "from": "/a", "path": "/a/-"} for _ in range(30)],
+        "copy /a/-: the object would have more than 200,000 values",
+    ),
+    "copies of a long text": (
+        {"a": {"b": "x" * 1_000_000}},
+        [{"op": "copy", "from": "/a", "path": f"/{number}"} for number in range(100)],
+        "copy /11: the object would have more than 200,000 values",
+    ),
+    "copies of long keys": (
+        {"a": {"x" * 1_000_000: 1}},
+        [{"op": "copy", "from": "/a", "path": f"/{number}"} for number in range(100)],
+        "copy /11: the object would have more than 200,000 values",
+    ),
+    "a deep value": (
+        {},
+        [{"op": "add", "path": "/a", "value": nested(60)}],
+        "add /a: the object would have more than 60 levels of nesting",
+    ),
+    "a deep value at a deep place": (
+        {"b": nested(40)},
+        [{"op": "replace", "path": "/b/0/a/0/a/0", "value": nested(55)}],
+        "replace /b/0/a/0/a/0: the object would have more than 60 levels of nesting",
+    ),
+    "a move below": (
+        {"a": nested(41), "b": nested(40)},
+        [{"op": "move", "from": "/a", "path": "/b/0/a/0/a/0/a/0/a/0/a/0/a/0/a/0/a/0/a/0"}],
+        "move /b/0/a/0/a/0/a/0/a/0/a/0/a/0/a/0/a/0/a/0: the object would have more than 60 levels of nesting",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", GROWING)
+def test_object_cannot_grow_without_end(what: str) -> None:
+    """A patch is no way around the limits of a document: neither of its size nor of its depth."""
+    document, operations, expected = GROWING[what]
+
+    with pytest.raises(PatchError) as raised:
+        patch.apply(operations, document)
+
+    assert str(raised.value) == expected
+
+
+def test_object_may_grow_up_to_the_limits() -> None:
+    """Depth counts from the root of the object, and copies of moderate size pass."""
+    made = patch.apply([{"op": "add", "path": "/a", "value": nested(59)}], {})
+    copies = [{"op": "copy", "from": "/a", "path": f"/{number}"} for number in range(1000)]
+
+    assert made == {"a": nested(59)}
+    assert len(patch.apply(copies, {"a": {"b": "c"}})) == 1001

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.core.compose.kustomization import Composed, Stopped, compose_with
+from slicewright.core.compose.kustomization import Composed, Stopped, compose_with, origins
 
 from .kit import COMPONENT, VERSIONS, Tree, built, composed, config_map, patching
 
@@ -153,6 +153,11 @@ def test_a_base_after_some_components() -> None:
 
     assert list(composed(overlay).objects) == compose_with("b", ("c", "d"), COMPONENTS.get)
     assert list(composed(COMPONENTS, "b").objects) == compose_with("b", (), COMPONENTS.get)
+
+
+def test_each_object_is_known_by_its_file() -> None:
+    """Whoever finds fault with an object can name the file that it came from."""
+    assert origins("b", ("c", "d"), COMPONENTS.get) == ["b/b.yaml", "d/d.yaml"]
 
 
 @pytest.mark.parametrize(

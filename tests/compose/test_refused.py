@@ -82,6 +82,13 @@ REFUSED: dict[str, tuple[Tree, str]] = {
             "  hint: did you mean 'Kustomization'?"
         ),
     ),
+    "a kind that is a list": (
+        _o("kind: [Kustomization]\nresources: [a.yaml]\n"),
+        (
+            "o/kustomization.yaml: KUS002 kind '['Kustomization']' is no kustomization\n"
+            "  hint: did you mean 'Kustomization'?"
+        ),
+    ),
     "the apiVersion of the other kind": (
         _o("apiVersion: kustomize.config.k8s.io/v1alpha1\nresources: [a.yaml]\n"),
         (

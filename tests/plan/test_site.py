@@ -68,31 +68,15 @@ def test_pools_are_understood_with_their_defaults() -> None:
     assert (CpuPool(1, "cpu", "n2-standard-8", 1, ("cpu",)),) == site.cluster.cpu_pools
 
 
-def test_managed_platform_is_not_done_yet() -> None:
-    """`managed`, which is true by default, asks for what this version does not render."""
-    _, said = surveyed(cluster("pools: [{name: a, tpu: v5e-8}]").replace("  managed: false\n", ""))
-    _, said_at_the_word = surveyed(cluster("pools: [{name: a, tpu: v5e-8}]").replace("false", "true"))
-
-    expected = (
-        "FIELD002 this version renders no platform (queues, node pools)\n"
-        "  hint: write managed: false: the platform exists already, "
-        "and its queues and pools are declared here\n"
-    )
-    assert f"clusters/c1.yaml:5:3: {expected}" == said
-    assert f"clusters/c1.yaml:5:12: {expected}" == said_at_the_word
-
-
 def test_output_that_is_not_done_yet_is_refused_also_where_the_platform_exists() -> None:
-    """`gitops` and `environment` ask for files: they are not facts about a cluster."""
-    spec = "pools: [{name: a, tpu: v5e-8}]\ngitops: {}\nenvironment: {}"
+    """`gitops` asks for files: it is not a fact about a cluster."""
+    spec = "pools: [{name: a, tpu: v5e-8}]\ngitops: {}"
 
     _, said = surveyed(cluster(spec))
 
     expected = (
         "clusters/c1.yaml:7:3: FIELD002 'gitops' has no effect: "
         "this version renders nothing for Argo CD or Flux\n"
-        "  hint: leave the field out until then\n"
-        "clusters/c1.yaml:8:3: FIELD002 'environment' has no effect: this version renders no Terraform\n"
         "  hint: leave the field out until then\n"
     )
     assert expected == said

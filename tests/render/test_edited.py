@@ -144,7 +144,6 @@ def test_generated_files_elsewhere_are_left_alone(repo: Repo) -> None:
     paths = [
         "overlays/kustomization.yaml",
         "overlays/c1/kustomization.yaml",
-        "overlays/c1/_platform/kustomization.yaml",
         "overlays/c1/_gitops/argocd/app.yaml",
         "overlays/c1/default/a/deeper/file.yaml",
     ]
@@ -210,6 +209,30 @@ def test_listed_run_whose_file_is_gone_ends(repo: Repo) -> None:
 
     assert lost in listed
     assert f"ends c1/default/{lost[:-5]}: its file is gone" in effects
+
+
+def test_kept_run_whose_header_is_gone_is_refused(repo: Repo) -> None:
+    """A kept run does not end because somebody removed the line by which its file is known."""
+    spec = "run: {}\nonChange: {}\nclusters: [c1]\ntpu: v5litepod-8\ncontainer: {{image: x}}"
+    for number in (1, 2):
+        repo.workload("a", spec.format(number, "Keep"))
+        repo.run("render")
+    live = repo.read("overlays/c1/default/a/kustomization.yaml")
+    repo.workload("a", spec.format(3, "Keep"))
+    path = f"overlays/c1/default/a/{min(repo.runs())}"
+    repo.write(path, repo.read(path).removeprefix(GENERATED))
+
+    expected = (
+        f"{path}: RUN006 the file of a kept run has lost its first line, by which slicewright knows it\n"
+        "  hint: restore it (git checkout); to end the run, delete the file\n"
+        "1 error, 0 warnings\n"
+    )
+    assert expected == repo.run("render", code=1).err
+    assert expected == repo.run("render", "--check", code=1).err
+    assert live == repo.read("overlays/c1/default/a/kustomization.yaml")
+
+    repo.workload("a", spec.format(3, "Replace"))
+    assert len([effect for effect in repo.effects() if effect.startswith("ends ")]) == 2
 
 
 def test_run_that_no_list_names_starts_when_it_is_listed(repo: Repo, run: str) -> None:

@@ -158,6 +158,43 @@ def test_return_to_an_earlier_intent_starts_it_again_unless_it_was_kept(repo: Re
     assert text == repo.read(f"overlays/c1/default/a/{old}")
 
 
+def test_return_across_a_changed_base_has_the_old_id_and_the_content_of_today(repo: Repo) -> None:
+    """The id is that of the intent: a run that ended comes back as today's bases make it."""
+    repo.workload("a", intent(1))
+    repo.run("render")
+    (old,) = repo.runs()
+    path = f"overlays/c1/default/a/{old}"
+    before = repo.read(path)
+    repo.workload("a", intent(2))
+    repo.run("render")
+    base = repo.read("bases/jobset/jobset.yaml")
+    repo.write("bases/jobset/jobset.yaml", base.replace("restartPolicy: Never", "restartPolicy: OnFailure"))
+
+    repo.workload("a", intent(1))
+    effects = repo.effects()
+
+    assert f"starts c1/default/{old[:-5]}: the intent changed" in effects
+    assert ("restartPolicy: Never" in before, "restartPolicy: OnFailure" in repo.read(path)) == (True, True)
+
+
+def test_return_to_a_kept_run_never_changes_it(repo: Repo) -> None:
+    """While the file of a run is in the tree its id means that content, whatever the bases are today."""
+    repo.workload("a", intent(1, "Keep"))
+    repo.run("render")
+    (old,) = repo.runs()
+    before = repo.stamps()[f"overlays/c1/default/a/{old}"]
+    repo.workload("a", intent(2, "Keep"))
+    repo.run("render")
+    base = repo.read("bases/jobset/jobset.yaml")
+    repo.write("bases/jobset/jobset.yaml", base.replace("restartPolicy: Never", "restartPolicy: OnFailure"))
+
+    repo.workload("a", intent(1, "Keep"))
+
+    assert repo.effects() == []
+    assert before == repo.stamps()[f"overlays/c1/default/a/{old}"]
+    assert len(repo.run("outdated", "-o", "json").json) == 1
+
+
 def test_clusters_gain_and_lose_runs_one_by_one(repo: Repo) -> None:
     """A cluster more, a cluster less: only there something happens, also for Fixed workloads."""
     spec = "clusters: {}\nnaming: {}\ntpu: v5litepod-8\ncontainer: {{image: x}}"

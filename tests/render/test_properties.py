@@ -196,7 +196,7 @@ def holds(rendering: Rendering) -> None:
         assert json.dumps(problem.record())
     for path in rendering.writes:
         assert posixpath.normpath(path) == path
-        assert path.startswith("overlays/")
+        assert path.startswith(("overlays/", "provision/"))
         assert "\x00" not in path
 
 
@@ -216,14 +216,15 @@ def test_any_workload_gives_a_tree_or_problems(document: dict[str, Any], tpu: st
 
 
 @PROFILE
-@given(documents("TPUCluster"))
-def test_any_cluster_gives_a_tree_or_problems(document: dict[str, Any]) -> None:
+@given(documents("TPUCluster"), st.booleans())
+def test_any_cluster_gives_a_tree_or_problems(document: dict[str, Any], managed: bool) -> None:
     """Random values of every field of a TPUCluster never raise, with a workload that names it."""
     metadata = document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else "c1"
     spec = document.get("spec")
     if isinstance(spec, dict):
-        spec["managed"] = False
+        spec["managed"] = managed
+        spec.setdefault("location", "us-west4-a")
     workload = {
         "apiVersion": "slicewright.dev/v1alpha1",
         "kind": "TPUWorkload",

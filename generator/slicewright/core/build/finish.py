@@ -20,7 +20,7 @@ def finish(item: KubernetesObject) -> None:
     Custom resources get the defaults that their webhooks and schemas fill in only at creation
     (`protocol: TCP` in every port); built-in kinds none, for every client knows theirs.
     """
-    custom = "." in item["apiVersion"].partition("/")[0]
+    custom = "." in item.get("apiVersion", "").partition("/")[0]
     for template in pod_templates(item):
         spec = template.get("spec", {})
         for field in ("initContainers", "containers"):

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build import container as containers
 from slicewright.core.build import pod
-from slicewright.core.plan import placement
+from slicewright.core.plan import keys, placement
 
 if TYPE_CHECKING:
     from slicewright.core.plan.plan import Auxiliary, Plan
 
 KubernetesObject = dict[str, Any]
 
-EXCLUSIVE_TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _IN_PLACE_BACKOFF = 2_147_483_647
 """What JobSet's webhook asks of every replicatedJob under restartStrategy InPlaceRestart."""
 
@@ -48,7 +47,7 @@ def replicated_job(jobset: KubernetesObject, name: str) -> dict[str, Any]:
 def drop_exclusive_topology(job: dict[str, Any]) -> None:
     """Let the slices of a replicatedJob share node pools."""
     annotations = job["template"].get("metadata", {}).get("annotations", {})
-    annotations.pop(EXCLUSIVE_TOPOLOGY, None)
+    annotations.pop(keys.EXCLUSIVE_TOPOLOGY, None)
     if not annotations:
         job["template"].pop("metadata", None)
 

@@ -4,43 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.build import finish, job, jobset, pathways, pathwaysjob
+from slicewright.core.build import finish, flaws, job, jobset, pathways, pathwaysjob
+from slicewright.core.build.scope import is_namespaced
 from slicewright.core.compose import patch
-from slicewright.core.compose.kustomization import identity, matching
+from slicewright.core.compose.kustomization import identity, is_object, matching
+from slicewright.core.plan import keys
 from slicewright.core.plan.plan import MARKER
-from slicewright.core.problem import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from slicewright.core.intent.source import Source
     from slicewright.core.plan.plan import Plan
     from slicewright.core.problem import Path, Problem
 
 KubernetesObject = dict[str, Any]
-PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
 _RUNS = frozenset({"JobSet", "Job", "PathwaysJob"})
 """Kinds of a run object: what Kueue queues, and what the user's annotations are for."""
-_CLUSTER_SCOPED = frozenset(
-    {
-        "AdmissionCheck",
-        "ClusterQueue",
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "Cohort",
-        "ComputeClass",
-        "CustomResourceDefinition",
-        "Namespace",
-        "PersistentVolume",
-        "PriorityClass",
-        "ProvisioningRequestConfig",
-        "ResourceFlavor",
-        "StorageClass",
-        "Topology",
-        "WorkloadPriorityClass",
-    }
-)
-"""Kinds without a namespace that a user's component may well bring along."""
 
 
 def build(plan: Plan, base: list[KubernetesObject]) -> list[KubernetesObject]:
@@ -53,8 +31,8 @@ def build(plan: Plan, base: list[KubernetesObject]) -> list[KubernetesObject]:
         if identity(item)[3] == MARKER:
             _fill(item, plan)
             finish.finish(item)
-        elif item.get("kind") not in _CLUSTER_SCOPED:
-            item.setdefault("metadata", {}).setdefault("namespace", plan.namespace)
+        elif is_namespaced(*identity(item)[:2]):
+            item["metadata"].setdefault("namespace", plan.namespace)
     return objects
 
 
@@ -78,11 +56,14 @@ def _fill_metadata(item: KubernetesObject, plan: Plan) -> None:
     labels = {**given.get("labels", {}), **plan.labels}
     annotations = {**given.get("annotations", {}), **plan.annotations}
     if item["kind"] not in _RUNS:
-        labels = {key: value for key, value in labels.items() if not key.startswith("kueue.x-k8s.io/")}
+        labels = {key: value for key, value in labels.items() if not key.startswith(keys.KUEUE)}
         annotations = given.get("annotations", {})
-    if PRIORITY_CLASS in labels:
-        labels[PRIORITY_CLASS] = plan.priority_class
-    item["metadata"] = {"name": plan.name, "namespace": plan.namespace, "labels": labels}
+    if keys.PRIORITY_CLASS in labels:
+        labels[keys.PRIORITY_CLASS] = plan.priority_class
+    item["metadata"] = {"name": plan.name}
+    if is_namespaced(*identity(item)[:2]):
+        item["metadata"]["namespace"] = plan.namespace
+    item["metadata"]["labels"] = labels
     if annotations:
         item["metadata"]["annotations"] = annotations
 
@@ -110,27 +91,17 @@ def patched(
             hint = "point at a field; an object of your own comes with a component (spec.components)"
             found.append(source.problem("PATCH002", (*path, "ops"), message, hint))
             continue
+        before = identity(targets[0])
         try:
             patch.apply(entry["ops"], targets[0])
         except patch.PatchError as error:
             hint = "look at the object: slicewright render NAME --stdout"
             found.append(source.problem("PATCH002", (*path, "ops"), str(error), hint))
-    # One look at the text of it all: the walk is for the rare object in which a marker is left.
-    for item in objects if MARKER in repr(objects) else ():
-        for at in _markers(item, ()):
-            message = f"{identity(item)[1]} '{identity(item)[3]}' has no value at {dotted(at)}"
-            hint = "a base or a component asks for one: give it in podTemplate, or leave the component out"
-            found.append(source.problem("BUILD001", ("spec",), message, hint, key=True))
+            continue
+        if not is_object(targets[0]) or identity(targets[0]) != before:
+            message = "a patch renames an object, or makes it another one"
+            hint = "names, namespaces and kinds follow from metadata, naming and api"
+            found.append(source.problem("PATCH003", (*path, "ops"), message, hint))
+            return objects, tuple(found)
+    found += flaws.markers(objects, source)
     return objects, tuple(found)
-
-
-def _markers(value: Any, path: Path) -> Iterator[Path]:
-    """Yield the places at which a marker of the bases is left."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _markers(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _markers(item, (*path, index))
-    elif isinstance(value, str) and MARKER in value:
-        yield path

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose import patch
-from slicewright.core.compose.kustomization import FILE_NAME
+from slicewright.core.compose.kustomization import FILE_NAME, Patch, Stopped, identity, matching, patched
+from slicewright.core.plan.plan import MARKER
 
 if TYPE_CHECKING:
     from slicewright.core.plan.plan import Plan
 
 KubernetesObject = dict[str, Any]
 KUSTOMIZATION = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+_LONG = 100
+"""Characters of a file name before `.patch.yaml`; file systems take 255 in all."""
 
 
 def overlay(plan: Plan, base: list[KubernetesObject], objects: list[KubernetesObject]) -> dict[str, Any]:
@@ -20,29 +23,51 @@ def overlay(plan: Plan, base: list[KubernetesObject], objects: list[KubernetesOb
     `base` holds the objects after the components, `objects` what they shall become, in the same order.
     """
     documents: dict[str, Any] = {}
-    patches: list[dict[str, Any]] = []
+    ours: list[dict[str, Any]] = []
+    brought: list[dict[str, Any]] = []
     for before, after in zip(base, objects, strict=True):
         operations = patch.difference(before, after)
         if operations:
-            name = f"{before['kind'].lower()}.patch.yaml"
-            if name in documents:
-                name = f"{before['kind'].lower()}-{before['metadata']['name']}.patch.yaml"
+            name = _file_name(before, documents)
             documents[name] = operations
-            patches.append({"path": name, "target": _target(before)})
+            patches = ours if identity(before)[3] == MARKER else brought
+            patches.append({"path": name, "target": _target(before, base)})
     kustomization: dict[str, Any] = {**KUSTOMIZATION, "resources": [_relative(plan, plan.base)]}
     if plan.components:
         kustomization["components"] = [_relative(plan, component) for component in plan.components]
-    kustomization["patches"] = patches
+    # What a component brings comes first: once our objects bear their names, a target may fit both.
+    kustomization["patches"] = [*brought, *ours]
     return {FILE_NAME: kustomization, **documents}
+
+
+def makes(documents: dict[str, Any], base: list[KubernetesObject], objects: list[KubernetesObject]) -> bool:
+    """Tell whether an overlay, as kustomize evaluates it, makes the objects that it was written for."""
+    entries = documents[FILE_NAME]["patches"]
+    patches = tuple(Patch(entry["target"], documents[entry["path"]]) for entry in entries)
+    try:
+        return patched(base, patches) == objects
+    except Stopped:
+        return False
+
+
+def _file_name(item: KubernetesObject, taken: dict[str, Any]) -> str:
+    """Return a name for the patch of an object: its kind, and its name where that is not enough."""
+    kind, name = item["kind"].lower()[:_LONG], identity(item)[3]
+    choices = [kind, f"{kind}-{name}"[:_LONG], *(f"{kind}-{number}" for number in range(len(taken) + 1))]
+    return next(file for choice in choices if (file := f"{choice}.patch.yaml") not in taken)
 
 
 def _relative(plan: Plan, folder: str) -> str:
     return "../" * (plan.folder.count("/") + 1) + folder
 
 
-def _target(item: KubernetesObject) -> dict[str, str]:
-    group, _, version = item["apiVersion"].rpartition("/")
+def _target(item: KubernetesObject, base: list[KubernetesObject]) -> dict[str, str]:
+    group, kind, namespace, name = identity(item)
+    version = item.get("apiVersion", "").rpartition("/")[2]
     # Kustomize takes the name for a regular expression.
-    name = item["metadata"]["name"].replace(".", "[.]")
-    target = {"group": group, "version": version, "kind": item["kind"], "name": name}
-    return {key: value for key, value in target.items() if value}
+    target = {"group": group, "version": version, "kind": kind, "name": name.replace(".", "[.]")}
+    target = {key: value for key, value in target.items() if value}
+    if len(base) > 1 and len(matching(target, base)) > 1:
+        # An empty group or namespace would be none at all: it takes a pattern, or the word for it.
+        target |= {"group": group or "^$", "namespace": namespace or "default"}
+    return target

@@ -6,7 +6,7 @@ from typing import Any
 
 from slicewright.core.build import container as containers
 from slicewright.core.build.merge import merge
-from slicewright.core.plan.owned import TPU
+from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.plan import MARKER, Plan
 
 PodTemplate = dict[str, Any]

@@ -26,7 +26,20 @@ from slicewright.core.compose.spec import (
 )
 from slicewright.core.problem import Problem
 
-__all__ = ["FILE_NAME", "Composed", "ReadText", "Stopped", "compose", "compose_with", "identity", "matching"]
+__all__ = [
+    "FILE_NAME",
+    "Composed",
+    "Patch",
+    "ReadText",
+    "Stopped",
+    "compose",
+    "compose_with",
+    "identity",
+    "is_object",
+    "matching",
+    "origins",
+    "patched",
+]
 
 Objects = list[dict[str, Any]]
 _LOCAL = "config.kubernetes.io/local-config"
@@ -50,6 +63,8 @@ class _Item:
     data: dict[str, Any]
     name: str
     namespace: str
+    file: str = ""
+    """Where it was read from."""
 
 
 def compose(folder: str, read_text: ReadText) -> Composed:
@@ -69,9 +84,29 @@ def compose_with(base: str, components: tuple[str, ...], read_text: ReadText) ->
 
     Raises Stopped.
     """
+    return [item.data for item in _compose_with(base, components, read_text)]
+
+
+def origins(base: str, components: tuple[str, ...], read_text: ReadText) -> list[str]:
+    """Return the file that each object of `compose_with` was read from. Raises Stopped."""
+    return [item.file for item in _compose_with(base, components, read_text)]
+
+
+def _compose_with(base: str, components: tuple[str, ...], read_text: ReadText) -> list[_Item]:
     items = _step("Kustomization", base, [], read_text, ())
     for component in components:
         items = _step("Component", component, items, read_text, ())
+    return items
+
+
+def patched(objects: Objects, patches: tuple[Patch, ...]) -> Objects:
+    """Return what some patches, one after the other, make of objects; those are not touched.
+
+    Raises Stopped.
+    """
+    items = [_item_of(patch.copied(item)) for item in objects]
+    for change in patches:
+        _apply(change, items, "")
     return [item.data for item in items]
 
 
@@ -131,12 +166,12 @@ def _item(data: Any, file: str) -> _Item:
         raise Stopped(outside=f"{file}: a list of objects in one document ({data['kind']})")
     if isinstance(annotations, dict) and _LOCAL in annotations:
         raise Stopped(outside=f"{file}: the annotation {_LOCAL}")
-    return _item_of(data)
+    return _item_of(data, file)
 
 
-def _item_of(data: dict[str, Any]) -> _Item:
+def _item_of(data: dict[str, Any], file: str = "") -> _Item:
     _, _, namespace, name = identity(data)
-    return _Item(data, name, namespace)
+    return _Item(data, name, namespace, file)
 
 
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
@@ -146,21 +181,23 @@ _PATH_IN_NAME = re.compile(r"[/%]|\A\.\.?\Z")
 
 def _check(data: Any, file: str) -> None:
     """Refuse what is no Kubernetes object."""
+    if not is_object(data):
+        message = "a document is no Kubernetes object: it needs a kind and a metadata.name, both strings"
+        raise Stopped(Problem("KUS008", message, file=file))
+    kind, name = data["kind"], data["metadata"]["name"]
+    if not _KIND.fullmatch(kind) or _PATH_IN_NAME.search(name):
+        message = f"a document is no Kubernetes object: {kind!r} {name!r} cannot be kind and name"
+        raise Stopped(Problem("KUS008", message, file=file))
+
+
+def is_object(data: Any) -> bool:
+    """Tell whether some data has the identity of a Kubernetes object, all of it strings."""
     metadata = data.get("metadata") if isinstance(data, dict) else None
-    if isinstance(metadata, dict):
-        texts = (
-            data.get("apiVersion", ""),
-            data.get("kind"),
-            metadata.get("namespace", ""),
-            metadata.get("name"),
-        )
-        if all(isinstance(text, str) for text in texts) and texts[1] and texts[3]:
-            if _KIND.fullmatch(texts[1]) and not _PATH_IN_NAME.search(texts[3]):
-                return
-            message = f"a document is no Kubernetes object: {texts[1]!r} {texts[3]!r} cannot be kind and name"
-            raise Stopped(Problem("KUS008", message, file=file))
-    message = "a document is no Kubernetes object: it needs a kind and a metadata.name, both strings"
-    raise Stopped(Problem("KUS008", message, file=file))
+    if not isinstance(metadata, dict):
+        return False
+    given = (data.get("apiVersion", ""), metadata.get("namespace", ""))
+    needed = (data.get("kind"), metadata.get("name"))
+    return all(isinstance(text, str) for text in (*given, *needed)) and all(needed)
 
 
 def identity(item: dict[str, Any]) -> tuple[str, str, str, str]:

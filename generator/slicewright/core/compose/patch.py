@@ -7,6 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose import pointer
+from slicewright.core.document.read import MAX_DEPTH, MAX_VALUES
 from slicewright.core.document.same import same
 
 if TYPE_CHECKING:
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 Operation = dict[str, Any]
 _INDEX = re.compile("0|[1-9][0-9]{0,17}")
 _WITH_VALUE = frozenset({"add", "replace", "test"})
+_LEVELS = MAX_DEPTH - 4
+"""Levels of nesting that a patch may reach: what it makes is written into files that we must read again,
+and a generated patch wraps a value into two levels more."""
+_CHARACTERS_A_VALUE = 64
+"""How much text weighs as much as one value."""
 
 
 class PatchError(ValueError):
@@ -24,8 +30,9 @@ class PatchError(ValueError):
 def apply(operations: list[Operation], document: Any) -> Any:
     """Apply a patch in place and return the result (RFC 6902).
 
-    Raises PatchError where an operation is malformed, leads nowhere, or its test fails; the document is
-    then half changed and must be thrown away. Kustomize is laxer: it lets `replace` add what is missing,
+    Raises PatchError where an operation is malformed, leads nowhere, or its test fails, and where copies
+    make the document larger or deeper than one that is read may be; the document is then half changed and
+    must be thrown away. Kustomize is laxer: it lets `replace` add what is missing,
     `test` find a null that is not there, and indexes count from the end.
     """
     holder = {"": document}
@@ -60,15 +67,17 @@ def _apply_one(operation: Operation, holder: dict[str, Any]) -> None:
         if not same(found, operation["value"]):
             raise PatchError(f"found {_short(found)}, not {_short(operation['value'])}")
     elif verb == "add":
-        _add(holder, keys, copied(operation["value"]))
+        _add(holder, keys, _fitting(operation["value"], keys))
     elif verb == "replace":
         _get(holder, keys)
-        _set(holder, keys, copied(operation["value"]))
+        _set(holder, keys, _fitting(operation["value"], keys))
     elif verb == "remove":
         _remove(holder, keys)
     elif verb in ("move", "copy"):
         source = _keys(_read(operation, "from"))
-        value = copied(_get(holder, source))
+        value = _fitting(_get(holder, source), keys)
+        if verb == "copy" and _weight(holder) + _weight(value) > MAX_VALUES:
+            raise PatchError(f"the object would have more than {MAX_VALUES:,} values")
         if verb == "move":
             if len(source) < len(keys) and keys[: len(source)] == source:
                 raise PatchError("a value cannot be moved into itself")
@@ -84,6 +93,29 @@ def _keys(text: str) -> pointer.Tokens:
         return ("", *pointer.parse(text))
     except ValueError as error:
         raise PatchError(str(error)) from error
+
+
+def _fitting(value: Any, keys: pointer.Tokens) -> Any:
+    """Return a copy of a value that is to stand at a place, unless it would reach too deep there."""
+    if len(keys) - 1 + _height(value) > _LEVELS:
+        raise PatchError(f"the object would have more than {_LEVELS} levels of nesting")
+    return copied(value)
+
+
+def _height(value: Any) -> int:
+    """Return the levels of nesting of a value: 0 for a scalar."""
+    if isinstance(value, dict):
+        return 1 + max(map(_height, value.values()), default=0)
+    return 1 + max(map(_height, value), default=0) if isinstance(value, list) else 0
+
+
+def _weight(value: Any) -> int:
+    """Return how many values there are in one, long texts counted by their length."""
+    if isinstance(value, dict):
+        return 1 + sum(len(key) // _CHARACTERS_A_VALUE + _weight(item) for key, item in value.items())
+    if isinstance(value, list):
+        return 1 + sum(map(_weight, value))
+    return 1 + (len(value) // _CHARACTERS_A_VALUE if isinstance(value, str) else 0)
 
 
 def copied(value: Any) -> Any:

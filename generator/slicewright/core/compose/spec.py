@@ -138,14 +138,14 @@ def _documents(text: str, file: str) -> list[Any]:
 
 def _kind(spec: dict[str, Any], file: str) -> str:
     kind = spec.get("kind", "Kustomization")
-    if kind not in _API_VERSIONS:
+    if not isinstance(kind, str) or kind not in _API_VERSIONS:
         hint = did_you_mean(str(kind), _API_VERSIONS)
         raise Stopped(Problem("KUS002", f"kind '{kind}' is no kustomization", hint, file=file))
     version = spec.get("apiVersion", _API_VERSIONS[kind])
     if version != _API_VERSIONS[kind]:
         message = f"the apiVersion of a {kind} cannot be '{version}'"
         raise Stopped(Problem("KUS002", message, f"write {_API_VERSIONS[kind]}", file=file))
-    return str(kind)
+    return kind
 
 
 def _list(spec: dict[str, Any], field: str, file: str) -> list[Any]:

@@ -46,6 +46,100 @@ class LocalQueue:
     name: str
     namespace: str
     cluster_queue: str
+    weight: str | int | float | None = None
+    stop_policy: str = "None"
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What a queue or a cohort has of one pool; at most one of the nominal numbers is written."""
+
+    pool: str
+    nominal_slices: int | None = None
+    nominal_chips: int | None = None
+    nominal_nodes: int | None = None
+    nominal_quota: dict[str, str | int | float] | None = None
+    borrowing_limit: int | None = None
+    lending_limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """A group of queues that lend each other quota."""
+
+    name: str
+    parent_name: str
+    quota: tuple[Quota, ...]
+    weight: str | int | float | None
+    """Of fair sharing; None: nothing is said of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterQueue:
+    """A queue with quota; what Kueue takes as it is written stays in `written`."""
+
+    name: str
+    cohort_name: str
+    quota: tuple[Quota, ...]
+    weight: str | int | float | None
+    written: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One way of a ComputeClass to obtain a slice."""
+
+    tpu: TpuRequest
+    provisioning: Provisioning
+    max_run_duration_seconds: int | None
+    placement_policy_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeClass:
+    """A ladder of ways to obtain a slice, tried in order."""
+
+    index: int
+    """Position in spec.computeClasses, for messages."""
+    name: str
+    rungs: tuple[Rung, ...]
+    node_pool_auto_creation: bool
+    optimize_rule_priority: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Somebody who has rights: a person, a group, or a service account (of Google, or of the namespace)."""
+
+    kind: Literal["User", "Group", "ServiceAccount"]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """Who shares a namespace."""
+
+    index: int
+    """Position in spec.teams, for messages."""
+    name: str
+    namespace: str
+    labels: dict[str, str]
+    service_account_name: str
+    google_service_account: str
+    admins: tuple[Account, ...]
+    viewers: tuple[Account, ...]
+    pod_security: str
+    resource_quota: dict[str, str | int | float]
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityClass:
+    """A priority that workloads name; with `pods` also one for the scheduler."""
+
+    name: str
+    value: int
+    description: str = ""
+    pods: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +157,10 @@ class Cluster:
     has_queues: bool = False
     """Whether the file says anything of queues; where it does not, any queue name is taken on trust."""
     priority_classes: tuple[str, ...] = field(default=())
+    """The names that workloads may give."""
+    priorities: tuple[PriorityClass, ...] = ()
+    """The classes themselves, in order of their value."""
+    cohorts: tuple[Cohort, ...] = ()
+    cluster_queues: tuple[ClusterQueue, ...] = ()
+    compute_classes: tuple[ComputeClass, ...] = ()
+    teams: tuple[Team, ...] = ()

@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.resolve import TpuRequest
-from slicewright.core.intent.cluster import Cluster, CpuPool, LocalQueue, TpuPool
+from slicewright.core.intent.cluster import (
+    Account,
+    Cluster,
+    ClusterQueue,
+    Cohort,
+    ComputeClass,
+    CpuPool,
+    LocalQueue,
+    PriorityClass,
+    Quota,
+    Rung,
+    Team,
+    TpuPool,
+)
 from slicewright.core.intent.workload import (
     AuxiliaryJob,
     FailurePolicy,
@@ -20,8 +33,8 @@ from slicewright.core.intent.workload import (
 if TYPE_CHECKING:
     from slicewright.core.intent.source import Source
 
-DEFAULT_PRIORITY_CLASSES = ("very-low", "low", "medium", "high", "very-high")
-"""The classes that every cluster has unless it declares its own (values 100 to 1000, as in xpk)."""
+DEFAULT_PRIORITY_CLASSES = {"very-low": 100, "low": 250, "medium": 500, "high": 750, "very-high": 1000}
+"""The classes that every cluster has beside its own, or in place of which it declares its own (as in xpk)."""
 
 
 def workload(source: Source) -> Workload:
@@ -65,22 +78,28 @@ def cluster(source: Source) -> Cluster:
     spec = source.data["spec"]
     pools = list(enumerate(spec["pools"]))
     queues = spec.get("clusterQueues", [])
-    declared = tuple(item["name"] for item in spec.get("priorityClasses", []))
+    managed = spec.get("managed", True)
+    declared = spec.get("priorityClasses", [])
     return Cluster(
         source=source,
         name=source.data["metadata"]["name"],
         spec=spec,
         mode=spec.get("mode", "Standard"),
-        managed=spec.get("managed", True),
+        managed=managed,
         tpu_pools=tuple(_tpu_pool(index, item) for index, item in pools if "tpu" in item),
         cpu_pools=tuple(_cpu_pool(index, item) for index, item in pools if "tpu" not in item),
         local_queues=tuple(
-            LocalQueue(item["name"], item.get("namespace", "default"), queue["name"])
-            for queue in queues
-            for item in queue.get("localQueues", [])
+            _local_queue(item, queue["name"]) for queue in queues for item in queue.get("localQueues", [])
         ),
-        has_queues="clusterQueues" in spec,
-        priority_classes=DEFAULT_PRIORITY_CLASSES + declared,
+        has_queues=managed or "clusterQueues" in spec,
+        priority_classes=(*DEFAULT_PRIORITY_CLASSES, *(item["name"] for item in declared)),
+        priorities=_priorities(declared),
+        cohorts=tuple(_cohort(item) for item in spec.get("cohorts", [])),
+        cluster_queues=tuple(_cluster_queue(item) for item in queues),
+        compute_classes=tuple(
+            _compute_class(index, item) for index, item in enumerate(spec.get("computeClasses", []))
+        ),
+        teams=tuple(_team(index, item) for index, item in enumerate(spec.get("teams", []))),
     )
 
 
@@ -165,3 +184,95 @@ def _cpu_pool(index: int, value: dict[str, Any]) -> CpuPool:
         nodes=value.get("nodes", 1),
         node_pool_names=tuple(value.get("nodePoolNames", (value["name"],))),
     )
+
+
+def _local_queue(value: dict[str, Any], cluster_queue: str) -> LocalQueue:
+    return LocalQueue(
+        value["name"],
+        value.get("namespace", "default"),
+        cluster_queue,
+        _weight(value),
+        value.get("stopPolicy", "None"),
+    )
+
+
+def _cohort(value: dict[str, Any]) -> Cohort:
+    return Cohort(value["name"], value.get("parentName", ""), _quotas(value), _weight(value))
+
+
+def _cluster_queue(value: dict[str, Any]) -> ClusterQueue:
+    return ClusterQueue(value["name"], value.get("cohortName", ""), _quotas(value), _weight(value), value)
+
+
+def _weight(value: dict[str, Any]) -> str | int | float | None:
+    """Return the weight of fair sharing; a block that says nothing of it means 1."""
+    weight: str | int | float | None = (
+        value["fairSharing"].get("weight", 1) if "fairSharing" in value else None
+    )
+    return weight
+
+
+def _quotas(value: dict[str, Any]) -> tuple[Quota, ...]:
+    return tuple(
+        Quota(
+            pool=item["pool"],
+            nominal_slices=item.get("nominalSlices"),
+            nominal_chips=item.get("nominalChips"),
+            nominal_nodes=item.get("nominalNodes"),
+            nominal_quota=item.get("nominalQuota"),
+            borrowing_limit=item.get("borrowingLimit"),
+            lending_limit=item.get("lendingLimit"),
+        )
+        for item in value.get("quota", [])
+    )
+
+
+def _priorities(declared: list[dict[str, Any]]) -> tuple[PriorityClass, ...]:
+    classes = {name: PriorityClass(name, value) for name, value in DEFAULT_PRIORITY_CLASSES.items()}
+    for item in declared:
+        pods = item.get("podPriorityClass", False)
+        classes[item["name"]] = PriorityClass(item["name"], item["value"], item.get("description", ""), pods)
+    return tuple(sorted(classes.values(), key=lambda entry: (entry.value, entry.name)))
+
+
+def _compute_class(index: int, value: dict[str, Any]) -> ComputeClass:
+    return ComputeClass(
+        index,
+        value["name"],
+        tuple(
+            Rung(
+                tpu_request(rung["tpu"]),
+                provisioning(rung.get("provisioning", "OnDemand")),
+                rung.get("maxRunDurationSeconds"),
+                rung.get("placementPolicyName", ""),
+            )
+            for rung in value["priorities"]
+        ),
+        value.get("nodePoolAutoCreation", True),
+        value.get("optimizeRulePriority", False),
+    )
+
+
+def _team(index: int, value: dict[str, Any]) -> Team:
+    return Team(
+        index=index,
+        name=value["name"],
+        namespace=value["namespace"],
+        labels=value.get("labels", {}),
+        service_account_name=value.get("serviceAccountName", ""),
+        google_service_account=value.get("googleServiceAccount", ""),
+        admins=tuple(_account(item) for item in value.get("admins", [])),
+        viewers=tuple(_account(item) for item in value.get("viewers", [])),
+        pod_security=value.get("podSecurity", ""),
+        resource_quota=value.get("resourceQuota", {}),
+    )
+
+
+def _account(value: str) -> Account:
+    """Return an account as RBAC knows it: to GKE a Google service account is a user."""
+    kind, colon, name = value.rpartition(":")
+    if kind == "group":
+        return Account("Group", name)
+    if kind == "serviceAccount" and "@" not in name:
+        return Account("ServiceAccount", name)
+    return Account("User", name if colon else value)

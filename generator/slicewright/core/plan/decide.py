@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
-from slicewright.core.plan import against, names, owned, pathways, placement, program
+from slicewright.core.plan import against, keys, names, owned, pathways, placement, program
 from slicewright.core.plan.plan import Auxiliary, Pattern, Plan
 from slicewright.core.problem import Path, Problem, did_you_mean, errors
 from slicewright.core.run.identity import run_id
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from slicewright.core.intent.cluster import Cluster
     from slicewright.core.intent.workload import Workload
     from slicewright.core.plan.site import Site
-
-QUEUE = "kueue.x-k8s.io/queue-name"
-MAX_EXECUTION_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
-WORKLOAD_LABEL = "slicewright.dev/workload"
-RUN_LABEL = "slicewright.dev/run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +176,13 @@ def _left_out(workload: Workload) -> Iterator[str]:
 
 
 def _labels(workload: Workload, run: str) -> dict[str, str]:
-    labels = {**workload.labels, WORKLOAD_LABEL: workload.name}
+    labels = {**workload.labels, keys.WORKLOAD: workload.name}
     if run:
-        labels[RUN_LABEL] = run
+        labels[keys.RUN] = run
     if workload.queue_name:
-        labels[QUEUE] = workload.queue_name
+        labels[keys.QUEUE] = workload.queue_name
     if workload.max_execution_time_seconds is not None:
-        labels[MAX_EXECUTION_TIME] = str(workload.max_execution_time_seconds)
+        labels[keys.MAX_EXECUTION_TIME] = str(workload.max_execution_time_seconds)
     return labels
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slicewright.core.plan import keys
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -70,7 +72,7 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
         yield Fact("completions, parallelism", hosts, "one pod a host")
     if plan.pattern != "pathwaysjob":
         chips = str(plan.shape.chips_per_host)
-        yield Fact("google.com/tpu", chips, "requests = limits = chips of a host, one pod takes them all")
+        yield Fact(keys.TPU, chips, "requests = limits = chips of a host, one pod takes them all")
     for key, value in plan.node_selector.items():
         yield Fact(f"nodeSelector {key}", value, "shape and provisioning")
     if plan.exclusive_topology and plan.pattern in ("jobset", "pathways", "pathways-headless"):

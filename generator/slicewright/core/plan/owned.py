@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.plan import placement
+from slicewright.core.plan import keys, placement
 from slicewright.core.quantity import canonical
 
 if TYPE_CHECKING:
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from slicewright.core.intent.source import Source
     from slicewright.core.intent.workload import Workload
     from slicewright.core.problem import Path, Problem
-
-TPU = "google.com/tpu"
 
 _SELECTORS = {
     placement.ACCELERATOR: "spec.tpu",
@@ -35,16 +33,16 @@ _POD_FIELDS = {
     "nodeName": "leave it out: the scheduler places the pods",
 }
 _LABELS = {
-    "kueue.x-k8s.io/queue-name": "set spec.queueName",
-    "kueue.x-k8s.io/priority-class": "set spec.workloadPriorityClassName",
-    "kueue.x-k8s.io/max-exec-time-seconds": "set spec.maxExecutionTimeSeconds",
+    keys.QUEUE: "set spec.queueName",
+    keys.PRIORITY_CLASS: "set spec.workloadPriorityClassName",
+    keys.MAX_EXECUTION_TIME: "set spec.maxExecutionTimeSeconds",
 }
 _ANNOTATIONS = {
     placement.PROVISIONING_REQUEST_DURATION: "set spec.maxRunDurationSeconds",
-    "alpha.jobset.sigs.k8s.io/exclusive-topology": "leave it out: each slice gets a node pool of its own",
+    keys.EXCLUSIVE_TOPOLOGY: "leave it out: each slice gets a node pool of its own",
 }
 _CHIPS = "leave it out: spec.tpu says how many chips each host has"
-_PREFIXES = {"labels": ("slicewright.dev/", "kueue.x-k8s.io/"), "annotations": ("slicewright.dev/",)}
+_PREFIXES = {"labels": (keys.OURS, keys.KUEUE), "annotations": (keys.OURS,)}
 ENV = ("SLICEWRIGHT_WORKLOAD", "SLICEWRIGHT_RUN")
 """What a hashed run tells its pods: the name of the workload and the id of the run."""
 
@@ -94,8 +92,8 @@ def _in_template(source: Source, template: Words, path: Path, *, pool: str = "")
     for field, hint in _POD_FIELDS.items():
         if field in spec:
             yield _refused(source, (*where, field), hint)
-    if TPU in spec.get("overhead", {}):
-        yield _refused(source, (*where, "overhead", TPU), _CHIPS)
+    if keys.TPU in spec.get("overhead", {}):
+        yield _refused(source, (*where, "overhead", keys.TPU), _CHIPS)
     yield from _in_container(source, spec, where)
     for name in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(name, [])):
@@ -117,7 +115,7 @@ def _in_container(source: Source, container: Words, path: Path) -> Iterator[Prob
     for field in ("limits", "requests"):
         place = (*path, "resources", field)
         for name, value in container.get("resources", {}).get(field, {}).items():
-            if name == TPU:
+            if name == keys.TPU:
                 yield _refused(source, (*place, name), _CHIPS)
                 continue
             try:

@@ -16,6 +16,7 @@ ACCELERATOR_COUNT = "cloud.google.com/gke-accelerator-count"
 NODE_POOL = "cloud.google.com/gke-nodepool"
 FLEX_START = "cloud.google.com/gke-flex-start"
 SPOT = "cloud.google.com/gke-spot"
+QUEUED = "cloud.google.com/gke-queued"
 MAX_RUN_DURATION = "cloud.google.com/gke-max-run-duration-seconds"
 COMPUTE_CLASS = "cloud.google.com/compute-class"
 RESERVATION = "cloud.google.com/reservation-"
@@ -31,6 +32,16 @@ _COMPONENT = {
     "FlexStartQueued": "flex-start-queued",
     "Reservation": "reservation",
     "ComputeClass": "compute-class",
+}
+
+
+_FLAVOR_SUFFIX = {
+    "OnDemand": "",
+    "Spot": "-spot",
+    "FlexStart": "-flex-start",
+    "FlexStartQueued": "-flex-start-queued",
+    "Reservation": "-reservation",
+    "ComputeClass": "-compute-class",
 }
 
 
@@ -52,23 +63,45 @@ def shape_selector(shape: Shape) -> dict[str, str]:
     return selector
 
 
+def provisioning_selector(wanted: Provisioning) -> dict[str, str]:
+    """Return the labels by which pods, and the flavors of queues, choose nodes of a way of provisioning.
+
+    GKE marks queued flex-start nodes with a taint and no label, and nodes on demand with nothing.
+    """
+    if wanted.type == "Spot":
+        return {SPOT: "true"}
+    if wanted.type == "FlexStart":
+        return {FLEX_START: "true"}
+    if wanted.type == "Reservation":
+        return _reservation(wanted)
+    return {COMPUTE_CLASS: wanted.name} if wanted.type == "ComputeClass" else {}
+
+
+def flavor_name(shape: Shape, wanted: Provisioning) -> str:
+    """Return what the ResourceFlavor of a shape and a way of provisioning is called where no file says."""
+    machine = f"-{shape.chips_per_host}t" if shape.needs_accelerator_count else ""
+    return f"{shape.generation}-{shape.topology}{machine}{_FLAVOR_SUFFIX[wanted.type]}{_own_name(wanted)}"
+
+
+def _own_name(wanted: Provisioning) -> str:
+    return "".join(f"-{part}" for part in (wanted.name, wanted.block) if part)
+
+
+def tolerated_taints(wanted: Provisioning) -> tuple[str, ...]:
+    """Return the keys of the taints (`true`, NoSchedule) that GKE puts on nodes of a way of provisioning."""
+    keys = {"Spot": (SPOT,), "FlexStartQueued": (QUEUED,)}
+    return keys.get(wanted.type, ())
+
+
 def place(workload: Workload, shape: Shape) -> Placement:
     """Return selectors, annotations and the component for a workload's provisioning."""
     wanted = workload.provisioning
-    selector, annotations = shape_selector(shape), {}
+    selector, annotations = {**shape_selector(shape), **provisioning_selector(wanted)}, {}
     seconds = workload.max_run_duration_seconds
-    if wanted.type == "Spot":
-        selector[SPOT] = "true"
-    elif wanted.type == "FlexStart":
-        selector[FLEX_START] = "true"
-        if seconds is not None:
-            selector[MAX_RUN_DURATION] = str(seconds)
+    if wanted.type == "FlexStart" and seconds is not None:
+        selector[MAX_RUN_DURATION] = str(seconds)
     elif wanted.type == "FlexStartQueued":
         annotations[PROVISIONING_REQUEST_DURATION] = str(seconds or FLEX_START_SECONDS[1])
-    elif wanted.type == "Reservation":
-        selector.update(_reservation(wanted))
-    elif wanted.type == "ComputeClass":
-        selector[COMPUTE_CLASS] = wanted.name
     return Placement(selector, annotations, _COMPONENT[wanted.type])
 
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.intent.cluster import CpuPool, TpuPool
+from slicewright.core.plan.placement import FLEX_START_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.catalogue.cpu_machine import CpuMachine
+    from slicewright.core.catalogue.resolve import TpuRequest
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.cluster import Cluster
+    from slicewright.core.intent.cluster import Cluster, ComputeClass, Rung
+    from slicewright.core.intent.workload import Provisioning
     from slicewright.core.problem import Path, Problem
 
 NOT_YET = {
     "gitops": "this version renders nothing for Argo CD or Flux",
-    "environment": "this version renders no Terraform",
 }
 """Fields of the format that nothing acts on yet; to accept them would be to promise what is not done."""
 
@@ -32,6 +35,10 @@ class Site:
 
     cluster: Cluster
     pools: tuple[tuple[TpuPool, Shape], ...]
+    machines: Mapping[str, CpuMachine] = field(default_factory=dict)
+    """What a node of each CPU pool is, by the pool's name, where its machine type is known."""
+    compute_classes: tuple[tuple[ComputeClass, tuple[tuple[Rung, Shape], ...]], ...] = ()
+    """The ComputeClasses with the shapes of their rungs."""
 
 
 def survey(cluster: Cluster, catalogue: Catalogue) -> tuple[Site, tuple[Problem, ...]]:
@@ -39,37 +46,82 @@ def survey(cluster: Cluster, catalogue: Catalogue) -> tuple[Site, tuple[Problem,
     found = list(_not_yet(cluster))
     pools: list[tuple[TpuPool, Shape]] = []
     for pool in cluster.tpu_pools:
-        answer = resolve(catalogue, pool.tpu)
         path: Path = ("spec", "pools", pool.index)
-        if isinstance(answer, Refusal):
-            place = (*path, "tpu", answer.field) if answer.field else (*path, "tpu")
-            found.append(cluster.source.problem(answer.id, place, answer.message, answer.hint))
-        else:
-            pools.append((pool, answer))
+        shape = _shape(cluster, pool.tpu, path, catalogue, found)
+        found += _provisioned(cluster, pool.provisioning, shape, _seconds(cluster, path), path)
+        if shape is not None:
+            pools.append((pool, shape))
         if pool.node_pool_names and len(pool.node_pool_names) != pool.slices:
             slices = "1 slice" if pool.slices == 1 else f"{pool.slices} slices"
             message = f"{len(pool.node_pool_names)} node pool names for {slices}"
             hint = "each slice is one node pool: write one name a slice, or leave the list out"
             found.append(cluster.source.problem("POOL002", (*path, "nodePoolNames"), message, hint))
     found += _twice(cluster)
-    return Site(cluster, tuple(pools)), tuple(found)
+    sizes = {pool.name: catalogue.cpu_machines.find(pool.machine_type) for pool in cluster.cpu_pools}
+    machines = {name: size for name, size in sizes.items() if size is not None}
+    classes = tuple(
+        (item, tuple(_rungs(cluster, item, catalogue, found))) for item in cluster.compute_classes
+    )
+    return Site(cluster, tuple(pools), machines, classes), tuple(found)
+
+
+def _shape(
+    cluster: Cluster, tpu: TpuRequest, path: Path, catalogue: Catalogue, found: list[Problem]
+) -> Shape | None:
+    """Return the shape that a `tpu:` field below a path means, or note why there is none."""
+    answer = resolve(catalogue, tpu)
+    if not isinstance(answer, Refusal):
+        return answer
+    place = (*path, "tpu", answer.field) if answer.field else (*path, "tpu")
+    found.append(cluster.source.problem(answer.id, place, answer.message, answer.hint))
+    return None
+
+
+def _rungs(
+    cluster: Cluster, item: ComputeClass, catalogue: Catalogue, found: list[Problem]
+) -> Iterator[tuple[Rung, Shape]]:
+    for index, rung in enumerate(item.rungs):
+        path: Path = ("spec", "computeClasses", item.index, "priorities", index)
+        shape = _shape(cluster, rung.tpu, path, catalogue, found)
+        found += _provisioned(cluster, rung.provisioning, shape, rung.max_run_duration_seconds, path)
+        if shape is not None:
+            yield rung, shape
+
+
+def _seconds(cluster: Cluster, pool: Path) -> int | None:
+    seconds: int | None = cluster.spec["pools"][pool[-1]].get("maxRunDurationSeconds")
+    return seconds
+
+
+def _provisioned(
+    cluster: Cluster, wanted: Provisioning, shape: Shape | None, seconds: int | None, path: Path
+) -> Iterator[Problem]:
+    """Yield what GKE refuses about the provisioning of a pool or of a rung; None is a shape not known."""
+    if wanted.type not in ("FlexStart", "FlexStartQueued"):
+        return
+    queued = wanted.type == "FlexStartQueued"
+    if shape and (not shape.flex_start or (queued and shape.machine.queued is False)):
+        message = f"{shape.machine_type} cannot be had as {wanted.type}"
+        hint = "write OnDemand, Spot or a Reservation; `slicewright catalog` shows what flex-start serves"
+        yield cluster.source.problem("POOL011", (*path, "provisioning"), message, hint)
+    low, high = FLEX_START_SECONDS
+    if seconds is not None and not low <= seconds <= high:
+        message = f"flex-start nodes live {low} to {high} seconds, not {seconds}"
+        hint = f"write a number from {low} (10 minutes) to {high} (7 days)"
+        yield cluster.source.problem("POOL012", (*path, "maxRunDurationSeconds"), message, hint)
 
 
 def _not_yet(cluster: Cluster) -> Iterator[Problem]:
-    if cluster.managed:
-        message = "this version renders no platform (queues, node pools)"
-        hint = "write managed: false: the platform exists already, and its queues and pools are declared here"
-        yield cluster.source.problem("FIELD002", ("spec", "managed"), message, hint)
     jobset = cluster.spec.get("versions", {}).get("jobset", "")
     if jobset and tuple(int(part) for part in jobset[1:].split("-")[0].split(".")) < _OLDEST_JOBSET:
         message = "this version renders for JobSet v0.9.0 and newer"
         hint = "upgrade JobSet; without the field v0.12.0 is meant"
         yield cluster.source.problem("FIELD002", ("spec", "versions", "jobset"), message, hint)
-    for field, reason in NOT_YET.items():
-        if field in cluster.spec:
-            message = f"'{field}' has no effect: {reason}"
+    for name, reason in NOT_YET.items():
+        if name in cluster.spec:
+            message = f"'{name}' has no effect: {reason}"
             hint = "leave the field out until then"
-            yield cluster.source.problem("FIELD002", ("spec", field), message, hint, key=True)
+            yield cluster.source.problem("FIELD002", ("spec", name), message, hint, key=True)
 
 
 def _twice(cluster: Cluster) -> Iterator[Problem]:

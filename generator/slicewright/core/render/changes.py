@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.problem import Problem, errors, in_order
-from slicewright.core.render import tree
+from slicewright.core.render import platform, tree
+from slicewright.core.render.clashes import clashes
 from slicewright.core.render.existing import (
     Existing,
     content_of,
@@ -20,8 +21,9 @@ from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.run import header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from slicewright.core.render.platform import PlatformChange
     from slicewright.core.render.repository import Repository
 
 Effect = Literal["starts", "ends", "changes"]
@@ -61,6 +63,8 @@ class Rendering:
     unchanged: int = 0
     """Generated files that stay as they are."""
     runs: tuple[RunChange, ...] = ()
+    platform: tuple[PlatformChange, ...] = ()
+    """What happens to the files of platforms, which are live."""
     problems: tuple[Problem, ...] = ()
     planned: tuple[Planned, ...] = ()
 
@@ -103,15 +107,15 @@ class _Draft:
 def render(
     repository: Repository, existing: Mapping[str, str], selected: frozenset[str] | None = None
 ) -> Rendering:
-    """Return what has to change under overlays/.
+    """Return what has to change under overlays/ and provision/.
 
-    `existing` holds the text of every file under overlays/ by path from the root. `selected` limits the
-    change to some workloads, by `namespace/name`; None means all. With errors among the problems there is
-    nothing to write.
+    `existing` holds the text of every file there by path from the root. `selected` limits the change to
+    some workloads, by `namespace/name`; None means all, and the platforms of the clusters. With errors
+    among the problems there is nothing to write.
     """
     planned, problems = plan_all(repository)
     draft = _Draft(Existing(existing), list(problems))
-    bases = tree.Bases(repository.read_text)
+    bases = tree.Bases(repository.read_text, repository.package.schemas)
     wanted = {entry.plan.folder: entry for entry in planned}
     present = [folder for folder in draft.existing.folders if is_workload(folder)]
     touched = {folder for folder in (*wanted, *present) if selected is None or _key(folder) in selected}
@@ -124,9 +128,15 @@ def render(
         _end_folder(draft, folder, "the workload left the cluster" if still else "the workload is gone")
     rendered = [folder for folder in wanted if folder in touched]
     _lists(draft, [*rendered, *(folder for folder in present if folder not in touched)], touched)
+    listed = {posixpath.dirname(folder) for folder in touched}
     if selected is not None:
-        _keep_others(draft, touched)
-    return _finish(draft, planned)
+        _keep_others(draft, touched, listed)
+    beside = [entry for folder, entry in wanted.items() if posixpath.dirname(folder) in listed]
+    staying = sorted(draft.kept & draft.existing.frozen.keys())
+    draft.problems += clashes(beside, staying, bases, draft.existing)
+    if selected is None and not errors(problems):
+        draft.files |= platform.files(repository.sites)
+    return _finish(draft, planned, repository)
 
 
 def _key(folder: str) -> str:
@@ -147,7 +157,8 @@ def _render_fixed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
     draft.problems += problems
     if made is None:
         return
-    files = tree.live_files(made)
+    files, problems = tree.live_files(made)
+    draft.problems += problems
     listed = f"{plan.folder}/{FILE_NAME}"
     runs = []
     if any(path in existing.frozen for path in existing.folders.get(plan.folder, ())):
@@ -189,6 +200,8 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) 
     if overlay:
         draft.note("ends", folder, plan.workload, "the workload became Hashed")
     kept = [other for other in earlier if other in existing.frozen] if plan.on_change == "Keep" else []
+    if plan.on_change == "Keep":
+        draft.problems += [_nameless(other) for other in earlier if existing.is_foreign(other)]
     for other in earlier:
         if other not in kept:
             draft.note("ends", folder, _run_of(other), _why(existing, path, other, live))
@@ -201,6 +214,13 @@ def _missing(path: str) -> Problem:
     message = "the file of a live run is missing"
     hint = "restore it (git checkout, git add), or start a new run: slicewright rerun NAME"
     return Problem("RUN005", message, hint, file=path)
+
+
+def _nameless(path: str) -> Problem:
+    """Refuse to end a kept run because somebody removed the line by which we know its file."""
+    message = "the file of a kept run has lost its first line, by which slicewright knows it"
+    hint = "restore it (git checkout); to end the run, delete the file"
+    return Problem("RUN006", message, hint, file=path)
 
 
 def _why(existing: Existing, path: str, other: str, live: list[str]) -> str:
@@ -232,15 +252,14 @@ def _lists(draft: _Draft, staying: Iterable[str], touched: set[str]) -> None:
             draft.files |= tree.workload_list(namespace, workloads)
 
 
-def _keep_others(draft: _Draft, touched: set[str]) -> None:
+def _keep_others(draft: _Draft, touched: set[str], namespaces: set[str]) -> None:
     """Keep what belongs to workloads that were not named."""
-    namespaces = {posixpath.dirname(folder) for folder in touched}
     for folder, paths in draft.existing.folders.items():
         if folder not in touched and folder not in namespaces:
             draft.kept.update(paths)
 
 
-def _finish(draft: _Draft, planned: tuple[Planned, ...]) -> Rendering:
+def _finish(draft: _Draft, planned: tuple[Planned, ...], repository: Repository) -> Rendering:
     existing = draft.existing
     writes: dict[str, str] = {}
     for path, text in sorted(draft.files.items(), key=_rank):
@@ -257,7 +276,7 @@ def _finish(draft: _Draft, planned: tuple[Planned, ...]) -> Rendering:
     deletes = [
         path
         for folder, paths in existing.folders.items()
-        if is_workload(folder) or is_namespace(folder)
+        if is_workload(folder) or is_namespace(folder) or platform.cluster_of(folder)
         for path in paths
         if path not in stay
     ]
@@ -266,9 +285,22 @@ def _finish(draft: _Draft, planned: tuple[Planned, ...]) -> Rendering:
         deletes=tuple(sorted(deletes)),
         unchanged=len(stay) - len(writes),
         runs=tuple(draft.runs),
+        platform=tuple(_platform_changes(existing, writes, sorted(deletes), repository)),
         problems=problems,
         planned=planned,
     )
+
+
+def _platform_changes(
+    existing: Existing, writes: Iterable[str], deletes: Iterable[str], repository: Repository
+) -> Iterator[PlatformChange]:
+    sites = repository.sites
+    for path in sorted(writes):
+        if platform.cluster_of(posixpath.dirname(path)):
+            yield platform.change(path, "changed" if path in existing.texts else "added", sites)
+    for path in deletes:
+        if platform.cluster_of(posixpath.dirname(path)):
+            yield platform.change(path, "removed", sites)
 
 
 def _rank(file: tuple[str, str]) -> int:

@@ -26,16 +26,21 @@ _BROKEN = header.Frozen(tool="", intact=False)
 
 def is_workload(folder: str) -> bool:
     """Tell whether a folder is a workload's: overlays/<cluster>/<namespace>/<workload>."""
-    return folder.count("/") == _DEPTH and not folder.split("/")[2].startswith("_")
+    return folder.count("/") == _DEPTH and _is_below_cluster(folder)
 
 
 def is_namespace(folder: str) -> bool:
     """Tell whether a folder is a namespace's: overlays/<cluster>/<namespace>."""
-    return folder.count("/") == _DEPTH - 1 and not folder.split("/")[2].startswith("_")
+    return folder.count("/") == _DEPTH - 1 and _is_below_cluster(folder)
+
+
+def _is_below_cluster(folder: str) -> bool:
+    root, _, below = folder.split("/", 3)[:3]
+    return root == ROOT and not below.startswith("_")
 
 
 class Existing:
-    """The files under overlays/, read for what slicewright wrote there."""
+    """The files under overlays/ and provision/, read for what slicewright wrote there."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         """Take the text of every file by its path from the root."""
@@ -55,6 +60,10 @@ class Existing:
     def is_ours(self, path: str) -> bool:
         """Tell whether slicewright wrote the file at a path."""
         return path in self.folders.get(posixpath.dirname(path), ())
+
+    def is_foreign(self, path: str) -> bool:
+        """Tell whether a file is there that slicewright did not write."""
+        return path in self.texts and not self.is_ours(path)
 
     def body(self, path: str) -> str | None:
         """Return what a file holds below its header; None where there is none."""

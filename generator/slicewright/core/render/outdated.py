@@ -52,7 +52,7 @@ def outdated(
     planned, problems = plan_all(repository)
     if errors(problems):
         return (), in_order(problems)
-    bases = tree.Bases(repository.read_text)
+    bases = tree.Bases(repository.read_text, repository.package.schemas)
     present = Existing(existing)
     found: list[Outdated] = []
     noted = list(problems)

@@ -12,6 +12,7 @@ from slicewright.core.intent import decode
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.plan.site import Site, survey
 from slicewright.core.problem import Problem, did_you_mean
+from slicewright.core.render import platform
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -87,6 +88,7 @@ def read_repository(
             found.append(_twice(source, sites[site.cluster.name].cluster.source))
         sites.setdefault(site.cluster.name, site)
     found += identities(workloads)
+    found += platform.problems(sites, package.catalogue)
     return Repository(
         package, settings, tuple(workloads), sites, read_text, tuple(found), frozenset(refused_clusters)
     )

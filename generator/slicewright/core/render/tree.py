@@ -7,9 +7,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.build import flaws
+from slicewright.core.build.needs import missing
 from slicewright.core.build.objects import build, patched
-from slicewright.core.build.overlay import KUSTOMIZATION, overlay
-from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity
+from slicewright.core.build.overlay import KUSTOMIZATION, makes, overlay
+from slicewright.core.build.scope import is_namespaced
+from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity, origins
 from slicewright.core.document.write import write_document, write_documents
 from slicewright.core.plan.plan import MARKER
 from slicewright.core.problem import Problem
@@ -17,13 +20,17 @@ from slicewright.core.run import header
 from slicewright.core.run.identity import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from slicewright.core.intent.check import Schemas
+    from slicewright.core.intent.source import Source
     from slicewright.core.plan.plan import Pattern, Plan
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.repository import ReadText
 
 KubernetesObject = dict[str, Any]
+Identity = tuple[str, str, str, str]
+"""Group, kind, namespace and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +39,17 @@ class Base:
 
     objects: list[KubernetesObject]
     digest: str
+    fragile: bool
+    """Whether it holds something that may stand in an object, but not in a patch."""
 
 
 class Bases:
     """The bases of a tree, each combination with components evaluated once."""
 
-    def __init__(self, read_text: ReadText) -> None:
-        """Take the way to read files of the tree."""
+    def __init__(self, read_text: ReadText, schemas: Schemas | None = None) -> None:
+        """Take the way to read files of the tree, and the schemas that pod templates are checked with."""
         self._read_text = read_text
+        self._schemas = schemas
         self._made: dict[tuple[str, tuple[str, ...]], Base | Problem] = {}
 
     def get(self, plan: Plan) -> Base | Problem:
@@ -59,7 +69,32 @@ class Bases:
             message = f"{feature} is outside of what slicewright evaluates itself"
             hint = "write resources, components and JSON 6902 patches with a target"
             return Problem("KUS007", message, hint, file=file)
-        return _unlike(plan, objects) or Base(objects, digest(objects))
+        return self._unfit(plan, objects) or Base(objects, digest(objects), flaws.is_fragile(objects))
+
+    def _unfit(self, plan: Plan, objects: list[KubernetesObject]) -> Problem | None:
+        """Return the problem of a base in which the builder would not find what it fills in."""
+        problem = _unlike(plan, objects)
+        if problem:
+            return problem
+        for index, item in enumerate(objects):
+            for lost in flaws.in_base(item):
+                file = origins(plan.base, plan.components, self._read_text)[index]
+                return Problem("BUILD002", lost, "leave it out of the base or the component", file=file)
+        lacks = missing(plan.pattern, plan.components, objects, self._schemas)
+        if lacks is None:
+            return None
+        index, what = lacks
+        file = origins(plan.base, plan.components, self._read_text)[index]
+        # The fault may be a component's: the first one after which something is missing.
+        leading = (plan.components[:count] for count in range(len(plan.components) + 1))
+        some = next(some for some in leading if self._lacks(plan, some))
+        if some:
+            file, what = f"{some[-1]}/{FILE_NAME}", f"after this component, {file} does not fit: {what}"
+        return _unfit(plan, what, file)
+
+    def _lacks(self, plan: Plan, components: tuple[str, ...]) -> bool:
+        objects = compose_with(plan.base, components, self._read_text)
+        return missing(plan.pattern, components, objects, self._schemas) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +114,24 @@ def make(planned: Planned, bases: Bases) -> tuple[Made | None, tuple[Problem, ..
     base = bases.get(plan)
     if isinstance(base, Problem):
         return None, (_at_component(planned, base),)
-    try:
-        objects = build(plan, base.objects)
-    except (LookupError, TypeError, AttributeError) as error:
-        message = f"{plan.base} and its components lack what {plan.pattern} workloads need: {error!r}"
-        return None, (_unfit(plan, message),)
-    named = [identity(item) for item in objects]
-    objects, problems = patched(plan, objects, source)
+    objects, problems = patched(plan, build(plan, base.objects), source)
+    problems = (*problems, *flaws.in_words(source, patched=not plan.run), *_twins(plan, objects, source))
     if problems:
         return None, problems
-    if named != [identity(item) for item in objects]:
-        message = "a patch renames an object, or makes it another one"
-        hint = "names, namespaces and kinds follow from metadata, naming and api"
-        return None, (source.problem("PATCH003", ("spec", "patches"), message, hint, key=True),)
     return Made(planned, base, objects, _inputs(planned, base)), ()
+
+
+def _twins(plan: Plan, objects: list[KubernetesObject], source: Source) -> Iterator[Problem]:
+    """Find objects that the namespace or the name of the run has made one."""
+    seen: set[Identity] = set()
+    for item in objects if len(objects) > 1 else ():
+        found = identity(item)
+        if found in seen:
+            named = "/".join(filter(None, found[2:]))
+            message = f"the run '{plan.name}' would hold the object {found[1]} {named} twice"
+            hint = "give what your components bring names of their own"
+            yield source.problem("NAME004", ("spec", "components"), message, hint, key=True)
+        seen.add(found)
 
 
 _JOBSET, _JOB = ("jobset.x-k8s.io/v1alpha2", "JobSet"), ("batch/v1", "Job")
@@ -110,17 +149,21 @@ _OBJECTS: dict[Pattern, list[tuple[str, str]]] = {
 def _unlike(plan: Plan, objects: list[KubernetesObject]) -> Problem | None:
     """Return the problem of a base whose objects are not those of its pattern."""
     ours = [item for item in objects if item["metadata"]["name"] == MARKER]
-    found = sorted((item["apiVersion"], item["kind"]) for item in ours if item["kind"] in _KINDS)
+    found = sorted((item.get("apiVersion", ""), item["kind"]) for item in ours if item["kind"] in _KINDS)
     if found == sorted(_OBJECTS[plan.pattern]):
         return None
     wanted = ", ".join(f"{kind} {version}" for version, kind in _OBJECTS[plan.pattern])
-    has = ", ".join(f"{kind} {version}" for version, kind in found) or "nothing"
-    return _unfit(plan, f"{plan.base} must hold {wanted} called {MARKER}; it holds {has}")
+    has = ", ".join(f"{kind} {version}".strip() for version, kind in found) or "nothing"
+    message = f"{plan.base} must hold {wanted} called {MARKER}; it holds {has}"
+    return Problem("BASE001", message, _COMPARE, file=f"{plan.base}/{FILE_NAME}")
 
 
-def _unfit(plan: Plan, message: str) -> Problem:
-    hint = "compare it with the base that slicewright brings along"
-    return Problem("BASE001", message, hint, file=f"{plan.base}/{FILE_NAME}")
+def _unfit(plan: Plan, what: str, file: str) -> Problem:
+    message = f"{what}, and {plan.pattern} workloads are filled in there"
+    return Problem("BASE001", message, _COMPARE, file=file)
+
+
+_COMPARE = "compare it with the base that slicewright brings along"
 
 
 _KINDS = frozenset(kind for objects in _OBJECTS.values() for _, kind in objects)
@@ -172,14 +215,44 @@ def frozen_body(made: Made) -> str:
     return write_documents(made.objects)
 
 
-def live_files(made: Made) -> dict[str, str]:
-    """Return the files of a Fixed workload's overlay by path."""
-    plan = made.planned.plan
+_FRAGILE = "it comes from the base or a component: change it there, or write naming: Hashed"
+
+
+def own(plan: Plan) -> list[Identity]:
+    """Return the objects that every run of a plan's pattern makes, under its own name."""
+    kinds = ((version.rpartition("/")[0], kind) for version, kind in _OBJECTS[plan.pattern])
+    return [(group, kind, plan.namespace, plan.name) for group, kind in kinds]
+
+
+def brought(plan: Plan, bases: Bases) -> list[Identity]:
+    """Return the objects that components bring to a plan under names of their own."""
+    base = bases.get(plan)
+    found = []
+    for item in [] if isinstance(base, Problem) else base.objects:
+        group, kind, namespace, name = identity(item)
+        if name != MARKER:
+            within = (namespace or plan.namespace) if is_namespaced(group, kind) else ""
+            found.append((group, kind, within, name))
+    return found
+
+
+def live_files(made: Made) -> tuple[dict[str, str], tuple[Problem, ...]]:
+    """Return the files of a Fixed workload's overlay by path, and what stands against them."""
+    plan, source = made.planned.plan, made.planned.workload.source
     documents = overlay(plan, made.base.objects, made.objects)
-    return {
+    lost = flaws.in_patches(documents) if made.base.fragile else ()
+    problems = [source.problem("BUILD002", ("spec",), what, _FRAGILE, key=True) for what in lost]
+    # The difference holds by itself where nothing but our own objects is there; to try it takes its time.
+    own_words = plan.patches or made.planned.workload.components
+    if own_words and not makes(documents, made.base.objects, made.objects):
+        message = "the overlay would not make the objects that were planned: its patches meet others as well"
+        hint = "give what your components bring names of their own"
+        problems.append(source.problem("BUILD003", ("spec",), message, hint, key=True))
+    files = {
         f"{plan.folder}/{name}": header.live(made.inputs, write_document(document))
         for name, document in documents.items()
     }
+    return files, tuple(problems)
 
 
 def run_list(folder: str, files: Iterable[str]) -> dict[str, str]:

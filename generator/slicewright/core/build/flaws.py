@@ -1,0 +1,136 @@
+"""What no object may hold: a marker of the bases, and what kustomize cannot carry.
+
+Found by trying every character, key and number with kustomize 5.2.1 and 5.8.1, in objects and in patches:
+its reader refuses control characters that its own writer lets through, loses a key `<<`, gives up on long
+keys, and takes patches on a way that rounds integers and breaks some texts.
+
+What a run holds comes from the words of its workload or from its base, so these are looked through: the one
+is short, the other is the same for many.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.compose.kustomization import identity
+from slicewright.core.document.scalar import write_quoted
+from slicewright.core.plan.plan import MARKER
+from slicewright.core.problem import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.intent.source import Source
+    from slicewright.core.problem import Path, Problem
+
+KubernetesObject = dict[str, Any]
+Loss = tuple["Path", str, str]
+"""A place, what is wrong there, and what to do about it."""
+
+_ESCAPE = re.compile(r"\\[tux]")
+_KEY = re.compile("'[^']{250,}': |\"[^\"]{250,}\": ")
+_DIGITS = re.compile("[0-9]{16}")
+_CONTROL = re.compile("[\x7f-\x9f\ufffe\uffff]")
+_LONG_KEY = 1000
+"""Bytes of a key in double quotes; kustomize reads 1,024."""
+_EXACT = 2**53
+"""Integers up to here survive where a reader takes every number for a float."""
+
+
+def markers(objects: list[KubernetesObject], source: Source) -> Iterator[Problem]:
+    """Yield a problem for each marker of the bases that is left in the objects of a workload."""
+    # One look at the text of it all: the walk is for the rare object in which a marker is left.
+    for item in objects if MARKER in repr(objects) else ():
+        for at in _markers(item, ()):
+            message = f"{identity(item)[1]} '{identity(item)[3]}' has no value at {dotted(at)}"
+            hint = "a base or a component asks for one: give it in podTemplate, or leave the component out"
+            yield source.problem("BUILD001", ("spec",), message, hint, key=True)
+
+
+def in_words(source: Source, *, patched: bool) -> Iterator[Problem]:
+    """Yield a problem for each thing in a workload that kustomize loses, with `patched` in patches too."""
+    text = repr(source.data)
+    if not (_ESCAPE.search(text) or "<<" in text or _KEY.search(text) or _DIGITS.search(text)):
+        return
+    found = list(_lost(source.data, ()))
+    if patched:
+        found += _lost_in_patches(source.data, ())
+    for path, message, hint in found:
+        if path != ("spec", "run"):
+            yield source.problem("BUILD002", path, message, hint)
+
+
+def in_base(item: KubernetesObject) -> Iterator[str]:
+    """Yield what kustomize loses of an object of a base."""
+    for path, message, _ in _lost(item, ()):
+        yield f"{message}: {dotted(path)}"
+
+
+def in_patches(documents: dict[str, Any]) -> Iterator[str]:
+    """Yield what kustomize changes or refuses in the patches of an overlay."""
+    for _, message, _ in _lost_in_patches(documents, ()):
+        yield message
+
+
+def is_fragile(objects: list[KubernetesObject]) -> bool:
+    """Tell whether something in a base would get lost if it came into a patch."""
+    return any(True for _ in _lost_in_patches(objects, ()))
+
+
+def _markers(value: Any, path: Path) -> Iterator[Path]:
+    """Yield the places at which a marker of the bases is left."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _markers(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _markers(item, (*path, index))
+    elif isinstance(value, str) and MARKER in value:
+        yield path
+
+
+def _lost(value: Any, path: Path) -> Iterator[Loss]:
+    """Yield what kustomize loses or refuses wherever it stands."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _lost_key(key, (*path, key))
+            yield from _lost(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _lost(item, (*path, index))
+    elif isinstance(value, str):
+        yield from _control(value, path)
+    elif isinstance(value, int) and abs(value) > _EXACT:
+        message = f"{value} is more than every reader of JSON keeps exact: kustomize rounds it in a patch"
+        yield path, message, "write it in quotes if it is text, else a number up to 2^53"
+
+
+def _lost_key(key: str, path: Path) -> Iterator[Loss]:
+    yield from _control(key, path)
+    if key == "<<":
+        yield path, "kustomize takes the key '<<' for a merge and drops it", "choose another key"
+    length = len(write_quoted(key).encode())
+    if length > _LONG_KEY:
+        message = f"a key of {length:,} bytes is longer than kustomize reads"
+        yield path, message, f"choose one of {_LONG_KEY:,} bytes at most"
+
+
+def _control(text: str, path: Path) -> Iterator[Loss]:
+    found = _CONTROL.search(text)
+    if found:
+        message = f"kustomize cannot carry the character U+{ord(found[0]):04X}"
+        yield path, message, "leave it out, or write it as an escape that the program itself reads"
+
+
+def _lost_in_patches(value: Any, path: Path) -> Iterator[Loss]:
+    """Yield what kustomize changes or refuses in a patch, and carries in an object."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _lost_in_patches(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _lost_in_patches(item, (*path, index))
+    elif isinstance(value, str) and value.startswith("\t") and "\n" in value:
+        message = "kustomize cannot carry a patch with a text of several lines that begins with a tab"
+        yield path, message, "begin it with an empty line, or write naming: Hashed"

@@ -1,0 +1,193 @@
+"""What a builder finds in its base: asked for once, before anything is filled in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.build.finish import pod_templates
+from slicewright.core.compose.kustomization import identity
+from slicewright.core.plan.plan import MARKER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.intent.check import Schemas
+    from slicewright.core.plan.plan import Pattern
+
+KubernetesObject = dict[str, Any]
+Step = str | int | tuple[str]
+"""A key, the index of an element, or the name of one."""
+Steps = tuple[Step, ...]
+
+_POD = "kubernetes/pod-template.json"
+_FORM = frozenset({"IN001", "IN003"})
+"""Ids of problems that are about a type, or a key that is missing."""
+_TEMPLATE: Steps = ("template", "spec", "template")
+_SLICES: Steps = ("spec", "replicatedJobs", ("slice",), *_TEMPLATE)
+_HEAD: Steps = ("spec", "replicatedJobs", ("pathways-head",), *_TEMPLATE)
+_WORKER: Steps = ("spec", "replicatedJobs", ("worker",), *_TEMPLATE)
+_JOB: Steps = ("spec", "template")
+_CONTROLLER: Steps = ("spec", "controller", "template")
+
+
+def _on_tpus(template: Steps) -> tuple[Steps, ...]:
+    container: Steps = (*template, "spec", "containers", 0, "resources")
+    return (*template, "spec", "nodeSelector"), (*container, "requests"), (*container, "limits")
+
+
+_PATHWAYS: tuple[Steps, ...] = (
+    ("spec", "network"),
+    ("spec", "failurePolicy"),
+    (*_HEAD, "spec", "containers", 0),
+    (*_HEAD, "spec", "nodeSelector"),
+    *_on_tpus(_WORKER),
+)
+_MAPPINGS: dict[Pattern, dict[str, tuple[Steps, ...]]] = {
+    "jobset": {"JobSet": (("spec", "successPolicy"), ("spec", "failurePolicy"), *_on_tpus(_SLICES))},
+    "job": {"Job": _on_tpus(_JOB)},
+    "indexed-job": {"Job": _on_tpus(_JOB), "Service": (("spec",),)},
+    "pathways": {"JobSet": _PATHWAYS},
+    "pathways-headless": {"JobSet": _PATHWAYS},
+    "pathwaysjob": {"PathwaysJob": (("spec", "workers", 0), (*_CONTROLLER, "spec", "containers", 0))},
+}
+"""The mappings that are filled in, by pattern and kind."""
+_RUNTIME = ("pathways-rm", "pathways-proxy", "pathways-worker")
+_SIDECAR = "colocated-python-sidecar"
+_RULES: dict[str, Steps] = {
+    "host-maintenance/job": ("spec", "podFailurePolicy", "rules", 0),
+    "host-maintenance/jobset": ("spec", "failurePolicy", "rules", 0),
+    "host-maintenance/pathways": ("spec", "failurePolicy", "rules", 0),
+}
+"""What a component of ours adds, and the plan may change."""
+_OPTIONAL: tuple[Steps, ...] = (
+    ("metadata", "labels"),
+    ("metadata", "annotations"),
+    ("spec", "workers", 0, "nodeSelector"),
+)
+
+
+def missing(
+    pattern: Pattern, components: tuple[str, ...], objects: list[KubernetesObject], schemas: Schemas | None
+) -> tuple[int, str] | None:
+    """Return the index of the first object that cannot be filled in, and what it lacks; None if all can."""
+    for index, item in enumerate(objects):
+        if identity(item)[3] != MARKER:
+            continue
+        lacks = next(_lacks(pattern, components, item, schemas), "")
+        if lacks:
+            return index, lacks
+    return None
+
+
+def _lacks(
+    pattern: Pattern, components: tuple[str, ...], item: KubernetesObject, schemas: Schemas | None
+) -> Iterator[str]:
+    """Yield what an object lacks; each is asked for only while nothing before it was missing."""
+    for steps in _OPTIONAL:
+        parent, _ = _find(item, steps[:-1])
+        if isinstance(parent, dict) and steps[-1] in parent:
+            yield from _mapping(item, steps)
+    wanted = list(_MAPPINGS[pattern].get(item["kind"], ()))
+    if item["kind"] != "Service":
+        wanted += [_RULES[name] for name in (_short(path) for path in components) if name in _RULES]
+    for steps in wanted:
+        yield from _mapping(item, steps)
+    if item["kind"] == "JobSet":
+        yield from _replicated_jobs(item)
+    if item["kind"] == "PathwaysJob" and "pathwaysVersion" not in item["spec"]:
+        yield "there is no spec.pathwaysVersion"
+    if schemas and item["kind"] in _MAPPINGS[pattern]:
+        yield from _pods(item, schemas)
+    if pattern in ("pathways", "pathways-headless") and item["kind"] == "JobSet":
+        yield from _runtime(item, components)
+
+
+def _pods(item: KubernetesObject, schemas: Schemas) -> Iterator[str]:
+    """Only the form of a pod is asked for here; whether its values are right is for validation to say."""
+    for template in pod_templates(item):
+        for problem in schemas.problems(_POD, template):
+            if problem.id in _FORM:
+                yield f"in a pod template, {problem.message}{_at(problem.dotted())}"
+
+
+def _short(component: str) -> str:
+    return component.removeprefix("bases/components/")
+
+
+def _at(place: str) -> str:
+    return f" at {place}" if place else ""
+
+
+def _replicated_jobs(item: KubernetesObject) -> Iterator[str]:
+    """Every job is looked through: its pods are told their run, its resources brought into one form."""
+    for index, job in enumerate(item["spec"]["replicatedJobs"]):
+        here: Steps = ("spec", "replicatedJobs", index)
+        yield from _mapping(item, (*here, *_TEMPLATE))
+        if not isinstance(job.get("name"), str):
+            yield f"{_written((*here, 'name'))} must be a string"
+        if "metadata" in job["template"]:
+            yield from _mapping(item, (*here, "template", "metadata"))
+            if "annotations" in job["template"]["metadata"]:
+                yield from _mapping(item, (*here, "template", "metadata", "annotations"))
+    rules = item["spec"]["failurePolicy"].get("rules", [])
+    if not isinstance(rules, list):
+        yield "spec.failurePolicy.rules must be a list"
+
+
+def _runtime(item: KubernetesObject, components: tuple[str, ...]) -> Iterator[str]:
+    found = {
+        container["name"]: container
+        for template in pod_templates(item)
+        for kind in ("initContainers", "containers")
+        for container in template["spec"].get(kind, [])
+    }
+    sidecar = any(_short(path).startswith("colocated-python/") for path in components)
+    for name in (*_RUNTIME, _SIDECAR) if sidecar else _RUNTIME:
+        if name not in found:
+            yield f"no pod has a container '{name}'"
+        elif name != _SIDECAR and not ("image" in found[name] and "args" in found[name]):
+            yield f"the container '{name}' needs an image and args"
+
+
+def _mapping(item: KubernetesObject, steps: Steps) -> Iterator[str]:
+    found, lacks = _find(item, steps)
+    if lacks:
+        yield lacks
+    elif not isinstance(found, dict):
+        yield f"{_written(steps)} must be a mapping"
+
+
+def _find(item: Any, steps: Steps) -> tuple[Any, str]:
+    """Return what stands at the end of a way, and '' or why nothing does."""
+    value = item
+    for at, step in enumerate(steps):
+        before = _written(steps[:at]) or "the object"
+        if isinstance(step, str):
+            if not isinstance(value, dict):
+                return None, f"{before} must be a mapping"
+            if step not in value:
+                return None, f"there is no {_written(steps[: at + 1])}"
+            value = value[step]
+            continue
+        if not isinstance(value, list):
+            return None, f"{before} must be a list"
+        if isinstance(step, int):
+            if step >= len(value):
+                return None, f"{before} is empty"
+            value = value[step]
+            continue
+        named = [element for element in value if isinstance(element, dict) and element.get("name") == step[0]]
+        if not named:
+            return None, f"{before} has no element called '{step[0]}'"
+        value = named[0]
+    return value, ""
+
+
+def _written(steps: Steps) -> str:
+    text = ""
+    for step in steps:
+        if isinstance(step, str):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{step if isinstance(step, int) else step[0]}]"
+    return text

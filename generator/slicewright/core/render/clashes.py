@@ -1,0 +1,93 @@
+"""Objects that two runs of one list would both make: kustomize refuses such a list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slicewright.core.compose.kustomization import identity, is_object
+from slicewright.core.document.read import read_documents
+from slicewright.core.render import tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slicewright.core.problem import Path, Problem
+    from slicewright.core.render.existing import Existing
+    from slicewright.core.render.plans import Planned
+
+Identity = tuple[str, str, str, str]
+_NAME = "\n  name: "
+"""How the name of an object stands in a frozen run, as we write it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """An object that a run of a workload makes."""
+
+    run: str
+    planned: Planned
+
+
+def clashes(
+    planned: Iterable[Planned], staying: Iterable[str], bases: tree.Bases, existing: Existing
+) -> Iterator[Problem]:
+    """Yield a problem for each object that two runs would make that one list of a namespace names.
+
+    `planned` are the plans whose lists are written; `staying` are the frozen runs that stay. The objects of
+    a frozen run are those in its file, those of the others follow from their base and components.
+    """
+    frozen: dict[str, list[str]] = {}
+    for path in staying:
+        frozen.setdefault(path.rpartition("/")[0], []).append(path)
+    taken: dict[tuple[str, Identity], _Claim] = {}
+    entries = list(planned)
+    for entry in entries:
+        for run, found in _brought(entry, frozen.get(entry.plan.folder, []), bases, existing):
+            claim = _Claim(run, entry)
+            first = taken.setdefault((_list_of(entry), found), claim)
+            if first is not claim:
+                yield _clash(found, first, claim)
+    for entry in entries if taken else ():
+        for found in tree.own(entry.plan):
+            if (_list_of(entry), found) in taken:
+                yield _clash(found, _Claim(entry.plan.name, entry), taken[_list_of(entry), found])
+
+
+def _list_of(entry: Planned) -> str:
+    return entry.plan.folder.rpartition("/")[0]
+
+
+def _brought(
+    entry: Planned, frozen: list[str], bases: tree.Bases, existing: Existing
+) -> Iterator[tuple[str, Identity]]:
+    """Yield the objects that the runs of a workload make beside their own, each with the run."""
+    for path in frozen:
+        run = path.rpartition("/")[2].removesuffix(".yaml")
+        for found in _in_text(existing.texts[path], run):
+            yield run, found
+    if tree.frozen_file(entry.plan) not in frozen:
+        for found in tree.brought(entry.plan, bases):
+            yield entry.plan.name, found
+
+
+def _in_text(text: str, run: str) -> list[Identity]:
+    """Return the objects in a frozen run that do not bear its name."""
+    if "\n---\n" not in text or text.count(_NAME) == text.count(f"{_NAME}{run}\n"):
+        return []
+    documents, _ = read_documents(text, "")
+    objects = [document.data for document in documents if is_object(document.data)]
+    return [identity(item) for item in objects if identity(item)[3] != run]
+
+
+def _clash(found: Identity, first: _Claim, second: _Claim) -> Problem:
+    _, kind, namespace, name = found
+    named = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+    one, other = first.planned.workload, second.planned.workload
+    runs = f"runs '{first.run}' and '{second.run}'"
+    if one.key != other.key:
+        runs = f"workloads '{one.key}' and '{other.key}'"
+    place: Path = ("spec", "components") if other.components else ("metadata", "name")
+    message = f"{runs} would both bring the object {named}, and kustomize takes it once"
+    hint = "give it a name of its own in each component, or declare it once in custom/"
+    return other.source.problem("NAME004", place, message, hint, key=True)

@@ -1,0 +1,104 @@
+"""A base that people changed: whatever they changed is said, and never ends in a traceback."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from slicewright.core.problem import errors
+
+from .kit import PATTERNS, ROOT, rendering
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RICH: dict[str, dict[str, Any]] = {
+    "jobset": {
+        "failurePolicy": {"onHostMaintenance": "Fail", "rules": [{"action": "FailJobSet"}]},
+        "auxiliaryJobs": [
+            {
+                "name": "aux",
+                "pool": "cpu",
+                "podTemplate": {"spec": {"containers": [{"name": "c", "image": "i"}]}},
+            }
+        ],
+    },
+    "job": {"failurePolicy": {"onHostMaintenance": "Fail"}},
+    "indexed-job": {},
+    "pathways": {
+        "pathways": {
+            "colocatedPython": {"image": "py:1"},
+            "elasticSlices": 1,
+            "head": {"podTemplate": {"spec": {"volumes": [{"name": "v", "emptyDir": {}}]}}},
+            "customComponents": [
+                {
+                    "componentType": "worker",
+                    "customFlags": ["--a"],
+                    "customEnv": [{"name": "A", "value": "b"}],
+                }
+            ],
+        }
+    },
+    "pathways-headless": {},
+    "pathwaysjob": {"pathways": {"worker": {"nodeSelector": {"a": "b"}}}, "podTemplate": None},
+}
+"""What makes a builder look into most corners of its base."""
+COMMON = {
+    "gcsFuse": [{"bucket": "b", "mountPath": "/data"}],
+    "queueName": "lq",
+    "podTemplate": {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {
+            "tolerations": [{"key": "a", "operator": "Exists"}],
+            "volumes": [{"name": "v", "emptyDir": {}}],
+            "initContainers": [{"name": "i", "image": "i", "env": [{"name": "A", "value": "b"}]}],
+        },
+    },
+    "naming": "Hashed",
+}
+OTHERS: tuple[Any, ...] = (None, "x", [None], {})
+"""What may stand where something else is expected."""
+
+
+def changed(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the way to every value of a document."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        yield (*path, key)
+        if isinstance(item, dict | list):
+            yield from changed(item, (*path, key))
+
+
+def spoilt(document: Any) -> Iterator[Any]:
+    """Yield the document with each of its values replaced or taken away."""
+    for *way, last in list(changed(document)):
+        for other in (*OTHERS, ...):
+            made = copy.deepcopy(document)
+            parent = made
+            for step in way:
+                parent = parent[step]
+            if other is ...:
+                del parent[last]
+            else:
+                parent[last] = other
+            yield made
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_any_change_of_a_base_gives_a_tree_or_problems(pattern: str) -> None:
+    """Each value of each base, replaced by each sort of value or taken away: files or problems."""
+    folder = f"bases/{pattern}"
+    spec = {**COMMON, **RICH[pattern]}
+    if pattern == "pathways-headless":
+        del spec["gcsFuse"]
+    for path in sorted((ROOT / folder).glob("*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        for made in spoilt(yaml.load(text, Loader=yaml.CSafeLoader)):
+            files = {f"{folder}/{path.name}": json.dumps(made)}
+
+            found = rendering(pattern, spec, files=files)
+
+            assert bool(errors(found.problems)) != bool(found.writes), json.dumps(made)

@@ -1,0 +1,29 @@
+"""Which kinds stand in no namespace."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from slicewright.core.build.scope import CLUSTER_SCOPED, is_namespaced
+
+KINDS = Path(__file__).resolve().parents[2] / "schemas" / "kinds"
+
+
+def test_kinds_are_those_of_the_schemas() -> None:
+    """What the builder takes for cluster-scoped is what validation takes for it."""
+    expected = set()
+    for path in KINDS.glob("*/*.json"):
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        if schema["x-slicewright"].get("scope") == "Cluster":
+            folder = path.parent.name
+            group = "" if folder == path.stem.rpartition("_")[2] else folder
+            expected.add((group, schema["properties"]["kind"]["const"]))
+
+    assert expected == CLUSTER_SCOPED
+
+
+def test_kind_without_a_schema_is_namespaced() -> None:
+    """Most kinds are, and who brings one may write its namespace."""
+    assert is_namespaced("example.com", "Holder")
+    assert is_namespaced("example.com", "Namespace")
