@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TOOLS = tuple(pins.tools().values())
 REPOSITORY = Path(__file__).resolve().parents[2]
-REPLACE = re.compile(r"^(?:replace |\t)(k8s\.io/\S+) => (\S+) (v\S+)$", re.MULTILINE)
+REPLACE = re.compile(r"^(?:replace |\t)(\S+) => (\S+) (v\S+)$", re.MULTILINE)
 
 
 def go_mod(tool: Tool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import hcl2
@@ -10,7 +11,7 @@ import pytest
 
 from slicewright.core.provision.environment import files
 
-from .kit import PLACE, site
+from .kit import PLACE, ROOT, site
 from .opentofu import tables, tofu, written
 
 if TYPE_CHECKING:
@@ -54,6 +55,15 @@ def test_format(spec: str, tmp_path: Path) -> None:
 def test_valid(spec: str, tmp_path: Path) -> None:
     """`tofu validate` finds no error and no warning with the attributes of the google provider."""
     folder = written(tmp_path, files(site(spec)))
+    tofu(folder, "init", "-backend=false", "-input=false")
+    said = tofu(folder, "validate", "-no-color").stdout
+    assert "Success! The configuration is valid." == said.strip()
+
+
+def test_committed_terraform(tmp_path: Path) -> None:
+    """The environment of this repository's own cluster is formatted, and valid."""
+    folder = shutil.copytree(ROOT / "provision" / "gke-tpu-training-cluster", tmp_path / "committed")
+    tofu(folder, "fmt", "-check")
     tofu(folder, "init", "-backend=false", "-input=false")
     said = tofu(folder, "validate", "-no-color").stdout
     assert "Success! The configuration is valid." == said.strip()

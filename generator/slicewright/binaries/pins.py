@@ -104,6 +104,17 @@ def tools() -> Mapping[str, Tool]:
         _kwok("kwokctl", pinned["kwok"], seconds=10),
         _controller("jobset", pinned["jobset"], package="sigs.k8s.io/jobset", seconds=75),
         _controller("kueue", pinned["kueue"], package="sigs.k8s.io/kueue/cmd/kueue", seconds=230),
+        Tool(
+            name="tofu",
+            version=pinned["opentofu"],
+            module="github.com/opentofu/opentofu",
+            package="github.com/opentofu/opentofu/cmd/tofu",
+            folder="tofu",
+            binary="tofu",
+            ask=("version",),
+            seconds=230,
+            stamps=(("github.com/opentofu/opentofu/version.dev", "no"),),
+        ),
     )
     return MappingProxyType({tool.name: tool for tool in rows})
 
