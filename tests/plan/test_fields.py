@@ -54,7 +54,7 @@ def said(workload: dict[str, Any], cluster: dict[str, Any]) -> tuple[list[str], 
     found = [problem.text() for problem in problems if problem.severity == "error"]
     bodies = []
     for entry in planned:
-        made, refused = tree.make(entry, tree.Bases(read_text))
+        made, refused = tree.make(entry, tree.Bases(read_text, repository.package.schemas))
         found += [problem.text() for problem in refused]
         bodies += [tree.frozen_body(made), entry.plan.folder] if made else []
     return found, "".join(bodies)

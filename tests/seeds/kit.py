@@ -50,8 +50,23 @@ def composed(*, fixed: bool = True) -> dict[str, Tree]:
 
 
 @cache
+def platforms() -> dict[str, Tree]:
+    """Return the objects of the platforms, by `Kind cluster/namespace/name`; most have no namespace."""
+    checkout = slicewright.load(ROOT)
+    made: dict[str, Tree] = {}
+    for folder in sorted((ROOT / "overlays").glob("*/_platform")):
+        overlay = slicewright.compose(checkout, folder.relative_to(ROOT).as_posix())
+        assert (overlay.problems, overlay.outside) == ((), ())
+        for item in overlay.objects:
+            metadata = item["metadata"]
+            place = [folder.parent.name, metadata.get("namespace", ""), metadata["name"]]
+            made[f"{item['kind']} {'/'.join(part for part in place if part)}"] = tree(item)
+    return made
+
+
+@cache
 def objects() -> dict[str, Tree]:
-    """Return all that tutorials speak of: composed objects, TPUClusters and TPU types."""
+    """Return all that tutorials speak of: composed objects, platforms, TPUClusters and TPU types."""
     repository = slicewright.load(ROOT).repository
     clusters = {
         f"TPUCluster {name}": tree(site.cluster.source.data) for name, site in repository.sites.items()
@@ -69,7 +84,7 @@ def objects() -> dict[str, Tree]:
             shape = resolve(repository.package.catalogue, TpuRequest(name))
             assert isinstance(shape, Shape)
             types[f"TPU type {name}"] = tree(shape.record())
-    return {**composed(), **clusters, **types}
+    return {**composed(), **platforms(), **clusters, **types}
 
 
 def _names(value: str | list[str]) -> list[str]:

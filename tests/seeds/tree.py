@@ -20,7 +20,7 @@ ABSENT: Final = object()
 _KEYS = ("name", "componentType", "containerPort", "pool", "type")
 """By which field the elements of a list are known, where all have it and no two the same."""
 _FLAG = re.compile(r"((?:--)?[A-Za-z_]\w*)=(.*)", re.DOTALL)
-_QUANTITIES = re.compile(r"resources\.(limits|requests)\b")
+_QUANTITIES = re.compile(r"resources\.(limits|requests)\b|\bnominalQuota$")
 
 
 @dataclass(frozen=True, slots=True)

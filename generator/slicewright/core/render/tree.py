@@ -46,7 +46,7 @@ class Base:
 class Bases:
     """The bases of a tree, each combination with components evaluated once."""
 
-    def __init__(self, read_text: ReadText, schemas: Schemas | None = None) -> None:
+    def __init__(self, read_text: ReadText, schemas: Schemas) -> None:
         """Take the way to read files of the tree, and the schemas that pod templates are checked with."""
         self._read_text = read_text
         self._schemas = schemas

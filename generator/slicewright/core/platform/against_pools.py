@@ -1,0 +1,85 @@
+"""Pools whose flavors clash, Topologies and ComputeClasses that GKE or Kueue would refuse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.platform.flavor import CpuCapacity, capacities
+from slicewright.core.problem import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.plan.site import Site
+    from slicewright.core.platform.flavor import Capacity
+    from slicewright.core.problem import Path, Problem
+
+_HOSTNAME = "kubernetes.io/hostname"
+
+
+def against_pools(site: Site) -> Iterator[Problem]:
+    """Yield the problems of pools, topologies and ComputeClasses."""
+    yield from _flavors(site)
+    yield from _levels(site)
+    yield from _rungs(site)
+    known = [item.name for item in site.cluster.compute_classes]
+    for pool in site.cluster.tpu_pools:
+        name = pool.provisioning.name
+        if known and pool.provisioning.type == "ComputeClass" and name not in known:
+            place: Path = ("spec", "pools", pool.index, "provisioning", "name")
+            message = f"there is no ComputeClass '{name}'"
+            yield site.cluster.source.problem("POOL017", place, message, did_you_mean(name, known))
+
+
+def _flavors(site: Site) -> Iterator[Problem]:
+    taken: dict[str, Capacity] = {}
+    for capacity in capacities(site).values():
+        first = taken.setdefault(capacity.flavor.name, capacity)
+        if first is capacity:
+            continue
+        if first.flavor == capacity.flavor and not isinstance(capacity, CpuCapacity):
+            continue
+        name = capacity.flavor.name
+        written = "flavor" in site.cluster.spec["pools"][capacity.pool.index]
+        place: Path = ("spec", "pools", capacity.pool.index, "flavor" if written else "name")
+        message = f"pools '{first.pool.name}' and '{capacity.pool.name}' share the flavor '{name}', "
+        message += "and their nodes are not alike"
+        hint = "only slices of one shape, provisioning and topology add up: write another `flavor`"
+        yield site.cluster.source.problem("POOL015", place, message, hint)
+
+
+def _levels(site: Site) -> Iterator[Problem]:
+    for at, item in enumerate(site.cluster.spec.get("topologies", [])):
+        labels = [level["nodeLabel"] for level in item["levels"]]
+        for index, label in enumerate(labels):
+            place: Path = ("spec", "topologies", at, "levels", index, "nodeLabel")
+            if label in labels[:index]:
+                message, hint = f"level '{label}' comes twice", "each level is narrower than the one before"
+                yield site.cluster.source.problem("QUOTA015", place, message, hint)
+            elif label == _HOSTNAME and index < len(labels) - 1:
+                message, hint = f"'{_HOSTNAME}' is the narrowest level there is", "write it last"
+                yield site.cluster.source.problem("QUOTA015", place, message, hint)
+
+
+def _rungs(site: Site) -> Iterator[Problem]:
+    source = site.cluster.source
+    for item, rungs in site.compute_classes:
+        shapes = dict(rungs)
+        for index, rung in enumerate(item.rungs):
+            path: Path = ("spec", "computeClasses", item.index, "priorities", index)
+            wanted, shape = rung.provisioning, shapes.get(rung)
+            if wanted.type in ("ComputeClass", "FlexStartQueued"):
+                message = f"a rung of a ComputeClass cannot be had as {wanted.type}"
+                hint = "write OnDemand, Spot, FlexStart or a Reservation"
+                yield source.problem("POOL013", (*path, "provisioning"), message, hint)
+            if shape is None:
+                continue
+            by_policy = shape.multi_host and shape.machine.placement == "HIGH_THROUGHPUT"
+            if by_policy and not rung.placement_policy_name:
+                message = f"multi-host slices of {shape.machine_type} need a workload policy"
+                hint = "add placementPolicyName: the name of a policy for this topology"
+                yield source.problem("POOL014", path, message, hint)
+            elif rung.placement_policy_name and not by_policy:
+                message = f"{shape.topology} on {shape.machine_type} takes no workload policy"
+                hint = "leave it out: only multi-host slices of tpu7x have one"
+                yield source.problem("POOL014", (*path, "placementPolicyName"), message, hint, key=True)

@@ -1,0 +1,151 @@
+"""Names in a platform that come twice, and names of what is not there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.platform.checks import QUEUED_CHECK
+from slicewright.core.platform.flavor import capacities, queued
+from slicewright.core.platform.kueue import GROUP
+from slicewright.core.problem import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slicewright.core.plan.site import Site
+    from slicewright.core.problem import Path, Problem
+
+_NAMED = {
+    "topologies": "Topology",
+    "computeClasses": "ComputeClass",
+    "admissionChecks": "AdmissionCheck",
+    "provisioningRequestConfigs": "ProvisioningRequestConfig",
+    "cohorts": "Cohort",
+    "clusterQueues": "ClusterQueue",
+    "priorityClasses": "priority class",
+}
+_HOLDERS = ("cohorts", "clusterQueues")
+
+
+def against_references(site: Site) -> Iterator[Problem]:
+    """Yield the problems of names."""
+    yield from _twice(site)
+    yield from _pools(site)
+    yield from _cohorts(site)
+    yield from _cycles(site)
+    yield from _checks(site)
+    for index, pool in enumerate(site.cluster.spec["pools"]):
+        place: Path = ("spec", "pools", index, "topologyName")
+        yield from _unknown(site, "Topology", pool.get("topologyName", ""), _names(site, "topologies"), place)
+
+
+def _names(site: Site, field: str) -> list[str]:
+    return [item["name"] for item in site.cluster.spec.get(field, [])]
+
+
+def _unknown(site: Site, kind: str, name: str, known: Iterable[str], path: Path) -> Iterator[Problem]:
+    """Yield a problem where something is named and is not among what is known."""
+    if name and name not in known:
+        hint = did_you_mean(name, known) or f"declare it in {site.cluster.source.file.path}"
+        yield site.cluster.source.problem("QUOTA002", path, f"there is no {kind} '{name}'", hint)
+
+
+def _twice(site: Site) -> Iterator[Problem]:
+    for field, kind in _NAMED.items():
+        named = [(name, ("spec", field, index, "name")) for index, name in enumerate(_names(site, field))]
+        yield from _repeated(site, kind, named)
+    local: list[tuple[str, Path]] = [
+        (
+            f"{item.get('namespace', 'default')}/{item['name']}",
+            ("spec", "clusterQueues", at, "localQueues", index, "name"),
+        )
+        for at, queue in enumerate(site.cluster.spec.get("clusterQueues", []))
+        for index, item in enumerate(queue.get("localQueues", []))
+    ]
+    yield from _repeated(site, "LocalQueue", local)
+
+
+def _repeated(
+    site: Site, kind: str, named: Iterable[tuple[str, Path]], hint: str = "give each its own name"
+) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for name, path in named:
+        if name in seen:
+            message = f"{kind} '{name}' comes twice"
+            yield site.cluster.source.problem("QUOTA001", path, message, hint)
+        seen.add(name)
+
+
+def _pools(site: Site) -> Iterator[Problem]:
+    known = _names(site, "pools")
+    for field in _HOLDERS:
+        for at, holder in enumerate(site.cluster.spec.get(field, [])):
+            base: Path = ("spec", field, at, "quota")
+            quotas = holder.get("quota", [])
+            for index, quota in enumerate(quotas):
+                yield from _unknown(site, "pool", quota["pool"], known, (*base, index, "pool"))
+            named = [(quota["pool"], (*base, index, "pool")) for index, quota in enumerate(quotas)]
+            yield from _repeated(site, "the quota of pool", named, "one quota says it all: make one of them")
+
+
+def _cohorts(site: Site) -> Iterator[Problem]:
+    known = _names(site, "cohorts")
+    for field, key in (("cohorts", "parentName"), ("clusterQueues", "cohortName")):
+        for index, holder in enumerate(site.cluster.spec.get(field, [])):
+            yield from _unknown(site, "Cohort", holder.get(key, ""), known, ("spec", field, index, key))
+
+
+def _cycles(site: Site) -> Iterator[Problem]:
+    """Yield one problem a cycle, at the first of its cohorts."""
+    parents = {cohort.name: cohort.parent_name for cohort in site.cluster.cohorts}
+    told: set[str] = set()
+    for index, cohort in enumerate(site.cluster.cohorts):
+        way = [cohort.name]
+        while parents.get(way[-1]) and parents[way[-1]] not in way:
+            way.append(parents[way[-1]])
+        if parents.get(way[-1]) == cohort.name and cohort.name not in told:
+            told.update(way)
+            message = f"cohorts are part of each other: {' in '.join((*way, cohort.name))}"
+            hint = "Kueue admits nothing from a cycle: leave one parentName out"
+            place: Path = ("spec", "cohorts", index, "parentName")
+            yield site.cluster.source.problem("QUOTA011", place, message, hint)
+
+
+def _checks(site: Site) -> Iterator[Problem]:
+    source, declared = site.cluster.source, site.cluster.spec.get("admissionChecks", [])
+    configs = [*_names(site, "provisioningRequestConfigs"), QUEUED_CHECK]
+    for index, check in enumerate(declared):
+        path: Path = ("spec", "admissionChecks", index)
+        if check["name"] == QUEUED_CHECK:
+            message = f"the AdmissionCheck '{QUEUED_CHECK}' is made on its own, for queued flex-start pools"
+            yield source.problem("QUOTA014", (*path, "name"), message, "give yours another name")
+        parameters = check.get("parameters", {})
+        if (parameters.get("apiGroup"), parameters.get("kind")) == (GROUP, "ProvisioningRequestConfig"):
+            place = (*path, "parameters", "name")
+            yield from _unknown(site, "ProvisioningRequestConfig", parameters["name"], configs, place)
+    known = [check["name"] for check in declared]
+    pools = capacities(site)
+    for at, queue in enumerate(site.cluster.cluster_queues):
+        own = [pools[quota.pool] for quota in queue.quota if quota.pool in pools]
+        flavors = list(dict.fromkeys(capacity.flavor.name for capacity in own))
+        yield from _queue_checks(site, at, queue.written.get("admissionChecks", []), known, flavors)
+        if queued(own) and any(
+            item["name"] == QUEUED_CHECK for item in queue.written.get("admissionChecks", [])
+        ):
+            place = ("spec", "clusterQueues", at, "admissionChecks")
+            message = f"the queue has the AdmissionCheck '{QUEUED_CHECK}' already, for its queued flavors"
+            yield source.problem("QUOTA014", place, message, "leave it out", key=True)
+
+
+def _queue_checks(
+    site: Site, at: int, written: list[dict[str, Any]], known: list[str], flavors: list[str]
+) -> Iterator[Problem]:
+    base: Path = ("spec", "clusterQueues", at, "admissionChecks")
+    named = [(check["name"], (*base, index, "name")) for index, check in enumerate(written)]
+    yield from _repeated(site, "AdmissionCheck", named)
+    for index, check in enumerate(written):
+        if check["name"] != QUEUED_CHECK:
+            yield from _unknown(site, "AdmissionCheck", check["name"], known, (*base, index, "name"))
+        for number, flavor in enumerate(check.get("onFlavors", [])):
+            place = (*base, index, "onFlavors", number)
+            yield from _unknown(site, "quota of this queue for the flavor", flavor, flavors, place)

@@ -1,0 +1,54 @@
+"""AdmissionChecks and ProvisioningRequestConfigs; queued flex-start gets its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.platform.flavor import queued, used
+from slicewright.core.platform.kueue import GROUP, kueue_object
+from slicewright.core.platform.quota import TPU
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.plan.site import Site
+    from slicewright.core.platform.kueue import KubernetesObject
+
+QUEUED_CHECK = "flex-start-queued"
+"""The check, and the configuration of its requests, that queues with queued flex-start flavors get."""
+_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
+_CLASS = "queued-provisioning.gke.io"
+_RETRIES = {"backoffLimitCount": 3, "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800}
+
+
+def checks(site: Site) -> Iterator[KubernetesObject]:
+    """Yield ProvisioningRequestConfigs, then the AdmissionChecks that use them."""
+    spec = site.cluster.spec
+    configs = {item["name"]: item for item in spec.get("provisioningRequestConfigs", [])}
+    asks = bool(queued(used(site).values()))
+    if asks:
+        configs = {QUEUED_CHECK: {"name": QUEUED_CHECK}, **configs}
+    for name, written in configs.items():
+        yield kueue_object(site, "ProvisioningRequestConfig", name, spec=_config(written))
+    if asks:
+        parameters = {"apiGroup": GROUP, "kind": "ProvisioningRequestConfig", "name": QUEUED_CHECK}
+        yield _check(site, QUEUED_CHECK, {"controllerName": _CONTROLLER, "parameters": parameters})
+    for item in spec.get("admissionChecks", []):
+        yield _check(site, item["name"], {key: value for key, value in item.items() if key != "name"})
+
+
+def _check(site: Site, name: str, spec: dict[str, Any]) -> KubernetesObject:
+    return kueue_object(site, "AdmissionCheck", name, spec=spec)
+
+
+def _config(written: dict[str, Any]) -> dict[str, Any]:
+    """Return a configuration's spec; requests for google.com/tpu alone, because GKE takes one pod set."""
+    optional: dict[str, Any] = {
+        key: written[key] for key in ("parameters", "podSetMergePolicy") if key in written
+    }
+    return {
+        "provisioningClassName": written.get("provisioningClassName", _CLASS),
+        "managedResources": written.get("managedResources", [TPU]),
+        **optional,
+        "retryStrategy": {**_RETRIES, **written.get("retryStrategy", {})},
+    }

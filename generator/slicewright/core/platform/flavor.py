@@ -1,0 +1,130 @@
+"""ResourceFlavors: one for all pools of a shape and a way of provisioning, one for each CPU pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.plan.placement import (
+    NODE_POOL,
+    flavor_name,
+    provisioning_selector,
+    shape_selector,
+    tolerated_taints,
+)
+from slicewright.core.platform.kueue import kueue_object
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slicewright.core.catalogue.cpu_machine import CpuMachine
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.cluster import ClusterQueue, Cohort, CpuPool, TpuPool
+    from slicewright.core.plan.site import Site
+    from slicewright.core.platform.kueue import KubernetesObject
+
+
+@dataclass(frozen=True, slots=True)
+class Flavor:
+    """What Kueue has to know of the nodes of a pool.
+
+    It names no taints: Kueue looks at what the JobSet tolerates, and what GKE's admission adds, it adds to
+    pods. What other pods would not tolerate, the flavor tolerates for them.
+    """
+
+    name: str
+    node_labels: dict[str, str]
+    tolerations: tuple[dict[str, Any], ...] = ()
+    topology_name: str = ""
+    is_queued: bool = False
+    """Whether its nodes are asked for with a ProvisioningRequest."""
+
+
+@dataclass(frozen=True, slots=True)
+class TpuCapacity:
+    """A TPU pool as queues see it."""
+
+    pool: TpuPool
+    flavor: Flavor
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class CpuCapacity:
+    """A CPU pool as queues see it."""
+
+    pool: CpuPool
+    flavor: Flavor
+    machine: CpuMachine | None
+    """A node of it, where the machine type is known."""
+
+
+Capacity = TpuCapacity | CpuCapacity
+
+
+def capacities(site: Site) -> dict[str, Capacity]:
+    """Return the pools of a cluster by name; those whose TPU is not known are left out."""
+    found: list[Capacity] = [
+        TpuCapacity(pool, _of_shape(site, pool, shape), shape) for pool, shape in site.pools
+    ]
+    found += [
+        CpuCapacity(pool, _of_nodes(site, pool), site.machines.get(pool.name))
+        for pool in site.cluster.cpu_pools
+    ]
+    return {entry.pool.name: entry for entry in sorted(found, key=lambda entry: entry.pool.index)}
+
+
+def holders(site: Site) -> tuple[Cohort | ClusterQueue, ...]:
+    """Return what may have quota: the cohorts, then the queues."""
+    return (*site.cluster.cohorts, *site.cluster.cluster_queues)
+
+
+def used(site: Site) -> dict[str, Capacity]:
+    """Return a pool for each flavor that a queue or a cohort has quota of, by the flavor's name."""
+    named = {quota.pool for holder in holders(site) for quota in holder.quota}
+    found: dict[str, Capacity] = {}
+    for name, capacity in capacities(site).items():
+        if name in named:
+            found.setdefault(capacity.flavor.name, capacity)
+    return found
+
+
+def flavors(site: Site) -> Iterator[KubernetesObject]:
+    """Yield the ResourceFlavors that queues use."""
+    for capacity in used(site).values():
+        flavor = capacity.flavor
+        spec: dict[str, Any] = {}
+        if flavor.node_labels:
+            spec["nodeLabels"] = flavor.node_labels
+        if flavor.tolerations:
+            spec["tolerations"] = list(flavor.tolerations)
+        if flavor.topology_name:
+            spec["topologyName"] = flavor.topology_name
+        yield kueue_object(site, "ResourceFlavor", flavor.name, spec=spec)
+
+
+def queued(used_flavors: Iterable[Capacity]) -> list[str]:
+    """Return the names of the flavors whose nodes are asked for with a ProvisioningRequest."""
+    return [capacity.flavor.name for capacity in used_flavors if capacity.flavor.is_queued]
+
+
+def _of_shape(site: Site, pool: TpuPool, shape: Shape) -> Flavor:
+    written = site.cluster.spec["pools"][pool.index]
+    wanted = pool.provisioning
+    return Flavor(
+        written.get("flavor") or flavor_name(shape, wanted),
+        {**shape_selector(shape), **provisioning_selector(wanted)},
+        tuple(
+            {"key": key, "operator": "Equal", "value": "true", "effect": "NoSchedule"}
+            for key in tolerated_taints(wanted)
+        ),
+        written.get("topologyName", ""),
+        wanted.type == "FlexStartQueued",
+    )
+
+
+def _of_nodes(site: Site, pool: CpuPool) -> Flavor:
+    """Return the flavor of a CPU pool; on Autopilot nobody knows the node pools that GKE makes."""
+    written = site.cluster.spec["pools"][pool.index]
+    labels = {NODE_POOL: pool.node_pool_names[0]} if site.cluster.mode == "Standard" else {}
+    return Flavor(written.get("flavor") or pool.name, labels, topology_name=written.get("topologyName", ""))

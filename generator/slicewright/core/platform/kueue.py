@@ -1,0 +1,54 @@
+"""Kueue's objects, in the spelling that a cluster's release of Kueue understands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slicewright.core.plan.site import Site
+
+KubernetesObject = dict[str, Any]
+
+GROUP = "kueue.x-k8s.io"
+DEFAULT_RELEASE = "v0.19.2"
+V1BETA2_SINCE = (0, 15)
+_TOPOLOGY_SINCE = (0, 14)
+"""Before it a Topology is v1alpha1."""
+_FIELDS = frozenset(
+    {
+        "admissionChecks",
+        "clusterQueues",
+        "cohorts",
+        "kueue",
+        "priorityClasses",
+        "provisioningRequestConfigs",
+        "topologies",
+    }
+)
+"""Fields of a TPUCluster of which each says that the cluster has Kueue."""
+
+
+def has_kueue(site: Site) -> bool:
+    """Tell whether a cluster's file says anything of Kueue; a cluster without it gets none of its objects."""
+    return not _FIELDS.isdisjoint(site.cluster.spec)
+
+
+def release(site: Site) -> tuple[int, int]:
+    """Return the minor release of a cluster's Kueue."""
+    written: str = site.cluster.spec.get("versions", {}).get("kueue", DEFAULT_RELEASE)
+    major, minor = written.removeprefix("v").split(".")[:2]
+    return int(major), int(minor)
+
+
+def is_v1beta2(site: Site) -> bool:
+    """Tell whether the cluster's Kueue has the API v1beta2."""
+    return release(site) >= V1BETA2_SINCE
+
+
+def kueue_object(site: Site, kind: str, name: str, namespace: str = "", **fields: Any) -> KubernetesObject:
+    """Return an object of Kueue's API; `fields` stand beside its metadata."""
+    version = "v1beta2" if is_v1beta2(site) else "v1beta1"
+    if kind == "Topology" and release(site) < _TOPOLOGY_SINCE:
+        version = "v1alpha1"
+    metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    return {"apiVersion": f"{GROUP}/{version}", "kind": kind, "metadata": metadata, **fields}

@@ -1,0 +1,133 @@
+"""Kueue's own Configuration, which stands in the ConfigMap that its release reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.document.write import write_document
+from slicewright.core.platform.flavor import holders
+from slicewright.core.platform.kueue import is_v1beta2, release
+from slicewright.core.platform.queues import shares_by_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.plan.site import Site
+    from slicewright.core.platform.kueue import KubernetesObject
+
+NAMESPACE = "kueue-system"
+NAME = "kueue-manager-config"
+KEY = "controller_manager_config.yaml"
+
+_STANDING, _GROWING, _FLEX_START = "30m", "2h", "24h"
+"""For how long the pods of an admitted workload may take: on nodes that stand, that come on demand, and that
+come when there is capacity. A workload that waits longer goes back into the queue, for others to have its
+quota."""
+_IGNORES_UNDECLARED_SINCE = (0, 19)
+"""The release in which quotaCheckStrategy is on without a feature gate."""
+_UNCOUNTED = ("cpu", "memory", "ephemeral-storage")
+
+
+def kueue_configuration(site: Site) -> Iterator[KubernetesObject]:
+    """Yield the ConfigMap, where the file has `kueue:`; what stands there goes over what we write."""
+    written = site.cluster.spec.get("kueue")
+    if written is None:
+        return
+    yield {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": NAME, "namespace": NAMESPACE},
+        "data": {KEY: write_document(configuration(site, written))},
+    }
+
+
+def configuration(site: Site, written: dict[str, Any]) -> dict[str, Any]:
+    """Return the Configuration: addresses as in the release, our defaults, and over them what is written."""
+    version = "v1beta2" if is_v1beta2(site) else "v1beta1"
+    ours: dict[str, Any] = {
+        "apiVersion": f"config.kueue.x-k8s.io/{version}",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": ":8081"},
+        "metrics": {"bindAddress": ":8443"},
+        "webhook": {"port": 9443},
+        "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
+        "controller": {
+            "groupKindConcurrency": {
+                "Job.batch": 5,
+                "Workload.kueue.x-k8s.io": 10,
+                "LocalQueue.kueue.x-k8s.io": 5,
+                "Cohort.kueue.x-k8s.io": 1,
+                "ClusterQueue.kueue.x-k8s.io": 5,
+                "ResourceFlavor.kueue.x-k8s.io": 1,
+            }
+        },
+        "clientConnection": {"qps": 300, "burst": 500},
+        "manageJobsWithoutQueueName": False,
+        "waitForPodsReady": _wait_for_pods(site),
+        "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]},
+        **_shares(site),
+    }
+    found: dict[str, Any] = merged({**ours, **_resources(site, written.get("resources", {}))}, written)
+    return found
+
+
+def merged(below: Any, above: Any) -> Any:
+    """Return mappings merged key by key; anything else that is written stands for the whole."""
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    return {**below, **{key: merged(below.get(key), value) for key, value in above.items()}}
+
+
+def _wait_for_pods(site: Site) -> dict[str, Any]:
+    timeout = _STANDING
+    for pool, _ in site.pools:
+        scales = "autoscaling" in site.cluster.spec["pools"][pool.index]
+        if pool.provisioning.type == "FlexStart":
+            timeout = _FLEX_START
+        elif timeout == _STANDING and (pool.provisioning.type in ("Spot", "ComputeClass") or scales):
+            timeout = _GROWING
+    enabled = {} if is_v1beta2(site) else {"enable": True}
+    return {
+        **enabled,
+        "timeout": timeout,
+        "recoveryTimeout": timeout,
+        "blockAdmission": False,
+        "requeuingStrategy": {"timestamp": "Eviction", "backoffBaseSeconds": 60, "backoffMaxSeconds": 3600},
+    }
+
+
+def _shares(site: Site) -> dict[str, Any]:
+    """Turn fair sharing on where something has a weight."""
+    found: dict[str, Any] = {}
+    if any(entry.weight is not None for entry in holders(site)):
+        enabled = {} if is_v1beta2(site) else {"enable": True}
+        strategies = ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
+        found["fairSharing"] = {**enabled, "preemptionStrategies": strategies}
+    if is_v1beta2(site) and shares_by_usage(site):
+        found["admissionFairSharing"] = {"usageHalfLifeTime": "168h", "usageSamplingInterval": "5m"}
+    return found
+
+
+def _resources(site: Site, written: dict[str, Any]) -> dict[str, Any]:
+    """Return how Kueue takes what no queue has quota of: pods that ask for some cpu need not wait for ever.
+
+    The two ways exclude each other, so ours gives way to either.
+    """
+    if not {"quotaCheckStrategy", "excludeResourcePrefixes"}.isdisjoint(written):
+        return {}
+    if release(site) >= _IGNORES_UNDECLARED_SINCE:
+        return {"resources": {"quotaCheckStrategy": "IgnoreUndeclared"}}
+    covered = _covered(site)
+    prefixes = [name for name in _UNCOUNTED if name not in covered]
+    return {"resources": {"excludeResourcePrefixes": prefixes}} if prefixes else {}
+
+
+def _covered(site: Site) -> set[str]:
+    """Return what some queue has quota of: of the CPU pools cpu and memory, or what the file writes."""
+    cpus = {pool.name for pool in site.cluster.cpu_pools}
+    found: set[str] = set()
+    for holder in holders(site):
+        for quota in holder.quota:
+            if quota.pool in cpus:
+                found.update(("cpu", "memory") if quota.nominal_quota is None else quota.nominal_quota)
+    return found

@@ -1,0 +1,133 @@
+"""Quota in the units of Kueue: chips for TPU pools, cpu and memory for CPU pools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.platform.flavor import CpuCapacity, capacities
+from slicewright.core.quantity import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.catalogue.cpu_machine import CpuMachine
+    from slicewright.core.intent.cluster import CpuPool, Quota
+    from slicewright.core.plan.site import Site
+    from slicewright.core.platform.flavor import TpuCapacity
+
+TPU = "google.com/tpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Chips:
+    """Quota of chips; a limit of None is none."""
+
+    nominal: int
+    borrowing: int | None
+    lending: int | None
+
+    def __add__(self, other: Chips) -> Chips:
+        return Chips(
+            self.nominal + other.nominal,
+            _sum(self.borrowing, other.borrowing),
+            _sum(self.lending, other.lending),
+        )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def chips(quota: Quota, capacity: TpuCapacity) -> Chips:
+    """Return a quota of a TPU pool; without a number all slices of the pool."""
+    if quota.nominal_chips is not None:
+        nominal, unit = quota.nominal_chips, 1
+    else:
+        nominal = capacity.pool.slices if quota.nominal_slices is None else quota.nominal_slices
+        unit = capacity.shape.chips
+    return Chips(nominal * unit, _times(quota.borrowing_limit, unit), _times(quota.lending_limit, unit))
+
+
+def _times(number: int | None, unit: int) -> int | None:
+    return None if number is None else number * unit
+
+
+def nodes(quota: Quota, pool: CpuPool) -> int:
+    """Return a quota of a CPU pool in nodes; without a number all nodes of the pool."""
+    return pool.nodes if quota.nominal_nodes is None else quota.nominal_nodes
+
+
+def allocatable(machine: CpuMachine, count: int) -> dict[str, str]:
+    """Return what pods may ask of so many nodes."""
+    return {
+        "cpu": canonical(f"{machine.allocatable_millicpus * count}m"),
+        "memory": canonical(f"{machine.allocatable_mib * count}Mi"),
+    }
+
+
+def resource_groups(site: Site, quotas: Iterable[Quota]) -> list[dict[str, Any]]:
+    """Return the resource groups of a queue or a cohort: one for chips, one for what CPU pools have.
+
+    Flavors stand in the order of the quotas, in which Kueue tries them; pools of one flavor add up. A quota
+    of a pool that is not known, or of a machine whose size is not, is left out: it has its problem.
+    """
+    known = capacities(site)
+    tpus: dict[str, Chips] = {}
+    cpus: dict[str, list[dict[str, Any]]] = {}
+    for quota in quotas:
+        capacity = known.get(quota.pool)
+        if capacity is None:
+            continue
+        name = capacity.flavor.name
+        if isinstance(capacity, CpuCapacity):
+            resources = cpu_resources(quota, capacity)
+            cpus |= {name: resources} if resources else {}
+        else:
+            found = chips(quota, capacity)
+            tpus[name] = tpus[name] + found if name in tpus else found
+    groups = [_group([TPU], {name: [_chips_resource(found)] for name, found in tpus.items()})]
+    covered = [resource["name"] for resource in next(iter(cpus.values()), [])]
+    return [group for group in (*groups, _group(covered, cpus)) if group["flavors"]]
+
+
+def _group(covered: list[str], flavors: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    return {
+        "coveredResources": covered,
+        "flavors": [{"name": name, "resources": resources} for name, resources in flavors.items()],
+    }
+
+
+def _chips_resource(found: Chips) -> dict[str, Any]:
+    return _resource(TPU, str(found.nominal), _text(found.borrowing), _text(found.lending))
+
+
+def _text(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def cpu_resources(quota: Quota, capacity: CpuCapacity) -> list[dict[str, Any]]:
+    """Return the resources of a quota of a CPU pool in order of their names; none where nothing is known."""
+    if quota.nominal_quota is not None:
+        written = sorted(quota.nominal_quota.items())
+        return [_resource(name, canonical(value)) for name, value in written]
+    machine = capacity.machine
+    if machine is None:
+        return []
+    borrowing, lending = (
+        {} if limit is None else allocatable(machine, limit)
+        for limit in (quota.borrowing_limit, quota.lending_limit)
+    )
+    return [
+        _resource(name, value, borrowing.get(name, ""), lending.get(name, ""))
+        for name, value in allocatable(machine, nodes(quota, capacity.pool)).items()
+    ]
+
+
+def _resource(name: str, nominal: str, borrowing: str = "", lending: str = "") -> dict[str, Any]:
+    limits = {"borrowingLimit": borrowing, "lendingLimit": lending}
+    return {
+        "name": name,
+        "nominalQuota": nominal,
+        **{field: value for field, value in limits.items() if value},
+    }

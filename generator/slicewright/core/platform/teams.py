@@ -1,0 +1,113 @@
+"""Teams: namespaces, service accounts, roles with the least rights, and quota of the namespace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.quantity import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.intent.cluster import Account, Team
+    from slicewright.core.plan.site import Site
+    from slicewright.core.platform.kueue import KubernetesObject
+
+KEPT = {
+    "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+}
+"""What keeps Argo CD and Flux from deleting a namespace, and with it all that runs in it."""
+WORKLOAD_IDENTITY = "iam.gke.io/gcp-service-account"
+_POD_SECURITY = "pod-security.kubernetes.io/enforce"
+_RBAC = "rbac.authorization.k8s.io"
+
+_READ = ["get", "list", "watch"]
+_WRITE = [*_READ, "create", "update", "patch", "delete"]
+_RUNS = (("batch", "jobs"), ("jobset.x-k8s.io", "jobsets"), ("pathways-job.pathways.domain", "pathwaysjobs"))
+_VIEW = (
+    ("", ("configmaps", "events", "pods", "pods/log", "serviceaccounts", "services")),
+    ("kueue.x-k8s.io", ("localqueues", "workloads")),
+)
+
+
+def is_given(namespace: str) -> bool:
+    """Tell whether a namespace is there in every cluster."""
+    return namespace == "default" or namespace.startswith("kube-")
+
+
+def namespaces(site: Site) -> Iterator[KubernetesObject]:
+    """Yield the namespaces of teams and of LocalQueues, but those that every cluster has."""
+    teams = site.cluster.teams
+    names = [team.namespace for team in teams] + [queue.namespace for queue in site.cluster.local_queues]
+    for name in dict.fromkeys(names):
+        if is_given(name):
+            continue
+        labels: dict[str, str] = {}
+        for team in teams:
+            if team.namespace == name:
+                labels |= team.labels
+                labels |= {_POD_SECURITY: team.pod_security} if team.pod_security else {}
+        metadata: dict[str, Any] = {"name": name}
+        if labels:
+            metadata["labels"] = labels
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {**metadata, "annotations": dict(KEPT)}}
+
+
+def team(entry: Team) -> Iterator[KubernetesObject]:
+    """Yield what a team has in its namespace."""
+    if entry.service_account_name:
+        account = _object(entry, "v1", "ServiceAccount", entry.service_account_name)
+        if entry.google_service_account:
+            account["metadata"]["annotations"] = {WORKLOAD_IDENTITY: entry.google_service_account}
+        yield account
+    yield from _role(entry, "admins", entry.admins, _admin_rules())
+    yield from _role(entry, "viewers", entry.viewers, _viewer_rules())
+    if entry.resource_quota:
+        hard = {name: canonical(value) for name, value in entry.resource_quota.items()}
+        yield {**_object(entry, "v1", "ResourceQuota", entry.name), "spec": {"hard": hard}}
+
+
+def _object(entry: Team, version: str, kind: str, name: str) -> KubernetesObject:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": entry.namespace}}
+
+
+def _role(
+    entry: Team, suffix: str, accounts: tuple[Account, ...], rules: list[dict[str, Any]]
+) -> Iterator[KubernetesObject]:
+    if not accounts:
+        return
+    name, version = f"{entry.name}-{suffix}", f"{_RBAC}/v1"
+    yield {**_object(entry, version, "Role", name), "rules": rules}
+    yield {
+        **_object(entry, version, "RoleBinding", name),
+        "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": name},
+        "subjects": [_subject(entry, account) for account in accounts],
+    }
+
+
+def _subject(entry: Team, account: Account) -> dict[str, str]:
+    if account.kind == "ServiceAccount":
+        return {"kind": account.kind, "name": account.name, "namespace": entry.namespace}
+    return {"apiGroup": _RBAC, "kind": account.kind, "name": account.name}
+
+
+def _rule(group: str, resources: tuple[str, ...], verbs: list[str]) -> dict[str, Any]:
+    return {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
+
+
+def _viewer_rules() -> list[dict[str, Any]]:
+    """Look at runs, their pods and logs, and at where they stand in the queue."""
+    return [_rule(group, names, _READ) for group, names in (*((g, (n,)) for g, n in _RUNS), *_VIEW)]
+
+
+def _admin_rules() -> list[dict[str, Any]]:
+    """Start and end runs with what belongs to them, end pods, and stop a workload in the queue."""
+    return [
+        *(_rule(group, (name,), _WRITE) for group, name in _RUNS),
+        _rule("", ("configmaps", "services"), _WRITE),
+        _rule("", ("pods",), [*_READ, "delete"]),
+        _rule("", ("events", "pods/log", "serviceaccounts"), _READ),
+        _rule("kueue.x-k8s.io", ("localqueues",), _READ),
+        _rule("kueue.x-k8s.io", ("workloads",), [*_READ, "update", "patch"]),
+    ]

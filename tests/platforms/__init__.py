@@ -1,0 +1,1 @@
+"""Tests of what a cluster's platform is rendered to."""

@@ -1,0 +1,70 @@
+"""A TPUCluster from a few lines of YAML, what is rendered for it, and what is said against it."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from slicewright.core.intent.source import SourceFile
+from slicewright.core.platform import tree
+from slicewright.core.problem import in_order
+from slicewright.core.render.repository import Repository, Settings, read_repository
+from slicewright.core.run import header
+from slicewright.workspace.package import package
+
+if TYPE_CHECKING:
+    from slicewright.core.plan.site import Site
+
+POOLS = "pools: [{name: tpus, tpu: v5litepod-8, slices: 3}]"
+FOLDER = "overlays/c1/_platform"
+
+
+def cluster(spec: str, *, name: str = "c1") -> str:
+    """Return a TPUCluster that is managed; the words of `spec` begin on line 7."""
+    body = textwrap.indent(textwrap.dedent(spec).strip("\n"), "  ")
+    head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\n"
+    where = "  project: my-project\n  location: us-west4-a\n"
+    return f"{head}metadata: {{name: {name}}}\nspec:\n{where}{body}\n"
+
+
+def repository(*texts: str) -> Repository:
+    """Return what some files of TPUClusters make."""
+    files = [SourceFile(f"clusters/c{at}.yaml", text) for at, text in enumerate(texts, 1)]
+    return read_repository(files, Settings(), package(), lambda _path: None)
+
+
+def said(*specs: str) -> str:
+    """Return what is said against clusters, as a terminal shows it."""
+    texts = [cluster(spec, name=f"c{at}") for at, spec in enumerate(specs, 1)]
+    problems = in_order(repository(*texts).problems)
+    return "".join(f"{problem.text()}\n" for problem in problems)
+
+
+def site(spec: str) -> Site:
+    """Return a cluster against which nothing but warnings stands."""
+    found = repository(cluster(spec))
+    assert [problem.text() for problem in found.problems if problem.severity == "error"] == []
+    return found.sites["c1"]
+
+
+def files(spec: str) -> dict[str, str]:
+    """Return the files of a cluster's platform by their name in its folder."""
+    return {path.removeprefix(f"{FOLDER}/"): text for path, text in tree.files(site(spec)).items()}
+
+
+def documents(spec: str, file: str) -> list[dict[str, Any]]:
+    """Return the objects of a file of the platform; none where there is no such file."""
+    text = files(spec).get(file)
+    return list(yaml.load_all(header.body_of(text), Loader=yaml.CSafeLoader)) if text else []
+
+
+def one(spec: str, file: str, kind: str, name: str = "") -> dict[str, Any]:
+    """Return the only object of a kind (and a name) in a file."""
+    (found,) = [
+        item
+        for item in documents(spec, file)
+        if item["kind"] == kind and name in ("", item["metadata"]["name"])
+    ]
+    return found

@@ -1,0 +1,29 @@
+"""Every refusal of a platform, word for word: refusals.yaml holds what people write and what they read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from .kit import cluster, repository, said
+
+CASES = yaml.safe_load((Path(__file__).parent / "refusals.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["when"] for case in CASES])
+def test_refusal_says_what_and_where_and_what_instead(case: dict[str, Any]) -> None:
+    """What Kueue or GKE would refuse, or never admit, is refused with its place and what to write."""
+    assert case["says"] == said(*case["specs"])
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["when"] for case in CASES])
+def test_platform_that_exists_may_be_as_it_likes(case: dict[str, Any]) -> None:
+    """Of a platform that is not ours to make, queues and teams are facts: nothing of them is refused."""
+    text = cluster(case["specs"][0]).replace("spec:\n", "spec:\n  managed: false\n", 1)
+
+    problems = repository(text).problems
+
+    assert [problem.text() for problem in problems if problem.id[:4] in ("QUOT", "TEAM")] == []

@@ -1,0 +1,35 @@
+"""What is rendered, in every case of the tests, is what the API of that release accepts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from slicewright.core.check.engine import Engine
+from slicewright.core.check.item import Item
+from slicewright.core.platform.tree import objects
+from slicewright.workspace.kinds import kind_schemas
+
+from .kit import site
+
+CASES = yaml.safe_load((Path(__file__).parent / "rendered.yaml").read_text(encoding="utf-8"))
+ENGINE = Engine(kind_schemas())
+NO_SCHEMA = {("kueue.x-k8s.io/v1alpha1", "Topology")}
+"""What only releases have of which no CRD is vendored."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case['file']}: {case['when']}" for case in CASES])
+def test_objects_are_accepted(case: dict[str, Any]) -> None:
+    """Schemas without unknown fields, keys of lists and CEL rules of the vendored CRDs find nothing."""
+    for data in objects(site(case["spec"])):
+        item = Item(data, "file.yaml")
+        verdict = ENGINE.verdict(item)
+        problems = ENGINE.object_problems(item, verdict)
+        said = [problem.text() for problem in problems if problem.severity == "error"]
+        if (data["apiVersion"], data["kind"]) in NO_SCHEMA:
+            assert verdict == "unknown"
+        else:
+            assert (verdict, said) == ("accepted", []), data

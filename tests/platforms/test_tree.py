@@ -1,0 +1,206 @@
+"""Platforms in the tree: written, changed and removed by `render`, and only by a render of everything."""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .kit import FOLDER, cluster
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+SPEC = """
+pools:
+- {name: tpus, tpu: v5litepod-8, slices: 3}
+- {name: cpu-np, machineType: n2-standard-64}
+clusterQueues:
+- {name: cluster-queue, quota: [{pool: tpus}], localQueues: [{name: queue}]}
+"""
+QUEUED = """
+    clusters: [c1]
+    tpu: v5litepod-8
+    queueName: %s
+    container: {image: python:3.12, script: python train.py}
+"""
+
+
+@pytest.fixture
+def managed(empty: Repo) -> Repo:
+    """A repository with a cluster that is managed and a hashed workload in its queue, not rendered yet."""
+    empty.write("clusters/c1.yaml", cluster(SPEC))
+    empty.workload("a", QUEUED % "queue")
+    return empty
+
+
+def platform(repo: Repo, *arguments: str, code: int = 0) -> dict[str, list[Any]]:
+    """Render and return what happens to the files of platforms: effect and reason by path."""
+    found = repo.run("render", "-o", "json", *arguments, code=code).json["platform"]
+    return {change["path"]: [change["effect"], change["reason"]] for change in found}
+
+
+def test_render_writes_the_platform_and_the_scripts(managed: Repo) -> None:
+    """Objects stand below overlays, what is no object below provision; the second render changes nothing."""
+    found = platform(managed)
+
+    files = ["flavors", "kustomization", "local-queues", "priority-classes", "queues"]
+    scripts = ["cluster", "destroy", "node-pools", "verify"]
+    expected = [
+        *(f"{FOLDER}/{name}.yaml" for name in files),
+        *(f"provision/c1/{name}.sh" for name in scripts),
+    ]
+    assert {path: ["added", "it is new"] for path in expected} == found
+    assert platform(managed) == {}
+    managed.run("render", "--check")
+    managed.run("validate")
+
+
+def test_scripts_can_be_executed(managed: Repo) -> None:
+    """Whoever checks the repository out can run them; other files are as any other."""
+    managed.run("render")
+
+    modes = {
+        path.suffix: stat.S_IMODE(path.stat().st_mode) & 0o111
+        for folder in ("overlays/c1/_platform", "provision/c1")
+        for path in (managed.root / folder).iterdir()
+    }
+    assert modes == {".yaml": 0, ".sh": 0o111}
+
+
+def test_report_names_each_file(managed: Repo) -> None:
+    """As text: a line for each file that comes, changes or goes, and why."""
+    managed.run("render")
+    managed.write(
+        "clusters/c1.yaml",
+        cluster(SPEC.replace("quota: [{pool: tpus}]", "quota: [{pool: tpus, nominalSlices: 2}]")),
+    )
+
+    done = managed.run("render").out.splitlines()
+
+    assert f"  ~ {FOLDER}/queues.yaml changed: the platform is live" in done
+    assert done[-1].endswith("2 files written, 0 deleted, 10 unchanged")
+
+
+def test_platform_is_live(managed: Repo) -> None:
+    """A change of quota changes the queue and no run; `--check` sees it before it is written."""
+    managed.run("render")
+    run = managed.runs()
+    managed.write("clusters/c1.yaml", cluster(SPEC.replace("slices: 3", "slices: 2")))
+
+    check = managed.run("render", "--check", code=1).out
+    found = platform(managed)
+
+    assert '-        nominalQuota: "24"' in check
+    assert '+        nominalQuota: "16"' in check
+    assert ["changed", "the platform is live"] == found[f"{FOLDER}/queues.yaml"]
+    assert run == managed.runs()
+
+
+def test_named_workloads_leave_platforms_alone(managed: Repo) -> None:
+    """A render of some workloads neither writes nor deletes anything of a platform."""
+    managed.run("render", "a")
+    assert "_platform" not in str(managed.tree())
+    managed.run("render")
+    before = {**managed.stamps(FOLDER), **managed.stamps("provision")}
+    managed.write("clusters/c1.yaml", cluster(SPEC.replace("slices: 3", "slices: 2")))
+
+    assert platform(managed, "a") == {}
+    assert before == {**managed.stamps(FOLDER), **managed.stamps("provision")}
+
+
+def test_platform_that_is_no_longer_ours_leaves(managed: Repo) -> None:
+    """`managed: false` removes what we wrote, says why, and leaves the runs and what others wrote."""
+    managed.run("render")
+    managed.write(f"{FOLDER}/notes.yaml", "kind: List\n")
+    managed.write("provision/c1/mine.sh", "#!/bin/sh\n")
+    managed.write("clusters/c1.yaml", cluster(SPEC).replace("spec:\n", "spec:\n  managed: false\n"))
+
+    found = platform(managed)
+
+    assert {tuple(change) for change in found.values()} == {("removed", "managed is false")}
+    assert len(found) == 9
+    assert list(managed.tree(FOLDER)) == [f"{FOLDER}/notes.yaml"]
+    assert list(managed.tree("provision")) == ["provision/c1/mine.sh"]
+    assert len(managed.runs()) == 1
+
+
+def test_platform_of_a_cluster_that_is_gone_leaves(managed: Repo) -> None:
+    """A cluster without a file has no platform."""
+    managed.run("render")
+    (managed.root / "clusters/c1.yaml").unlink()
+    (managed.root / "workloads/a.yaml").unlink()
+
+    found = platform(managed, "--end-runs", "1")
+
+    assert {tuple(change) for change in found.values()} == {("removed", "the cluster is gone")}
+    assert managed.tree() == {}
+
+
+def test_file_that_nothing_asks_for_leaves(managed: Repo) -> None:
+    """Without a priority class there is no file of them; what is left over of an earlier tool goes too."""
+    managed.run("render")
+    text = managed.read(f"{FOLDER}/flavors.yaml")
+    managed.write(f"{FOLDER}/old.yaml", text)
+    managed.write("provision/c1/old.tf", text)
+
+    assert {
+        f"{FOLDER}/old.yaml": ["removed", "nothing asks for it"],
+        "provision/c1/old.tf": ["removed", "nothing asks for it"],
+    } == platform(managed)
+
+
+@pytest.mark.parametrize("path", [f"{FOLDER}/queues.yaml", "provision/c1/verify.sh"])
+def test_file_of_somebody_else_is_not_replaced(managed: Repo, path: str) -> None:
+    """Where one stands that we did not write, nothing is written at all."""
+    managed.write(path, "mine\n")
+
+    done = managed.run("render", code=1)
+
+    assert f"{path}: TREE001" in done.err
+    assert managed.read(path) == "mine\n"
+    assert not (managed.root / f"{FOLDER}/flavors.yaml").exists()
+
+
+def test_nothing_is_written_while_a_platform_is_wrong(managed: Repo) -> None:
+    """A quota in half slices stops the render of everything."""
+    managed.write("clusters/c1.yaml", cluster(SPEC.replace("{pool: tpus}", "{pool: tpus, nominalChips: 12}")))
+
+    done = managed.run("render", "-o", "json", code=1).json
+
+    assert [problem["id"] for problem in done["problems"]] == ["QUOTA004"]
+    assert (done["written"], done["platform"]) == ([], [])
+
+
+def test_renamed_queue_is_live_and_strands_frozen_runs_by_name(managed: Repo) -> None:
+    """The queue changes in one place; a frozen run keeps its name for it, and validate names the run."""
+    managed.workload("a", QUEUED % "queue" + "    onChange: Keep\n")
+    managed.run("render")
+    (old,) = managed.runs()
+    managed.write("clusters/c1.yaml", cluster(SPEC.replace("name: queue", "name: renamed")))
+    said = managed.run("render", code=1).err
+    managed.workload("a", QUEUED % "renamed" + "    onChange: Keep\n")
+    managed.run("render")
+
+    found = managed.run("validate", "-o", "json", code=1).json["problems"]
+
+    assert "REF002 cluster 'c1' has no LocalQueue 'queue' in namespace 'default'" in said
+    assert "name: renamed" in managed.read(f"{FOLDER}/local-queues.yaml")
+    assert [("FIT106", f"JobSet default/{old.removesuffix('.yaml')}")] == [
+        (problem["id"], problem["object"]) for problem in found if problem["severity"] == "error"
+    ]
+
+
+def test_one_workload_on_two_clusters_differs_by_their_files(managed: Repo) -> None:
+    """Each cluster's platform follows its own file; the workload is one file for both."""
+    spec = SPEC.replace("slices: 3", "slices: 7").replace("name: tpus,", "name: tpus, flavor: other,")
+    managed.write("clusters/c2.yaml", cluster(spec, name="c2"))
+    managed.workload("a", (QUEUED % "queue").replace("[c1]", "[c1, c2]"))
+    managed.run("render")
+
+    assert managed.runs() == managed.runs(cluster="c2")
+    assert 'nominalQuota: "24"' in managed.read(f"{FOLDER}/queues.yaml")
+    assert 'nominalQuota: "56"' in managed.read("overlays/c2/_platform/queues.yaml")
+    assert "name: other" in managed.read("overlays/c2/_platform/flavors.yaml")
+    managed.run("validate")
