@@ -192,6 +192,43 @@ def test_renamed_queue_is_live_and_strands_frozen_runs_by_name(managed: Repo) ->
     ]
 
 
+def test_namespace_that_nothing_makes_is_told(managed: Repo) -> None:
+    """A workload there could not be applied; where somebody else makes the platform nobody can know."""
+    managed.write(
+        "clusters/c2.yaml", cluster(SPEC, name="c2").replace("spec:\n", "spec:\n  managed: false\n")
+    )
+    teams = SPEC + "teams: [{name: research, namespace: research}]\n"
+    queues = "localQueues: [{name: queue}, {name: q, namespace: research}]"
+    managed.write(
+        "clusters/c3.yaml", cluster(teams.replace("localQueues: [{name: queue}]", queues), name="c3")
+    )
+    spec = (QUEUED % "x").replace("[c1]", "[c1, c2, c3]").replace("    queueName: x\n", "")
+    managed.workload("a", spec, metadata=", namespace: reserch")
+
+    found = managed.run("render", "-o", "json").json["problems"]
+
+    told = [(problem["id"], problem["severity"], problem["message"], problem["hint"]) for problem in found]
+    message = "nothing makes namespace 'reserch' on cluster "
+    assert [
+        ("TEAM006", "warning", f"{message}'c1'", "add a team to clusters/c1.yaml"),
+        ("TEAM006", "warning", f"{message}'c3'", "did you mean 'research'?"),
+    ] == told
+
+
+def test_compute_class_that_is_not_there_is_refused(managed: Repo) -> None:
+    """A workload would wait for ever; where the file declares no class, any name is taken on trust."""
+    managed.workload("a", QUEUED % "queue" + "    provisioning: {type: ComputeClass, name: lader}\n")
+    managed.run("render")
+    classes = "computeClasses: [{name: ladder, priorities: [{tpu: v5litepod-8}]}]\n"
+    managed.write("clusters/c1.yaml", cluster(SPEC + classes))
+
+    said = managed.run("render", code=1).err
+
+    assert "POOL017 cluster 'c1' has no ComputeClass 'lader'\n  hint: did you mean 'ladder'?" in said
+    managed.workload("a", QUEUED % "queue" + "    provisioning: {type: ComputeClass, name: ladder}\n")
+    managed.run("render")
+
+
 def test_one_workload_on_two_clusters_differs_by_their_files(managed: Repo) -> None:
     """Each cluster's platform follows its own file; the workload is one file for both."""
     spec = SPEC.replace("slices: 3", "slices: 7").replace("name: tpus,", "name: tpus, flavor: other,")

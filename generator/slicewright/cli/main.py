@@ -18,7 +18,7 @@ _COMMANDS = {
     "explain": "Say where each number of a workload comes from.",
     "new": "Write a TPUWorkload file from a few options.",
     "outdated": "Show frozen runs that today's tool would write differently.",
-    "rehearse": "Play workloads and queues on the real controllers, with simulated nodes.",
+    "rehearse": "Play the tree on the real controllers, with simulated TPU nodes.",
     "render": "Write the overlays, and say which runs start and end.",
     "rerun": "Give workloads the next run number.",
     "rule": "Say what the id of a problem means, and what to do.",

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from slicewright.cli import show
+from slicewright.cli.examples import examples
 from slicewright.core.problem import Problem, did_you_mean
 from slicewright.core.rehearsal.duration import is_duration, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
     from slicewright.core.rehearsal.report import Report
     from slicewright.rehearsal.scene import Scene
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 
 _BROKEN = 3
 _INTERRUPTED = 130
+_OF_THE_TREE = ("REH006", "REH008")
+"""What stands against a rehearsal although no tool broke: a refused platform, a cluster without the mark."""
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     """A time span such as 90s or 1h30m, as seconds."""
 
     name = "duration"
@@ -38,7 +41,23 @@ class Duration(click.ParamType):
         return seconds(str(value))
 
 
-@click.command()
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A cluster that runs already."""
+
+    kubeconfig: Path
+    context: str
+    mark: bool
+
+
+@click.command(
+    context_settings=show.HELP,
+    epilog=examples(
+        "slicewright rehearse",
+        "slicewright rehearse multislice-cluster --speed 20 --html timeline.html",
+        "slicewright rehearse --kubeconfig kind.yaml --context kind-test --mark",
+    ),
+)
 @click.argument("cluster", required=False)
 @click.option("--speed", type=click.FloatRange(min=1), help="Play so many seconds in one.")
 @click.option("--deadline", type=Duration(), help="Give up after so long, on the rehearsal's clock.")
@@ -46,12 +65,20 @@ class Duration(click.ParamType):
 @click.option("--idle", type=Duration(), help="How long flex-start nodes stay without work.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the timeline as a page.")
 @click.option(
-    "--kubeconfig", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Play there."
+    "--kubeconfig",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Play on a cluster that runs already.",
 )
 @click.option("--context", help="The context of that kubeconfig file.")
 @click.option("--mark", is_flag=True, help="Mark that cluster as one for tests.")
 @show.folder_option
-@click.option("-o", "--output", type=click.Choice(["text", "json", "junit"]), default="text")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json", "junit"]),
+    default="text",
+    help="Form of the report.",
+)
 def rehearse(
     cluster: str | None,
     speed: float | None,
@@ -65,21 +92,17 @@ def rehearse(
     folder: Path,
     output: str,
 ) -> None:
-    """Play workloads and queues on the real JobSet, Kueue and scheduler before anyone pays for a chip.
+    """Play the tree on the real controllers, with simulated TPU nodes.
 
-    CLUSTER is a TPUCluster of the repository; without it every cluster with workloads is played, one after
-    another. Its pools become simulated nodes; the pods that land there run as long as the workload's
-    `rehearsal` says, in a faster time. Nothing of it leaves this machine.
+    The real API server, scheduler, JobSet and Kueue run as processes of this machine. CLUSTER is a TPUCluster
+    of the repository; without it every cluster that has workloads is played, one after another. Its pools
+    become simulated nodes; the pods that land there run as long as the workload's `rehearsal` says, in a
+    faster time.
     """
     from slicewright.rehearsal.scene import scenes  # noqa: PLC0415 - commands start fast
     from slicewright.workspace.read import read_checkout  # noqa: PLC0415
 
-    if (context or mark) and kubeconfig is None:
-        raise click.UsageError("--context and --mark are about an existing cluster: add --kubeconfig FILE")
-    if kubeconfig is not None and context is None:
-        raise click.UsageError(
-            "name the context of the kubeconfig file, so that no other is meant: --context"
-        )
+    elsewhere = _elsewhere(kubeconfig, context, mark=mark)
     checkout = show.checked(read_checkout, show.root_of(folder))
     if cluster and cluster not in checkout.repository.sites:
         hint = did_you_mean(cluster, checkout.repository.sites)
@@ -93,16 +116,36 @@ def rehearse(
         show.problems((Problem("REH007", "no workload names this cluster: there is nothing to play"),))
         sys.exit(1)
     times = {"speed": speed, "deadline": deadline, "delay": delay, "idle": idle}
-    reports = [_play(act, times, (kubeconfig, context, mark), output) for act in acts]
+    reports: list[Report] = []
+    for act in acts:
+        reports.append(_play(act, times, elsewhere))
+        if reports[-1].interrupted:
+            break
     _write(reports, output, html)
+    sys.exit(_exit_code(reports))
+
+
+def _elsewhere(kubeconfig: Path | None, context: str | None, *, mark: bool) -> Elsewhere | None:
+    if kubeconfig is None:
+        if context or mark:
+            message = "--context and --mark are about an existing cluster: add --kubeconfig FILE"
+            raise click.UsageError(message)
+        return None
+    if not context:
+        message = "name the context of the kubeconfig file, so that no other is meant: --context NAME"
+        raise click.UsageError(message)
+    return Elsewhere(kubeconfig, context, mark)
+
+
+def _exit_code(reports: list[Report]) -> int:
     if any(report.interrupted for report in reports):
-        sys.exit(_INTERRUPTED)
-    sys.exit(0 if all(report.passed for report in reports) else 1)
+        return _INTERRUPTED
+    if any(problem.id.startswith("BED") for report in reports for problem in report.problems):
+        return _BROKEN
+    return 0 if all(report.passed for report in reports) else 1
 
 
-def _play(
-    scene: Scene, times: dict[str, float | None], elsewhere: tuple[Path | None, str | None, bool], output: str
-) -> Report:
+def _play(scene: Scene, times: dict[str, float | None], elsewhere: Elsewhere | None) -> Report:
     from slicewright.cli.report.live import Live  # noqa: PLC0415
     from slicewright.testbed.trouble import BedError  # noqa: PLC0415
 
@@ -116,25 +159,28 @@ def _play(
     live = Live(scene, sys.stderr)
     bed: Bed | None = None
     try:
-        with _bed(scene, elsewhere, live.say) as bed:
-            clean = elsewhere[0] is not None
+        bed = _bed(scene, elsewhere, live.say)
+        with bed:
             return play(
-                bed, scene, tempo(scene.parts, **times), clean=clean, progress=live.say, show=live.show
+                bed,
+                scene,
+                tempo(scene.parts, **times),
+                clean=elsewhere is not None,
+                progress=live.say,
+                show=live.show,
             )
     except BedError as error:
+        live.close()
         show.problems((error.problem,))
-        if bed is not None and bed.logs:
-            click.echo(f"logs: {bed.logs}", err=True)
-        sys.exit(_BROKEN)
+        sys.exit(1 if error.problem.id in _OF_THE_TREE else _BROKEN)
     finally:
         live.close()
+        if bed is not None and bed.logs:
+            click.echo(f"logs: {bed.logs}", err=True)
 
 
-def _bed(
-    scene: Scene, elsewhere: tuple[Path | None, str | None, bool], say: Callable[[str], object]
-) -> AbstractContextManager[Bed]:
-    file, context, mark = elsewhere
-    if file is None or context is None:
+def _bed(scene: Scene, elsewhere: Elsewhere | None, say: Callable[[str], object]) -> Bed:
+    if elsewhere is None:
         from slicewright.testbed.cluster import Cluster  # noqa: PLC0415
 
         return Cluster(kueue_settings=scene.site.cluster.spec.get("kueue", {}), progress=say)
@@ -142,8 +188,8 @@ def _bed(
     from slicewright.testbed.attached import Attached  # noqa: PLC0415
     from slicewright.testbed.kubeconfig import read  # noqa: PLC0415
 
-    admit(read(file, context), mark=mark)
-    return Attached(file, context=context, progress=say)
+    admit(read(elsewhere.kubeconfig, elsewhere.context), mark=elsewhere.mark)
+    return Attached(elsewhere.kubeconfig, context=elsewhere.context, progress=say)
 
 
 def _write(reports: list[Report], output: str, html: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""A cluster of a repository as a scene: its live runs from overlays/, its platform from the TPUCluster file."""
+"""A cluster of a repository as a scene: its live runs from overlays/, its platform from the TPUCluster."""
 
 from __future__ import annotations
 

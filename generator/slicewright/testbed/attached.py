@@ -21,19 +21,22 @@ _LEASE_SECONDS = 40
 
 
 class Attached(Bed):
-    """A bed around the API server that a kubeconfig file names.
+    """A bed around the API server that a kubeconfig file names in its current context, or in another one.
 
     JobSet and Kueue have to be installed there; the definitions of PathwaysJob and ProvisioningRequest are
     added where they are missing. What it adds to the cluster stays there.
     """
 
-    def __init__(self, kubeconfig_file: Path, name: str = "", **options: Any) -> None:
-        control_plane = ControlPlane(programs=("kwok",), ports=0, reach=partial(_reach, kubeconfig_file))
-        super().__init__(control_plane, name, **options)
+    def __init__(self, kubeconfig_file: Path, name: str = "", *, context: str = "", **options: Any) -> None:
+        reach = partial(_reach, kubeconfig_file, context)
+        super().__init__(ControlPlane(programs=("kwok",), ports=0, reach=reach), name, **options)
 
 
-def _reach(file: Path, ground: Ground) -> Reached:
-    return Reached(kubeconfig.read(file), file, partial(_furnish, ground, file))
+def _reach(file: Path, context: str, ground: Ground) -> Reached:
+    access = kubeconfig.read(file, context)
+    if context:  # the programs beside the cluster know the current context only
+        file = kubeconfig.write(ground.held.folder / "kubeconfig", access, name=context)
+    return Reached(access, file, partial(_furnish, ground, file))
 
 
 def _furnish(ground: Ground, file: Path, api: Api) -> None:

@@ -62,6 +62,7 @@ def write(path: Path, access: Access, *, name: str) -> Path:
                 "user": {
                     "client-certificate-data": _encoded(access.certificate),
                     "client-key-data": _encoded(access.key),
+                    **({"token": access.token} if access.token else {}),
                 },
             }
         ],

@@ -67,7 +67,7 @@ _OPTIONAL: tuple[Steps, ...] = (
 
 
 def missing(
-    pattern: Pattern, components: tuple[str, ...], objects: list[KubernetesObject], schemas: Schemas | None
+    pattern: Pattern, components: tuple[str, ...], objects: list[KubernetesObject], schemas: Schemas
 ) -> tuple[int, str] | None:
     """Return the index of the first object that cannot be filled in, and what it lacks; None if all can."""
     for index, item in enumerate(objects):
@@ -80,7 +80,7 @@ def missing(
 
 
 def _lacks(
-    pattern: Pattern, components: tuple[str, ...], item: KubernetesObject, schemas: Schemas | None
+    pattern: Pattern, components: tuple[str, ...], item: KubernetesObject, schemas: Schemas
 ) -> Iterator[str]:
     """Yield what an object lacks; each is asked for only while nothing before it was missing."""
     for steps in _OPTIONAL:
@@ -96,7 +96,7 @@ def _lacks(
         yield from _replicated_jobs(item)
     if item["kind"] == "PathwaysJob" and "pathwaysVersion" not in item["spec"]:
         yield "there is no spec.pathwaysVersion"
-    if schemas and item["kind"] in _MAPPINGS[pattern]:
+    if item["kind"] in _MAPPINGS[pattern]:
         yield from _pods(item, schemas)
     if pattern in ("pathways", "pathways-headless") and item["kind"] == "JobSet":
         yield from _runtime(item, components)

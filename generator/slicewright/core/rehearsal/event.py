@@ -27,6 +27,9 @@ Kind = Literal[
 Workload. `restarted`, `finished`, `failed`: what JobSet or the Job controller says. `submitted`, `refused`,
 `fault`, `poolGrew`, `poolShrank`: what the rehearsal itself did, and the API server's answer to it."""
 
+SUCCEEDED = "Succeeded"
+"""The reason with which a pod ended that did its work; else it is `Failed` or `Deleted`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -55,6 +58,8 @@ class Event:
     """`replicatedJob/index` of the pod's Job, the slice of a TPU pod; empty in a Job of its own."""
     job_uid: str = ""
     """That Job itself: one that is made anew is another one."""
+    ends: bool = False
+    """Whether the pod ends by itself."""
     attempt: int = 0
     """The number of restarts before it."""
 

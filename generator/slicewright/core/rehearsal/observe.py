@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.quantity import whole
-from slicewright.core.rehearsal.event import Event
+from slicewright.core.rehearsal.event import SUCCEEDED, Event
+from slicewright.core.rehearsal.simulate import SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,7 +21,7 @@ _PART_LABEL = "jobset.sigs.k8s.io/replicatedjob-name"
 _INDEX_LABEL = "jobset.sigs.k8s.io/job-index"
 _UID_LABEL = "batch.kubernetes.io/controller-uid"
 _ATTEMPT_LABEL = "jobset.sigs.k8s.io/restart-attempt"
-_OVER = ("Succeeded", "Failed")
+_OVER = (SUCCEEDED, "Failed")
 
 
 class Observer:
@@ -34,6 +36,9 @@ class Observer:
         self._restarts: dict[str, int] = {}
         self._ended: set[str] = set()
         self._running: dict[str, Event] = {}
+        """Pods that run, as they began, by uid."""
+        self._seen: set[str] = set()
+        """Pods that have run."""
         self._runs: dict[tuple[str, str, str], str] = {}
         """(kind, namespace, name) of what belongs to a run -> the run."""
 
@@ -100,8 +105,9 @@ class Observer:
             return
         run = self._note(item, self._run_of(kind, item, owner))
         name, phase = item["metadata"]["name"], item.get("status", {}).get("phase", "Pending")
-        key = f"pod {_key(item)}"
-        if phase != "Pending" and key not in self._running and verb != "DELETED":
+        key = item["metadata"]["uid"]
+        if phase != "Pending" and key not in self._seen and verb != "DELETED":
+            self._seen.add(key)
             part = f"{labels[_PART_LABEL]}/{labels[_INDEX_LABEL]}" if jobset else ""
             started = Event(
                 at,
@@ -112,26 +118,15 @@ class Observer:
                 chips=chips_of(item["spec"]),
                 job=part,
                 job_uid=labels.get(_UID_LABEL, ""),
+                ends=SECONDS in item["metadata"].get("annotations", {}),
                 attempt=int(labels.get(_ATTEMPT_LABEL, 0)),
             )
             self._running[key] = started
             yield started
         over = phase in _OVER or verb == "DELETED"
-        if over and key in self._running and key not in self._ended:
-            self._ended.add(key)
-            began = self._running[key]
-            yield Event(
-                at,
-                "podEnded",
-                run,
-                reason=phase if phase in _OVER else "Deleted",
-                pod=name,
-                node_pool=began.node_pool,
-                chips=began.chips,
-                job=began.job,
-                job_uid=began.job_uid,
-                attempt=began.attempt,
-            )
+        if over and key in self._running:
+            reason = phase if phase in _OVER else "Deleted"
+            yield replace(self._running.pop(key), at=at, kind="podEnded", reason=reason)
 
     def _event(self, at: float, verb: str, item: Object) -> Iterator[Event]:
         about = item.get("involvedObject", {})

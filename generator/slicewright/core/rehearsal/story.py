@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from slicewright.core.rehearsal.event import SUCCEEDED
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.rehearsal.event import Event
 
 State = Literal["queued", "reserved", "starting", "running", "restarting"]
 """`queued`: Kueue has no quota for it. `reserved`: it has, and an admission check is open. `starting`:
-admitted, and not all of its TPU pods run. `running`: all do. `restarting`: JobSet starts them again."""
+admitted, and not all of its TPU pods run yet. `running`: all do. `restarting`: all did, and some of them are
+started again, by JobSet (a restart) or by their Job (a pod in place of another)."""
 
 Outcome = Literal["waiting", "running", "finished", "failed", "refused", "notSubmitted"]
 
@@ -38,7 +41,7 @@ class Eviction:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One slice of one attempt, and where its pods ran."""
+    """One slice from the start of its pods to their end, and where they ran."""
 
     job: str
     attempt: int
@@ -88,7 +91,7 @@ class Story:
             return self.refusal
         if self.outcome == "failed":
             return self.end_text
-        if self.admitted is None and self.waits_for:
+        if self.waits_for:
             return f"Kueue: {self.waits_for}"
         last = next(reversed(self.warnings.items()), None)
         return f"{last[0]}: {last[1]}" if last else ""
@@ -96,14 +99,21 @@ class Story:
 
 @dataclass(slots=True)
 class _Pod:
-    event: Event
-    admission: int
-    end: float | None = None
+    start: Event
+    end: Event | None = None
 
     @property
-    def slice(self) -> tuple[int, int, str, str]:
-        """Return what the pods of one slice have in common: the same Job, since the same admission."""
-        return self.admission, self.event.attempt, self.event.job, self.event.job_uid
+    def key(self) -> tuple[int, str, str]:
+        """Return what the pods of one slice have in common: they are of the same Job."""
+        return self.start.attempt, self.start.job, self.start.job_uid
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it runs, or has done its work."""
+        return self.end is None or self.end.reason == SUCCEEDED
+
+    def until(self, now: float) -> float:
+        return now if self.end is None else self.end.at
 
 
 class Stories:
@@ -118,7 +128,6 @@ class Stories:
         self._tpu_pods = tpu_pods
         self._queued = frozenset(queued)
         self._state: dict[str, tuple[State, float]] = {}
-        self._started: dict[str, set[str]] = {}
         self._pods: dict[str, dict[str, _Pod]] = {run: {} for run in tpu_pods}
 
     def add(self, event: Event) -> None:
@@ -133,9 +142,21 @@ class Stories:
         for run, (state, since) in self._state.items():
             self.of[run].spans.append(Span(state, since, at))
         self._state.clear()
-        for run, story in self.of.items():
-            story.slices = list(self._slices(run, at))
+        pieces = {run: list(_pieces(pods.values(), at)) for run, pods in self._pods.items()}
+        on_pool: dict[str, list[Slice]] = {}
+        for piece in (piece for found in pieces.values() for piece in found):
+            for pool in piece.node_pools:
+                on_pool.setdefault(pool, []).append(piece)
+        for run, found in pieces.items():
+            self.of[run].slices = [replace(piece, exclusive=_is_alone(piece, on_pool)) for piece in found]
         return self.of
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a pod runs that will end by itself, so that something is going to happen."""
+        return any(
+            pod.end is None and pod.start.ends for pods in self._pods.values() for pod in pods.values()
+        )
 
     def state_of(self, run: str) -> str:
         """Return what a run does now: its state, or how it ended."""
@@ -166,14 +187,15 @@ class Stories:
         story.waits_for = event.text
 
     def _reserved(self, story: Story, event: Event) -> None:
-        story.queue = event.queue
+        story.queue, story.waits_for = event.queue, ""
         self._enter(story, "reserved", event.at)
 
     def _admitted(self, story: Story, event: Event) -> None:
         if story.admitted is None:
             story.admitted = event.at
+        story.waits_for = ""
         self._enter(story, "starting", event.at)
-        self._started[story.run] = set()
+        self._settle(story, event.at)  # pods and queues are watched apart: some may have been seen already
 
     def _evicted(self, story: Story, event: Event) -> None:
         story.evictions.append(Eviction(event.at, event.reason, event.text))
@@ -188,32 +210,45 @@ class Stories:
         self._back_to(story, "restarting", event.at)
 
     def _back_to(self, story: Story, state: State, at: float) -> None:
-        self._started[story.run] = set()
         story.outcome = "waiting"
-        if self._state.get(story.run, ("",))[0] != state:
-            self._enter(story, state, at)
+        if self._state_is(story, state):
+            return
+        self._enter(story, state, at)
+
+    def _state_is(self, story: Story, *states: State) -> bool:
+        return self._state.get(story.run, ("",))[0] in states
 
     def _warned(self, story: Story, event: Event) -> None:
         story.warnings.pop(event.reason, None)
         story.warnings[event.reason] = event.text
 
     def _pod_started(self, story: Story, event: Event) -> None:
-        self._pods[story.run][event.pod] = _Pod(event, len(story.evictions))
-        started = self._started.setdefault(story.run, set())
-        if event.chips and event.attempt >= story.restarts:
-            started.add(event.pod)
-        if len(started) < self._tpu_pods[story.run] or story.ended is not None:
-            return
-        if story.started is None:
-            story.started = event.at
-        story.outcome = "running"
-        if self._state.get(story.run, ("",))[0] != "running":
-            self._enter(story, "running", event.at)
+        self._pods[story.run][event.pod] = _Pod(event)
+        self._settle(story, event.at)
 
     def _pod_ended(self, story: Story, event: Event) -> None:
         pod = self._pods[story.run].get(event.pod)
-        if pod is not None:
-            pod.end = event.at
+        if pod is None:
+            return
+        pod.end = event
+        if pod.start.chips and not pod.is_there and self._state_is(story, "running"):
+            self._back_to(story, "restarting", event.at)
+
+    def _settle(self, story: Story, at: float) -> None:
+        """Let a run be running from the moment when all of its TPU pods are."""
+        if not self._state_is(story, "starting", "restarting"):
+            return
+        there = sum(
+            1
+            for pod in self._pods[story.run].values()
+            if pod.start.chips and pod.is_there and pod.start.attempt >= story.restarts
+        )
+        if there < self._tpu_pods[story.run]:
+            return
+        if story.started is None:
+            story.started = at
+        story.outcome = "running"
+        self._enter(story, "running", at)
 
     def _finished(self, story: Story, event: Event) -> None:
         self._over(story, event, "finished")
@@ -225,25 +260,33 @@ class Stories:
         story.ended, story.outcome, story.end_text = event.at, outcome, event.text
         self._enter(story, None, event.at)
 
-    def _slices(self, run: str, now: float) -> Iterable[Slice]:
-        groups: dict[tuple[int, int, str, str], list[_Pod]] = {}
-        for pod in self._pods[run].values():
-            if pod.event.chips:
-                groups.setdefault(pod.slice, []).append(pod)
-        for key, pods in sorted(groups.items()):
-            start = min(pod.event.at for pod in pods)
-            end = max(now if pod.end is None else pod.end for pod in pods)
-            pools = tuple(sorted({pod.event.node_pool for pod in pods}))
-            alone = not any(
-                other.event.node_pool in pools
-                and (name, other.slice) != (run, key)
-                and other.event.at < end
-                and start < (now if other.end is None else other.end)
-                for name, of_run in self._pods.items()
-                for other in of_run.values()
-                if other.event.chips
-            )
-            yield Slice(key[2], key[1], start, end, pools, len(pods), alone)
+
+def _pieces(pods: Iterable[_Pod], now: float) -> Iterator[Slice]:
+    """Yield the slices that some pods made.
+
+    Pods of one Job that start when all before them have ended, as after an eviction, are a slice of their own.
+    """
+    jobs: dict[tuple[int, str, str], list[list[_Pod]]] = {}
+    for pod in pods:
+        if not pod.start.chips:
+            continue
+        found = jobs.setdefault(pod.key, [[]])
+        if found[-1] and all(other.end and other.end.at <= pod.start.at for other in found[-1]):
+            found.append([])
+        found[-1].append(pod)
+    for (attempt, job, _), groups in sorted(jobs.items()):
+        for group in groups:
+            start, end = group[0].start.at, max(pod.until(now) for pod in group)
+            pools = tuple(sorted({pod.start.node_pool for pod in group}))
+            yield Slice(job, attempt, start, end, pools, len(group), exclusive=True)
+
+
+def _is_alone(piece: Slice, on_pool: Mapping[str, list[Slice]]) -> bool:
+    return not any(
+        other is not piece and other.start < piece.end and piece.start < other.end
+        for pool in piece.node_pools
+        for other in on_pool[pool]
+    )
 
 
 _TELL = {

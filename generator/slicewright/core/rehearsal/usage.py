@@ -52,13 +52,16 @@ def by_queue(events: Iterable[Event], quotas: Mapping[str, int]) -> tuple[Usage,
     held: dict[str, tuple[str, int]] = {}
     changes: dict[str, list[tuple[float, int]]] = {queue: [] for queue in quotas}
     for event in events:
+        # Kueue gives quota back when the pods of a run that it evicted have gone, and not before.
+        if event.kind not in ("reserved", "released"):
+            continue
+        if event.run in held:
+            queue, chips = held.pop(event.run)
+            changes[queue].append((event.at, -chips))
         if event.kind == "reserved":
             chips = sum(amount for _, amount in event.flavors)
             held[event.run] = (event.queue, chips)
             changes.setdefault(event.queue, []).append((event.at, chips))
-        elif event.kind in ("released", "evicted") and event.run in held:
-            queue, chips = held.pop(event.run)
-            changes[queue].append((event.at, -chips))
     return tuple(Usage(queue, quotas.get(queue, 0), _steps(found)) for queue, found in changes.items())
 
 

@@ -88,7 +88,7 @@ def read_repository(
             found.append(_twice(source, sites[site.cluster.name].cluster.source))
         sites.setdefault(site.cluster.name, site)
     found += identities(workloads)
-    found += platform.problems(sites, package.catalogue)
+    found += platform.problems(sites, workloads, package.catalogue)
     return Repository(
         package, settings, tuple(workloads), sites, read_text, tuple(found), frozenset(refused_clusters)
     )
