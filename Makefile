@@ -9,6 +9,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 CLUSTER_TESTS := tests/binaries tests/testbed tests/e2e tests/e2e_rules tests/e2e_rehearsal
+BROWSER_TESTS := tests/e2e_html
 
 ##@ Use
 
@@ -48,7 +49,7 @@ imports: $(VENV)/.dev ## Check which module may import which.
 
 .PHONY: unit
 unit: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the core.
-	@$(BIN)/python -m pytest -n 2 $(addprefix --ignore=,$(CLUSTER_TESTS)) \
+	@$(BIN)/python -m pytest -n 2 $(addprefix --ignore=,$(CLUSTER_TESTS) $(BROWSER_TESTS)) \
 	  --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 .PHONY: e2e-process
@@ -59,6 +60,10 @@ e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster
 e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their own: needs Docker, see docs/testbed.md.
 	@$(BIN)/python -m slicewright.binaries --only kind --only kubectl --only kwok
 	@SLICEWRIGHT_E2E_KIND=1 $(BIN)/python -m pytest tests/e2e $(PYTEST_ARGS)
+
+.PHONY: e2e-html
+e2e-html: $(VENV)/.dev ## Look at the page of a rehearsal in a browser: needs chromium and chromium-driver.
+	@$(BIN)/python -m pytest $(BROWSER_TESTS) $(PYTEST_ARGS)
 
 .PHONY: e2e-terraform
 e2e-terraform: $(VENV)/.dev ## Validate the Terraform with the google provider itself: needs a way to fetch it.
@@ -81,6 +86,10 @@ docs: $(VENV)/.dev ## Write the pages that are made from schemas.
 	@$(BIN)/python -m tests.seeds.table
 	@$(BIN)/python docs/rules.py
 	@$(BIN)/python docs/problems.py
+
+.PHONY: pictures
+pictures: $(VENV)/.dev ## Take the pictures of the docs anew: needs chromium and chromium-driver.
+	@$(BIN)/python -m tests.e2e_html.picture
 
 .PHONY: bench-validate
 bench-validate: $(VENV)/.dev ## Measure validation against kubeconform; prints JSON.
