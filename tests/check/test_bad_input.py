@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 from tests.document.test_quick import LINES
 
+from slicewright.core.problem import Problem
 from slicewright.workspace import reading, units
-
-if TYPE_CHECKING:
-    import pytest
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{name}: &{name} [{','.join([f'*{above}'] * 9)}]\n"
@@ -26,7 +24,8 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 def test_bad_files_are_named_and_the_rest_is_checked(tmp_path: Path) -> None:
     """No YAML, a bomb, 100 MB, no UTF-8, a pipe, a dead link: a clear problem each, in a blink."""
     write(
-        tmp_path, {"a.yaml": "a: [", "b.yaml": BOMB, "e.yaml": BAD_CONFIG_MAP, "y.yaml": "a: yes\nkind: 5\n"}
+        tmp_path,
+        {"a.yaml": "a: [", "b.yaml": BOMB, "e.yaml": BAD_CONFIG_MAP, "y.yaml": "kind: yes\nspec: {}\n"},
     )
     with (tmp_path / "c.yaml").open("wb") as huge:
         huge.truncate(100_000_000)
@@ -82,6 +81,72 @@ def test_path_through_a_file_is_a_problem(tmp_path: Path, monkeypatch: pytest.Mo
     )
     found = units.Discovery(base=tmp_path).find([str(tmp_path / "a")])
     assert [(problem.id, problem.file) for problem in found.problems] == [("FILE001", "a")]
+
+
+def test_closed_stdin_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python has no stdin where the caller closed it."""
+    monkeypatch.setattr("sys.stdin", None)
+
+    assert reading.read(units.Unit("stdin", "", "stdin")).problems[0].text() == (
+        "stdin: FILE001 is closed\n  hint: pipe something into it, or name a path"
+    )
+
+
+def test_hint_is_about_what_is_wrong_with_the_path(tmp_path: Path) -> None:
+    """What is not there, below a file, a folder or a pipe has a hint of its own."""
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    said = [reading.load(tmp_path / name, name) for name in ("gone", "file/a", ".", "pipe")]
+
+    assert [(problem.message, problem.hint) for problem in said if isinstance(problem, Problem)] == [
+        ("there is no such file or folder", "check the spelling; paths are relative to the current folder"),
+        ("cannot be read: Not a directory", "check the path"),
+        ("is a folder", "name a file in it, or - for stdin"),
+        ("is no regular file", "name another file, or - for stdin"),
+    ]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "junit", "sarif", "github"])
+def test_names_that_cannot_be_printed_are_escaped(tmp_path: Path, form: str) -> None:
+    """A line break in a name must not forge a line of a report, and bytes that are no UTF-8 end none."""
+    for name in (b"a\n::error::b.yaml", b"c\xff.yaml"):
+        path = os.fsencode(tmp_path) + b"/" + name
+        Path(os.fsdecode(path)).write_text(BAD_CONFIG_MAP, encoding="utf-8")
+    out = run(tmp_path, ".", "-o", form).out
+
+    assert out.isascii()
+    assert [line for line in out.splitlines() if line.startswith("::error::b")] == []
+    assert "udcff.yaml" in out
+
+
+def test_terminal_is_told_nothing_by_an_object(tmp_path: Path) -> None:
+    """Escape sequences in a name are shown, not obeyed."""
+    write(tmp_path, {"a.yaml": 'apiVersion: v1\nkind: "A\\e[2J"\nmetadata: {name: a}\n'})
+    out = run(tmp_path, "a.yaml").out
+
+    assert "there is no schema for v1 A\\x1b[2J\n" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("kind", ["v1 " + "K" * 300, "g" * 300 + "/v1 Pod", "v1 a/b"])
+def test_kind_that_no_file_could_be_called_after_has_no_schema(tmp_path: Path, kind: str) -> None:
+    """The system refuses names beyond 255 bytes, and an object must not end the check."""
+    api_version, _, name = kind.partition(" ")
+    data = {"apiVersion": api_version, "kind": name, "metadata": {"name": "a"}}
+    write(tmp_path, {"a.yaml": json.dumps(data)})
+
+    assert run(tmp_path, "a.yaml", "-o", "json", "--schemas-only").ids == ["SCHEMA001"]
+
+
+def test_many_documents_are_no_bomb(tmp_path: Path) -> None:
+    """The limit of values is one of a document; what aliases add is counted for the whole file."""
+    many = "---\n".join(CONFIG_MAP.replace("name: a", f"name: a{number}") for number in range(40_000))
+    report = run(tmp_path, "-", "-o", "json", "--schemas-only", stdin=many).json
+    assert (report["problems"], report["summary"]["objects"]) == ([], 40_000)
+
+    bombs = "---\n".join(["a: &a [1,2,3,4,5,6,7,8]\nb: [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"] * 3_000)
+    write(tmp_path, {"b.yaml": bombs})
+    assert run(tmp_path, ".", "-o", "json", "--schemas-only").ids == ["YAML004"]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

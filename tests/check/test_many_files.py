@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
@@ -52,6 +55,37 @@ def test_many_files_are_spread_over_processes(tmp_path: Path) -> None:
     ]
     assert [problem["id"] for problem in json.loads(reports[0])["problems"]] == ["SCHEMA003", "YAML001"]
     assert reports[0] == reports[1]
+
+
+def test_stdin_is_read_beside_many_files(tmp_path: Path) -> None:
+    """Other processes have no stdin: what is piped in is read by the first."""
+    write(tmp_path, {f"{number}.yaml": CONFIG_MAP for number in range(120)})
+    done = subprocess.run(
+        [sys.executable, "-m", "slicewright", "validate", "-", ".", "-o", "json", "--schemas-only"],
+        cwd=tmp_path,
+        input=BAD_CONFIG_MAP,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert [problem["file"] for problem in json.loads(done.stdout)["problems"]] == ["stdin"]
+
+
+def test_process_that_is_killed_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system kills a process where memory is short: what it was to do is done by the first."""
+    first = os.getpid()
+
+    def work(number: int) -> int:
+        if number == 60 and os.getpid() != first:
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.05 if number == 0 else 0)  # longer than we wait, and nobody is gone
+        return number * 2
+
+    monkeypatch.setattr(crowd, "_processes", lambda: 2)
+    monkeypatch.setattr(crowd, "_PATIENCE", 0.02)
+
+    assert list(crowd.spread(work, 150)) == [number * 2 for number in range(150)]
 
 
 def test_work_is_spread_where_processes_can_be_forked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,7 +93,17 @@ def test_a_name_can_be_given_to_another_anchor() -> None:
             "image: {{ image }}\n",
             (
                 "a.yaml:1:9: YAML003 a key must be a string, not a collection\n"
-                "  hint: put a text that begins with { or [ in quotes"
+                "  hint: this is a template: check what it renders to (helm template), "
+                "or put {{ }} in quotes if it is text"
+            ),
+        ),
+        (
+            "{% if a %}\na: b\n",
+            (
+                "a.yaml:1:2: YAML001 not valid YAML: while scanning for the next token "
+                "found character that cannot start any token\n"
+                "  hint: this is a template: check what it renders to (helm template), "
+                "or put {{ }} in quotes if it is text"
             ),
         ),
         ("a: *x\n", "a.yaml:1:4: YAML005 alias '*x' has no anchor before it"),

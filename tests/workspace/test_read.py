@@ -114,7 +114,7 @@ def test_name_that_cannot_be_printed_is_refused(repo: Repo, name: bytes) -> None
 
     (said,) = problems(repo)
 
-    assert "FILE006 a file name that cannot be printed\n  hint: rename it" in said
+    assert "FILE008 a file name that cannot be printed\n  hint: rename it" in said
     assert said.isascii()
 
 

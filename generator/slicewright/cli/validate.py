@@ -120,7 +120,7 @@ def validate(
             )
     except BrokenToolError as error:
         _stop(Problem("TOOL008", str(error), "check by --engine internal, which is the default"), output)
-    nothing = unread(found.units, report) if paths else None
+    nothing = unread(paths, report) if paths else None
     if nothing is not None:
         report = _with(report, nothing)
     click.echo(writer(output)(report), nl=False)

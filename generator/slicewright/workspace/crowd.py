@@ -20,7 +20,8 @@ from slicewright.workspace.reading import Reading, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from multiprocessing.pool import Pool
+    from multiprocessing.pool import IMapIterator, Pool
+    from multiprocessing.process import BaseProcess
 
     from slicewright.core.check.engine import Engine, Verdict
     from slicewright.workspace.units import Unit
@@ -29,6 +30,8 @@ _MANY = 100
 """Units or objects from which a second process is worth its start."""
 _CHUNK = 25
 """How many of them a process takes at once."""
+_PATIENCE = 0.5
+"""Seconds without an answer after which we look whether all processes are still there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +68,40 @@ def spread(work: Work, count: int) -> Iterator[Any]:
     # What is there now is shared by all processes as long as nobody writes into its pages. They make data
     # without cycles and end soon, so that looking for garbage would be lost on them.
     gc.freeze()
+    before = set(multiprocessing.active_children())
     pool = multiprocessing.get_context("fork").Pool(processes, initializer=gc.disable)
     gc.unfreeze()
+    helpers = set(multiprocessing.active_children()) - before
     ranges = [(start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
-    return _answers(pool, pool.imap(_part, ranges))
+    return _answers(work, pool, helpers, ranges)
 
 
-def _answers(pool: Pool, parts: Iterator[bytes]) -> Iterator[Any]:
+def _answers(
+    work: Work, pool: Pool, helpers: set[BaseProcess], ranges: Sequence[tuple[int, int]]
+) -> Iterator[Any]:
+    """Yield the answers as they come; those of a helper that was killed are found here instead.
+
+    A pool starts another process in its place, and waits for ever for what the first one took along.
+    """
     with pool:
-        for part in parts:
+        parts = pool.imap(_part, ranges)
+        for start, _ in ranges:
+            part = _next(parts, helpers)
+            if part is None:
+                pool.terminate()
+                yield from map(work, range(start, ranges[-1][1]))
+                return
             yield from marshal.loads(part)  # noqa: S302 - from our own child
+
+
+def _next(parts: IMapIterator[bytes], helpers: set[BaseProcess]) -> bytes | None:
+    """Return the next part; None where it does not come, because a process is gone."""
+    while True:
+        try:
+            return parts.next(_PATIENCE)
+        except multiprocessing.TimeoutError:
+            if not all(helper.is_alive() for helper in helpers):
+                return None
 
 
 Work = Callable[[int], Any]
@@ -97,9 +124,11 @@ def examine_each(units: Sequence[Unit], engine: Engine, *, heads: bool = False) 
     With `heads` only apiVersion, kind and metadata are left of units in which everything is clean: enough
     where nobody asks for more than the verdict, and quicker to send.
     """
+    # Another process has no stdin, and would find nothing to check.
+    piped = {number: read(unit) for number, unit in enumerate(units) if unit.form == "stdin"}
 
     def work(number: int) -> tuple[Any, ...]:
-        reading = read(units[number])
+        reading = piped.get(number) or read(units[number])
         items, others = _items(reading)
         checks = [_check(item, engine) for item in items]
         is_clean = not others and all(clean for _, clean in checks)
@@ -155,8 +184,15 @@ def _items(reading: Reading) -> tuple[list[Item], list[Problem]]:
 
 
 def _looks_like_an_object(data: Any) -> bool:
-    """Tell whether a document that nobody named is meant as an object: it has an apiVersion or a kind."""
-    return isinstance(data, dict) and ("apiVersion" in data or "kind" in data)
+    """Tell whether a document that nobody named is meant as an object.
+
+    It has an apiVersion and a kind, or one of the two and the fields of an object: Helm's Chart.yaml has an
+    apiVersion, and other tools have a kind.
+    """
+    if not isinstance(data, dict):
+        return False
+    known = ("apiVersion" in data) + ("kind" in data)
+    return known == 2 or (known == 1 and ("metadata" in data or "spec" in data))  # noqa: PLR2004 - both
 
 
 _FIELDS = ("id", "message", "hint", "severity", "file", "line", "column", "object", "path")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.doubles import without_doubles
@@ -14,6 +14,7 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.workspace.crowd import Checked, Examined, packed, spread, unpacked
+from slicewright.workspace.units import STDIN, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from slicewright.core.check.silence import Ignores
     from slicewright.core.plan.site import Site
     from slicewright.workspace.kubeconform import Kubeconform
-    from slicewright.workspace.units import Unit
 
 _UNUSED = "IGN102"
 """A reason for silence where there is nothing to silence."""
+_DISPUTED = "YAML007"
+"""A word that kustomize reads as another value: of no interest where kustomize reads nothing."""
 _OURS = "slicewright.dev/"
 _INPUT = {
     "TPUWorkload": "slicewright/tpuworkload.json",
@@ -79,6 +81,8 @@ def examine(
     problems = [*found, *(ignores.problems if ignores else ())]
     examined: list[Examined] = []
     for one in reading:
+        if _is_no_manifest(one):
+            one = replace(one, problems=())  # noqa: PLW2901 - as if it had none
         examined.append(one)
         problems += one.problems
         tick()
@@ -163,18 +167,32 @@ def _input_problems(item: Item) -> Iterator[Problem]:
         yield item.problem(problem.id, problem.path, problem.message, problem.hint, key=key)
 
 
+def _is_no_manifest(one: Examined) -> bool:
+    """Tell whether a file that nobody named has nothing against it but words that kustomize would misread."""
+    return (
+        bool(one.problems)
+        and not (one.objects or one.unit.named)
+        and all(problem.id == _DISPUTED for problem in one.problems)
+    )
+
+
 def _passed_by(examined: Iterable[Examined]) -> Iterator[str]:
     for one in examined:
         if one.unit.form == "file" and not one.objects and not one.problems:
             yield one.unit.name
 
 
-def unread(units: Sequence[Unit], report: Report) -> Problem | None:
+def unread(paths: Sequence[str], report: Report) -> Problem | None:
     """Return the problem of a check that had nothing to look at, which must not pass for a good one."""
     if report.objects or report.problems:
         return None
-    where = units[0].name if len(units) == 1 else "the paths that were given"
     message = "there is no Kubernetes object to check"
-    return Problem(
-        "FILE006", message, "check the path, and what --exclude leaves out", file=where if units else ""
-    )
+    hint = "check the path, and what --exclude leaves out"
+    return Problem("FILE006", message, hint, file=_only(paths))
+
+
+def _only(paths: Sequence[str]) -> str:
+    """Return the path that was given, if it is the only one."""
+    if len(paths) != 1:
+        return ""
+    return "stdin" if paths[0] == STDIN else printable(paths[0])

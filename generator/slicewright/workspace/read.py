@@ -165,7 +165,7 @@ def _walk(root: Path, folder: str, found: list[Problem], *, ours: bool) -> Itera
             elif not ours:
                 shown = path.encode("unicode_escape", "backslashreplace").decode()
                 found.append(
-                    Problem("FILE006", "a file name that cannot be printed", "rename it", file=shown)
+                    Problem("FILE008", "a file name that cannot be printed", "rename it", file=shown)
                 )
 
 

@@ -69,9 +69,10 @@ def load(path: str | os.PathLike[str], name: str) -> str | Problem:
         return unreadable(name, error)
     try:
         status = os.fstat(handle)
+        if stat.S_ISDIR(status.st_mode):
+            return Problem("FILE001", "is a folder", "name a file in it, or - for stdin", file=name)
         if not stat.S_ISREG(status.st_mode):
-            hint = "name a file, a folder, or - for stdin"
-            return Problem("FILE001", "is no regular file", hint, file=name)
+            return Problem("FILE001", "is no regular file", "name another file, or - for stdin", file=name)
         if status.st_size > LARGEST:
             return _too_large(name, status.st_size)
         with os.fdopen(handle, "rb", closefd=False) as file:
@@ -83,6 +84,8 @@ def load(path: str | os.PathLike[str], name: str) -> str | Problem:
 
 
 def _stdin() -> str | Problem:
+    if sys.stdin is None:  # closed by the caller
+        return Problem("FILE001", "is closed", "pipe something into it, or name a path", file="stdin")
     return _decoded(sys.stdin.buffer.read(LARGEST + 1), "stdin")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import os
 from dataclasses import dataclass, field
@@ -57,8 +58,12 @@ class Discovery:
         for path in paths:
             if path == STDIN:
                 found.units.append(Unit("stdin", "", "stdin", cluster, named=True))
-                continue
-            self._path(Path(path).absolute(), found, cluster)
+            elif path:
+                self._path(_straight(path), found, cluster)
+            else:  # a variable of a shell that is not set, and never the current folder
+                found.problems.append(
+                    Problem("FILE001", "an empty path was given", "name a file or a folder")
+                )
         return _without_included(found, self._kustomizations)
 
     def _path(self, path: Path, found: Found, cluster: str) -> None:
@@ -71,8 +76,7 @@ class Discovery:
         if is_folder:
             self._folder(path, found, cluster)
         elif not exists:
-            hint = "check the spelling; paths are relative to the current folder"
-            found.problems.append(Problem("FILE001", "there is no such file or folder", hint, file=name))
+            found.problems.append(Problem("FILE001", "there is no such file or folder", _SPELLING, file=name))
         elif self._kustomizations.is_kustomization(path):
             found.units.append(Unit("folder", str(path.parent), self.name(path.parent), cluster, named=True))
         else:
@@ -101,7 +105,7 @@ class Discovery:
             shown = self.name(base)
             for name in sorted(names):
                 if name.endswith(SUFFIXES) and not self._is_left_out(base, name):
-                    called = name if shown == "." else f"{shown}/{name}"
+                    called = printable(name if shown == "." else f"{shown}/{name}")
                     found.units.append(Unit("file", f"{base}/{name}", called, cluster))
 
     def _component(self, folder: Path) -> Problem:
@@ -124,7 +128,22 @@ class Discovery:
         text = os.fspath(path)
         if text == self._base:
             return "."
-        return text.removeprefix(self._base.rstrip("/") + "/")
+        return printable(text.removeprefix(self._base.rstrip("/") + "/"))
+
+
+def printable(name: str) -> str:
+    """Return a name with what a report cannot hold escaped: line breaks, control characters, no UTF-8."""
+    return name if name.isprintable() else name.encode("unicode_escape", "backslashreplace").decode()
+
+
+def _straight(path: str) -> Path:
+    """Return a path without steps back, so that two ways to a file are one; a link on the way keeps them."""
+    absolute = os.path.abspath(path)  # noqa: PTH100 - a Path keeps ..
+    try:
+        same = os.path.samefile(path, absolute)  # noqa: PTH121 - of texts
+    except OSError:
+        same = False
+    return Path(absolute) if same else Path(path).absolute()
 
 
 def _without_included(found: Found, kustomizations: Kustomizations) -> Found:
@@ -133,22 +152,27 @@ def _without_included(found: Found, kustomizations: Kustomizations) -> Found:
     for unit in found.units:
         if unit.form == "folder":
             included |= kustomizations.included_by(unit.path)
-    seen: set[tuple[str, str]] = set()
-    kept: list[Unit] = []
+    kept: dict[tuple[str, str], Unit] = {}
     for unit in found.units:
-        below = unit.form == "folder" and not unit.named and unit.path in included
+        if unit.form == "folder" and not unit.named and unit.path in included:
+            continue
         key = (unit.form, unit.path)
-        if not below and key not in seen:
-            seen.add(key)
-            kept.append(unit)
-    found.units = kept
+        if unit.named or key not in kept:
+            kept[key] = unit
+    found.units = list(kept.values())
     return found
+
+
+_SPELLING = "check the spelling; paths are relative to the current folder"
 
 
 def unreadable(name: str, error: OSError) -> Problem:
     """Return the problem of a file or folder that the system does not let us read."""
+    if error.errno == errno.ENOENT:
+        return Problem("FILE001", "there is no such file or folder", _SPELLING, file=name)
     message = f"cannot be read: {error.strerror or error}"
-    return Problem("FILE001", message, "check its permissions", file=name)
+    hint = "check its permissions" if isinstance(error, PermissionError) else "check the path"
+    return Problem("FILE001", message, hint, file=name)
 
 
 def of_overlays(root: Path) -> Iterator[Unit]:

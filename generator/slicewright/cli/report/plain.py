@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from slicewright.core.compose.kustomization import FILE_NAME
@@ -19,6 +20,10 @@ def write(report: Report) -> str:
 
 def line(problem: Problem) -> str:
     """Return a problem as text; a composed object, which has no line, is named with the field."""
+    return _VISIBLE.sub(_escaped, _line(problem))
+
+
+def _line(problem: Problem) -> str:
     if problem.line or not problem.object:
         return problem.text()
     where = " ".join(part for part in (problem.object, problem.dotted()) if part)
@@ -26,6 +31,14 @@ def line(problem: Problem) -> str:
     place = f"{problem.file}: " if problem.file else ""
     said = first.removeprefix(place)
     return f"{place}{where}: {said}" + (f"\n{rest}" if rest else "")
+
+
+_VISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What a terminal would obey instead of showing it, but for line breaks and tabs."""
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\x{ord(found[0]):02x}"
 
 
 def file_of(problem: Problem) -> str:

@@ -48,7 +48,9 @@ def _result(problem: Problem, index: int) -> dict[str, Any]:
     said = f"{problem.message}\nhint: {problem.hint}" if problem.hint else problem.message
     location: dict[str, Any] = {}
     if problem.file:
-        location["physicalLocation"] = {"artifactLocation": {"uri": quote(file_of(problem))}}
+        location["physicalLocation"] = {
+            "artifactLocation": {"uri": quote(file_of(problem), errors="surrogateescape")}
+        }
         if problem.line:
             region = {
                 "startLine": problem.line,

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     from slicewright.core.check.item import Item
 
-_WORD = re.compile(r"[A-Za-z0-9.-]+(/[A-Za-z0-9.-]+)?")
-"""What a kind and an apiVersion may be, so that no object names a file elsewhere."""
+_API_VERSION = re.compile(r"([A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9.-]{1,63}")
+_KIND = re.compile(r"[A-Za-z0-9.-]{1,63}")
+"""What an apiVersion and a kind may be, so that no object names a file elsewhere, or none that can be."""
 
 ReadSchema = Callable[[str], Any]
 """Returns a parsed schema by its path, or None where there is none. Raises BadSchemaError."""
@@ -92,7 +93,7 @@ class KindSchemas:
         return found
 
     def _load(self, api_version: str, kind: str) -> KindChecks | BadSchemaError | None:
-        if not (_WORD.fullmatch(api_version) and _WORD.fullmatch(kind)) or ".." in api_version:
+        if not (_API_VERSION.fullmatch(api_version) and _KIND.fullmatch(kind)) or ".." in api_version:
             return None
         file = file_of(api_version, kind)
         try:

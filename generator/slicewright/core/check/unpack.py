@@ -20,20 +20,35 @@ def unpack(data: Any, file: str, source: Source | None = None, at: Path = ()) ->
     """Yield the objects in a document, or what keeps it from being one."""
     item = Item(data if isinstance(data, dict) else {}, file, source, at)
     if not isinstance(data, dict):
-        message = "a document must be a mapping with apiVersion and kind"
-        yield item.problem(
-            "SCHEMA002", (), message, "move what is no Kubernetes object elsewhere, or --exclude it"
-        )
+        what = "an element of a List" if at else "a document"
+        message = f"{what} must be a mapping with apiVersion and kind"
+        hint = "remove it" if at else "move what is no Kubernetes object elsewhere, or --exclude it"
+        yield item.problem("SCHEMA002", (), message, hint)
         return
     for key in ("apiVersion", "kind"):
         if not isinstance(data.get(key), str) or not data[key]:
             yield _without(item, key)
             return
-    if not item.kind.endswith("List") or not isinstance(data.get("items"), list) or len(at) >= 2 * _LISTS:
+    if not item.kind.endswith("List") or len(at) >= 2 * _LISTS:
         yield item
         return
-    for index, element in enumerate(data["items"]):
-        yield from unpack(element, file, source, (*at, "items", index))
+    items = data.get("items")
+    if isinstance(items, list):
+        for index, element in enumerate(items):
+            yield from unpack(_typed(element, data), file, source, (*at, "items", index))
+    elif item.kind == "List" and item.group == "":
+        message = "'items' must be a list" if "items" in data else "'items' is missing"
+        yield item.problem("SCHEMA002", ("items",), message, "write the objects of the List below items:")
+    else:
+        yield item
+
+
+def _typed(element: Any, of: dict[str, Any]) -> Any:
+    """Return an element of a list of one kind, whose objects need not repeat it, as kubectl reads it."""
+    kind = of["kind"].removesuffix("List")
+    if not kind or not isinstance(element, dict) or "kind" in element or "apiVersion" in element:
+        return element
+    return {"apiVersion": of["apiVersion"], "kind": kind, **element}
 
 
 def _without(item: Item, key: str) -> Problem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -66,9 +66,9 @@ def read_carefully(
     try:
         return tuple(_Reader(text, file, undisputed=undisputed).documents()), ()
     except _Refused as refused:
-        return (), (refused.problem,)
+        return (), (_of_template(refused.problem, text),)
     except yaml.MarkedYAMLError as error:
-        return (), (_syntax(error, file),)
+        return (), (_of_template(_syntax(error, file), text),)
     except (yaml.reader.ReaderError, UnicodeEncodeError):
         return (), (_bad_character(text, file),)
 
@@ -88,6 +88,21 @@ def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
     mark: Any = error.context_mark if began else error.problem_mark
     line, column = mark.line + 1, mark.column + 1
     return Problem("YAML001", f"not valid YAML: {said}", hint, file=file, line=line, column=column)
+
+
+_TEMPLATE = re.compile(r"\{\{.*\}\}|\s*\{%")
+
+
+def _of_template(problem: Problem, text: str) -> Problem:
+    """Return the problem with the hint that a template needs, where it stands in a line of one."""
+    if problem.id not in ("YAML001", "YAML003"):
+        return problem
+    line = "".join(text.split("\n")[problem.line - 1 : problem.line])
+    found = _TEMPLATE.search(line) if problem.id == "YAML003" else _TEMPLATE.match(line.lstrip("- "))
+    return replace(problem, hint=_RENDER) if found else problem
+
+
+_RENDER = "this is a template: check what it renders to (helm template), or put {{ }} in quotes if it is text"
 
 
 _NOT_ALLOWED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -113,6 +128,7 @@ class _Reader:
         self._undisputed = undisputed
         self._anchors: dict[str, _Anchored] = {}
         self._values = 0
+        self._repeated = 0
         self._here = Places({}, {})
         self.places: dict[int, Places] = {}
 
@@ -123,6 +139,7 @@ class _Reader:
         while not isinstance(event := get_event(), yaml.StreamEndEvent):
             if isinstance(event, yaml.DocumentStartEvent):
                 self._anchors.clear()
+                self._values = 0
                 self._here = self.places[index] = Places({}, {})
                 first: Any = get_event()
                 data = self._build(first)
@@ -241,8 +258,9 @@ class _Reader:
             raise self._refuse("YAML006", str(error), event, error.hint) from error
 
     def _count(self, count: int, event: Any) -> None:
-        self._values += count
-        if self._values > MAX_VALUES:
+        self._values += count  # of a document: a file may hold many
+        self._repeated += count - 1  # of the file: what aliases add, which its size does not bound
+        if self._values > MAX_VALUES or self._repeated > MAX_VALUES:
             message = f"more than {MAX_VALUES} values once aliases are expanded"
             hint = "write the repeated part out, or split the file"
             raise self._refuse("YAML004", message, event, hint)

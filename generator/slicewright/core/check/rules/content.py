@@ -94,7 +94,7 @@ RULES = (
         id="GIT120",
         severity="warning",
         title="Images are pinned",
-        why="G17: a tag such as latest or 3.12 moves. A run that restarts, or a slice that joins later, gets "
+        why="A tag such as latest or 3.12 moves. A run that restarts, or a slice that joins later, gets "
         "other code than the rest; and a frozen run is no longer what was frozen.",
         hint="name a digest (image@sha256:...), or a tag with the full version",
         kinds=POD_KINDS,

@@ -9,6 +9,7 @@ from slicewright.core.check.read import number
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_domain_prefixed_path, is_label_key, is_subdomain
 from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
+from slicewright.core.plan import keys
 from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ _VALIDATION = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/valida
 _TAS_SOURCE = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/tas_validation.go"
 _JOB = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobs/job/job_webhook.go"
 _JOBS = frozenset({"JobSet", "Job"})
-_MAX_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
-_PRIORITY = "kueue.x-k8s.io/priority-class"
+_MAX_TIME = keys.MAX_EXECUTION_TIME
+_PRIORITY = keys.PRIORITY_CLASS
 _ELASTIC = "kueue.x-k8s.io/elastic-job"
 _MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
 _SYNC = "kueue.x-k8s.io/job-completions-equal-parallelism"

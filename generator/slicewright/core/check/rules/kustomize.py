@@ -315,7 +315,7 @@ RULES = (
     _rule(
         "KUS111",
         "A remote base is pinned",
-        "G17: a branch moves, so the same commit of this repository builds another thing tomorrow.",
+        "A branch moves, so the same commit of this repository builds another thing tomorrow.",
         "add ?ref= with a commit or a tag, or copy the base",
         _remote,
     ),

@@ -67,7 +67,7 @@ def built(item: Item, world: World) -> list[Item]:
 
 
 def _built(item: Item, by_file: dict[str, list[Item]], depth: int) -> list[Item]:
-    folder = posixpath.dirname(item.file)
+    folder = posixpath.dirname(item.file) or "."
     composed = [found for found in by_file.get(folder, ()) if found.kind not in KUSTOMIZATIONS]
     if composed or depth > _DEEPEST:
         return composed

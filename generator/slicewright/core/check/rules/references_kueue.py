@@ -9,6 +9,7 @@ from slicewright.core.check.read import at, entries, mapping, sequence, text, te
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.kueue_queues import groups
 from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
+from slicewright.core.plan import keys
 from slicewright.core.plan.placement import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 _ACTIVE = "kueue.sigs.k8s.io documentation, pages ClusterQueue and LocalQueue (condition Active)"
-_PRIORITY = "kueue.x-k8s.io/priority-class"
+_PRIORITY = keys.PRIORITY_CLASS
 _RUN = "slicewright.dev/run"
 _NAME_OF_NAMESPACE = "kubernetes.io/metadata.name"
 _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
+from slicewright.core.plan import keys
 from slicewright.core.plan.placement import ACCELERATOR, ACCELERATOR_COUNT, COMPUTE_CLASS, NODE_POOL, TOPOLOGY
 
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
 
-EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+EXCLUSIVE = keys.EXCLUSIVE_TOPOLOGY
 """Annotation of JobSet: one Job per value of a node label."""
-QUEUE = "kueue.x-k8s.io/queue-name"
+QUEUE = keys.QUEUE
 SLICE_TOPOLOGY = "cloud.google.com/gke-tpu-slice-topology"
 """Annotation of pods that take a part of a slice, or join several (sub-slicing and super-slicing of GKE)."""
 RUN_KINDS = frozenset({"JobSet", "Job", "PathwaysJob"})
