@@ -152,7 +152,7 @@ def test_kustomization_that_does_not_build_is_a_problem(
 def test_missing_kustomize_is_a_problem_of_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without the binary such a folder is not checked, which is said."""
+    """Without the binary such a folder is not checked, which is said; there is no verdict then."""
     write(tmp_path, {"kustomization.yaml": "resources: [cm.yaml]\nnamePrefix: a\n", "cm.yaml": CONFIG_MAP})
     missing = Problem("TOOL001", "kustomize v5 is missing", "run 'make tools'")
     monkeypatch.setattr(kustomize, "binary", lambda: missing)
@@ -160,6 +160,7 @@ def test_missing_kustomize_is_a_problem_of_the_folder(
     (problem,) = done.json["problems"]
     assert problem["id"] == "TOOL001"
     assert problem["message"].endswith("only kustomize evaluates, and kustomize v5 is missing")
+    assert done.code == 3
 
 
 @pytest.mark.parametrize(

@@ -113,3 +113,25 @@ def test_kustomization_in_the_current_folder_is_one_like_others(tmp_path: Path, 
     root = tmp_path / "kustomize" if path == "." else tmp_path
 
     assert "KUS105" in run(root, path, "-o", "json").ids
+
+
+def test_clusters_of_a_tree_are_apart(tmp_path: Path) -> None:
+    """Paths below overlays/ of a repository count for their cluster: one's queue is not another's."""
+    queue = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: q, namespace: a}\n"
+    queue += "spec: {clusterQueue: cq, stopPolicy: None}\n"
+    missing = queue.replace("name: q", "name: r").replace("cq", "absent")
+    both = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: cq}\nspec: {}\n"
+    listed = "resources: [a.yaml]\n"
+    for cluster, text in {"one": f"{queue}---\n{both}", "two": missing}.items():
+        folder = f"overlays/{cluster}/_platform"
+        write(tmp_path, {f"{folder}/a.yaml": text, f"{folder}/kustomization.yaml": listed})
+    apart = [problem["file"] for problem in _dangling(tmp_path)]
+    (tmp_path / "slicewright.yaml").touch()
+
+    assert ["overlays/two/_platform"] == apart
+    assert [] == _dangling(tmp_path)
+
+
+def _dangling(folder: Path) -> list[dict[str, str]]:
+    found = run(folder, "overlays", "-o", "json").json
+    return [problem for problem in found["problems"] if problem["id"] == "REF102"]

@@ -124,6 +124,8 @@ def validate(
     if nothing is not None:
         report = _with(report, nothing)
     click.echo(writer(output)(report), nl=False)
+    if any(problem.id == "TOOL001" for problem in report.problems):
+        sys.exit(_BROKEN)  # what a missing kustomize would have built is not checked
     sys.exit(1 if errors(report.problems) or (strict and report.problems) else 0)
 
 

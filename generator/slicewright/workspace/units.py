@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fnmatch
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"
+_IN_TREE = re.compile(r"(?P<root>.*)/overlays/(?P<cluster>[^/]+)/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Discovery:
         self._exclude = tuple(exclude)
         self._base = str((base or Path.cwd()).absolute())
         self._kustomizations = Kustomizations()
+        self._roots: dict[str, bool] = {}
 
     def find(self, paths: Iterable[str], cluster: str = "") -> Found:
         """Return what is to be read for the paths that a user gives."""
@@ -78,7 +81,7 @@ class Discovery:
         elif not exists:
             found.problems.append(Problem("FILE001", "there is no such file or folder", _SPELLING, file=name))
         elif self._kustomizations.is_kustomization(path):
-            found.units.append(Unit("folder", str(path.parent), self.name(path.parent), cluster, named=True))
+            found.units.append(self._named(path.parent, cluster))
         else:
             found.units.append(Unit("file", str(path), name, cluster, named=True))
 
@@ -94,7 +97,7 @@ class Discovery:
             has_one = not FILE_NAMES.isdisjoint(names)
             kind = self._kustomizations.kind_of(base) if has_one else ""
             if kind == "Kustomization":
-                found.units.append(Unit("folder", base, self.name(base), cluster))
+                found.units.append(Unit("folder", base, self.name(base), cluster or self._cluster(base)))
             if kind == "Component" and base == str(folder):
                 found.problems.append(self._component(folder))
             if kind:
@@ -107,6 +110,20 @@ class Discovery:
                 if name.endswith(SUFFIXES) and not self._is_left_out(base, name):
                     called = printable(name if shown == "." else f"{shown}/{name}")
                     found.units.append(Unit("file", f"{base}/{name}", called, cluster))
+
+    def _named(self, folder: Path, cluster: str) -> Unit:
+        of = cluster or self._cluster(str(folder))
+        return Unit("folder", str(folder), self.name(folder), of, named=True)
+
+    def _cluster(self, folder: str) -> str:
+        """Return the cluster of a folder in a repository's tree: two clusters may name their queues alike."""
+        found = _IN_TREE.match(f"{folder}/")
+        if found is None:
+            return ""
+        root = found["root"]
+        if root not in self._roots:
+            self._roots[root] = os.path.isfile(f"{root}/slicewright.yaml")  # noqa: PTH113 - a text
+        return found["cluster"] if self._roots[root] else ""
 
     def _component(self, folder: Path) -> Problem:
         hint = "name a kustomization that includes it"
