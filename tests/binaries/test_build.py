@@ -167,6 +167,44 @@ def test_a_build_of_another_version_is_refused(
     assert files(environ) == [".lock"]
 
 
+@pytest.mark.parametrize("content", ["", "#!/bin/sh\nexit 1\n"], ids=["empty", "broken"])
+def test_a_broken_program_is_built_again(
+    tool: Tool, folder: Path, environ: dict[str, str], script: Script, content: str
+) -> None:
+    """A program in the cache that does not say its version any more is not taken for one."""
+    variables = fake_go(script, environ, writes("v1.2.3"))
+    assert build_all([tool], io.StringIO(), folder=folder, environ=variables) == ()
+    places.cached(tool, environ).write_text(content, encoding="utf-8")
+
+    assert build_all([tool], io.StringIO(), folder=folder, environ=variables) == ()
+
+    assert version_of(tool, places.cached(tool, environ)) == "v1.2.3"
+
+
+def test_a_cache_that_cannot_be_written(
+    tool: Tool, folder: Path, environ: dict[str, str], script: Script
+) -> None:
+    """Where nothing can be put, it is said with the place and what to do; the next program is tried too."""
+    Path(environ["SLICEWRIGHT_CACHE"]).touch()
+    variables = fake_go(script, environ, writes("v1.2.3"))
+    stream = io.StringIO()
+
+    problems = build_all([tool, tool], stream, folder=folder, environ=variables)
+
+    assert [problem.id for problem in problems] == ["TOOL006", "TOOL006"]
+    assert "tiny-tool v1.2.3 cannot be put into the cache: [Errno 20] Not a directory" in problems[0].message
+    assert "SLICEWRIGHT_CACHE" in problems[0].hint
+    assert stream.getvalue() == "[1/2] tiny-tool v1.2.3: failed\n[2/2] tiny-tool v1.2.3: failed\n"
+
+
+def test_without_a_home(tool: Tool, folder: Path, environ: dict[str, str], script: Script) -> None:
+    """Go is told the user's home where no variable does, as in a container or a service."""
+    body = 'test -d "$HOME" || exit 1; ' + writes("v1.2.3")
+    variables = fake_go(script, {name: environ[name] for name in environ if name != "HOME"}, body)
+
+    assert build_all([tool], io.StringIO(), folder=folder, environ=variables) == ()
+
+
 def test_an_installed_package_cannot_build(tool: Tool, environ: dict[str, str]) -> None:
     """The wheel holds no wrapper modules: it says where to build."""
     stream = io.StringIO()

@@ -289,5 +289,5 @@ def assert_apply_changes_nothing(bed: Bed, item: Object) -> None:
         after = bed.api.apply(item)["metadata"]["resourceVersion"]
         return bool(before == after)
 
-    bed.until(f"a second apply of {item['kind']} {where[2]} to change nothing", unchanged, seconds=20)
+    bed.until(f"a second apply of {item['kind']} {where[2]} to change nothing", unchanged)
     assert bed.api.get(*where)["metadata"].get("generation") == generation

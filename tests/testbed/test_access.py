@@ -62,6 +62,17 @@ def test_no_kubeconfig(text: str, tmp_path: Path) -> None:
         kubeconfig.read(path)
 
 
+def test_kubeconfig_of_a_helper_program(access: Access, tmp_path: Path) -> None:
+    """A user whose credentials come from a program is refused here, not by the API server."""
+    path = kubeconfig.write(tmp_path / "config", access, name="c")
+    document = yaml.safe_load(path.read_text())
+    document["users"][0]["user"] = {"exec": {"command": "gke-gcloud-auth-plugin"}}
+    path.write_text(yaml.safe_dump(document))
+
+    with pytest.raises(BedError, match="user 'c' has neither a client certificate nor a token"):
+        kubeconfig.read(path)
+
+
 def test_missing_kubeconfig(tmp_path: Path) -> None:
     """A file that is not there is refused with its name."""
     with pytest.raises(BedError, match="is no kubeconfig"):

@@ -6,7 +6,8 @@ import json
 import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -14,12 +15,15 @@ from slicewright.testbed.api import Api, ApiError
 from slicewright.testbed.certs import Authority
 from slicewright.testbed.kubeconfig import Access
 
+from .kit import eventually
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-Answer = tuple[int, dict[str, str], dict[str, str]]
-"""Status, body and headers."""
+Object = dict[str, Any]
+Answer = tuple[int, Object | list[Object], dict[str, str]]
+"""Status, body and headers; a list is a stream of events, which ends after the last one."""
 
 BUSY: Answer = (
     429,
@@ -28,6 +32,10 @@ BUSY: Answer = (
 )
 FINE: Answer = (200, {"kind": "PodList"}, {})
 FORBIDDEN: Answer = (403, {"reason": "Forbidden", "message": "no"}, {})
+GONE: Object = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"}
+KINDS: Answer = (200, {"resources": [{"name": "pods", "kind": "Pod", "namespaced": True}]}, {})
+SILENCE: Answer = (200, [{}], {})
+"""A stream that stays open and says nothing."""
 
 
 class Server(ThreadingHTTPServer):
@@ -37,6 +45,9 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.answers = answers
         self.asked = 0
+        self.paths: list[str] = []
+        self.versions: list[str] = []
+        self.ending = threading.Event()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -49,12 +60,28 @@ class Handler(BaseHTTPRequestHandler):
         """Answer."""
         status, body, headers = self.server.answers[min(self.server.asked, len(self.server.answers) - 1)]
         self.server.asked += 1
+        self.server.paths.append(self.path)
+        self.server.versions += parse_qs(urlsplit(self.path).query).get("resourceVersion", [])
+        if isinstance(body, list):
+            self._stream(body)
+            return
         text = json.dumps(body).encode()
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(text))}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(text)
+
+    def _stream(self, events: list[Object]) -> None:
+        """Send events; an empty one keeps the stream open."""
+        self.close_connection = True
+        self.send_response(200)
+        self.end_headers()
+        for event in events:
+            if event:
+                self.wfile.write(json.dumps(event).encode() + b"\n")
+            else:
+                self.server.ending.wait(30)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -77,6 +104,7 @@ def server(authority: Authority, tmp_path: Path) -> Iterator[Server]:
         running.socket = context.wrap_socket(running.socket, server_side=True)
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield running
+        running.ending.set()
         running.shutdown()
 
 
@@ -113,3 +141,116 @@ def test_refused(api: Api, server: Server) -> None:
         api.request("GET", "/api/v1/pods")
 
     assert server.asked == 1
+
+
+def pod(name: str, version: int) -> Object:
+    """Return a pod as lists have it."""
+    return {"metadata": {"name": name, "uid": f"uid-{name}", "resourceVersion": str(version)}}
+
+
+def pods(version: int, *items: Object) -> Answer:
+    """Return the answer to a request for all pods."""
+    return 200, {"metadata": {"resourceVersion": str(version)}, "items": list(items)}, {}
+
+
+def stream(*events: tuple[str, Object]) -> Answer:
+    """Return the answer to a request to watch."""
+    return 200, [{"type": verb, "object": item} for verb, item in events], {}
+
+
+def seen(api: Api, count: int) -> list[tuple[str, str]]:
+    """Return the first verbs and names of a watch."""
+    watch = api.watch("v1", "Pod")
+    return [(verb, item["metadata"]["name"]) for verb, item in (next(watch) for _ in range(count))]
+
+
+def test_watch_goes_on_where_the_stream_ended(api: Api, server: Server) -> None:
+    """A stream that ends is taken up after its last event or bookmark: none is lost, none comes twice."""
+    server.answers += [
+        KINDS,
+        pods(1, pod("a", 1)),
+        stream(("ADDED", pod("b", 2)), ("BOOKMARK", pod("", 5))),
+        stream(),
+        stream(("DELETED", pod("a", 6)), ("MODIFIED", pod("b", 7))),
+        SILENCE,
+    ]
+
+    assert seen(api, 4) == [("ADDED", "a"), ("ADDED", "b"), ("DELETED", "a"), ("MODIFIED", "b")]
+    assert server.versions == ["1", "5", "5"]
+
+
+@pytest.mark.parametrize("expired", [(410, GONE, {}), stream(("ERROR", GONE))], ids=["status", "event"])
+def test_watch_of_a_version_that_is_forgotten(api: Api, server: Server, expired: Answer) -> None:
+    """After 410 everything comes again; what went while nobody looked comes as DELETED, once."""
+    server.answers += [
+        KINDS,
+        pods(1, pod("a", 1), pod("b", 1)),
+        stream(("DELETED", pod("b", 2)), ("ADDED", pod("c", 3))),
+        expired,
+        pods(9, pod("c", 3), pod("d", 8)),
+        stream(("MODIFIED", pod("d", 10))),
+        SILENCE,
+    ]
+
+    assert seen(api, 8) == [
+        ("ADDED", "a"),
+        ("ADDED", "b"),
+        ("DELETED", "b"),
+        ("ADDED", "c"),
+        ("DELETED", "a"),
+        ("ADDED", "c"),
+        ("ADDED", "d"),
+        ("MODIFIED", "d"),
+    ]
+    assert server.versions == ["1", "3", "9"]
+
+
+def test_watch_that_is_turned_away_for_now(api: Api, server: Server) -> None:
+    """A watch of a kind whose storage starts is asked for again, from the same version."""
+    server.answers += [KINDS, pods(1), BUSY, stream(("ADDED", pod("a", 2))), SILENCE]
+
+    assert seen(api, 1) == [("ADDED", "a")]
+    assert server.asked == 4
+
+
+def test_watch_that_is_refused(api: Api, server: Server) -> None:
+    """Who may list but not watch is told so, instead of listing again and again."""
+    server.answers += [KINDS, pods(1), FORBIDDEN]
+
+    with pytest.raises(ApiError, match="403 Forbidden: no"):
+        next(api.watch("v1", "Pod"))
+
+    assert server.asked == 3
+
+
+def test_hang_up_ends_a_watch(api: Api, server: Server) -> None:
+    """A thread that waits for the next event ends at once, without an error."""
+    server.answers += [KINDS, pods(1, pod("a", 1)), SILENCE]
+    found: list[str] = []
+    watching = threading.Event()
+
+    def follow() -> None:
+        for verb, _ in api.watch("v1", "Pod"):
+            found.append(verb)
+            watching.set()
+
+    thread = threading.Thread(target=follow, daemon=True)
+    thread.start()
+    assert watching.wait(10)
+    eventually("the stream is open", lambda: server.versions == ["1"])
+
+    api.hang_up()
+
+    thread.join(10)
+    assert (thread.is_alive(), found) == (False, ["ADDED"])
+
+
+def test_path_of_the_server(server: Server, authority: Authority) -> None:
+    """A server behind a gateway has a path, which comes before those of the API."""
+    server.answers += [FINE]
+    with Api(
+        Access(f"https://127.0.0.1:{server.server_port}/clusters/a/", authority.pair.certificate)
+    ) as api:
+        api.request("GET", "/api/v1/pods")
+
+    assert server.paths == ["/clusters/a/api/v1/pods"]

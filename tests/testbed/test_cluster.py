@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.testbed import keeper, kubeconfig, nodes
+from slicewright.testbed import keeper, kubeconfig, nodes, wait
 from slicewright.testbed.api import Api, ApiError
 from slicewright.testbed.attached import Attached
 from slicewright.testbed.cluster import Cluster
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BUSY_MACHINE = 3
-"""By how much a start may take longer than it does on a machine with nothing else to do."""
+"""By how much a start may take longer than it does on a machine where nothing else begins meanwhile."""
 
 THOUSAND = """
 apiVersion: slicewright.dev/v1alpha1
@@ -53,7 +53,7 @@ def test_two_clusters_side_by_side(tmp_path: Path) -> None:
         first, second = pool.map(lambda name: _started(tmp_path, name), ("first", "second"))
     took = time.monotonic() - started
     try:
-        assert took < 2 * 10 * BUSY_MACHINE
+        assert took < wait.stretched(2 * 10 * BUSY_MACHINE)
         assert set(first.held.ports) & set(second.held.ports) == set()
         for bed in (first, second):
             _assert_loopback_only(bed)
@@ -100,7 +100,7 @@ def _assert_nodes_and_tolerations(bed: Cluster) -> None:
     took = time.monotonic() - started
 
     assert count == 1024
-    assert took < 10 * BUSY_MACHINE
+    assert took < wait.stretched(10 * BUSY_MACHINE)
     ready = [
         condition["status"]
         for node in bed.api.list("v1", "Node")
@@ -147,7 +147,7 @@ def test_name_that_is_taken(tmp_path: Path) -> None:
     assert_nothing_left(tmp_path, list(held.ports))
 
 
-@pytest.mark.parametrize("name", ["../up", "Upper", ".logs", "-", "a" * 43])
+@pytest.mark.parametrize("name", ["", "../up", "Upper", ".logs", "-", "a" * 43])
 def test_name_that_is_none(name: str, tmp_path: Path) -> None:
     """A name becomes a folder: only letters, digits and hyphens are taken."""
     with pytest.raises(BedError, match="is no name for a cluster"):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +40,7 @@ def run(cache: Path, *arguments: str, **environ: str) -> subprocess.CompletedPro
         capture_output=True,
         check=False,
         text=True,
-        timeout=120,
+        timeout=600,
     )
 
 
@@ -73,6 +76,37 @@ def test_up_status_down(tmp_path: Path) -> None:
     assert (down.returncode, down.stderr) == (0, "lab ended\n")
     assert status(cache) == []
     assert_nothing_left(cache / "clusters", [])
+
+
+def test_folders_with_spaces(tmp_path: Path) -> None:
+    """The line that `up` prints can be given to a shell, whatever the cache is called."""
+    cache = tmp_path / "my cache é; $(touch x)"
+    try:
+        up = run(cache, "up", "--name", "lab")
+        assert (up.returncode, up.stderr.splitlines()[-1][:5]) == (0, "ready")
+        shell = ["sh", "-c", f'{up.stdout} cat "$KUBECONFIG"']
+        text = subprocess.run(shell, capture_output=True, check=True, text=True).stdout
+        assert text == (cache / "clusters/lab/credentials/admin.kubeconfig").read_text(encoding="utf-8")
+    finally:
+        down = run(cache, "down", "--name", "lab")
+    assert (down.returncode, down.stderr) == (0, "lab ended\n")
+    assert_nothing_left(cache / "clusters", [])
+
+
+def test_down_of_a_cluster_that_only_begins(tmp_path: Path) -> None:
+    """A keeper that has its folder but has not yet written who it is is waited for."""
+    folder = tmp_path / "lab"
+    folder.mkdir()
+    with (folder / keeper.LOCK).open("wb") as lock, ThreadPoolExecutor(1) as pool:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        (entry,) = registry.running(tmp_path)
+        assert (entry.status, entry.state) == ("starting", {})
+        ending = pool.submit(registry.end, entry)
+        with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
+            (folder / keeper.STATE).write_text(json.dumps({"keeper": process.pid}), encoding="utf-8")
+            assert process.wait(30) == -signal.SIGTERM
+        shutil.rmtree(folder)
+        ending.result(30)
 
 
 def test_down_all(tmp_path: Path) -> None:

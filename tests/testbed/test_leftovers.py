@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.testbed import keeper
+from slicewright.testbed import keeper, wait
 from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.process import Held
 from slicewright.testbed.trouble import BedError
@@ -21,16 +23,32 @@ from slicewright.testbed.trouble import BedError
 from .kit import assert_nothing_left, clusters, eventually, processes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 HOLDER = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from slicewright.testbed.cluster import Cluster
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background
 with Cluster(root=Path(sys.argv[1])):
     print("ready", flush=True)
     time.sleep(600)
+"""
+FULL_DISK = """
+import sys
+from pathlib import Path
+from slicewright.testbed.process import Held
+from slicewright.testbed.trouble import BedError
+try:
+    held = Held(Path(sys.argv[1]), "full", 1)
+    try:
+        held.note(long="x" * 5000)
+        held.check()
+    finally:
+        held.close()
+except BedError as error:
+    print(error)
 """
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -86,7 +104,7 @@ def test_signalled_holder(number: signal.Signals, tmp_path: Path) -> None:
         eventually("programs have started", lambda: len(processes(root)) > 3)
         ports = ports_of(root)
         os.killpg(process.pid, number)
-        process.wait()
+        process.wait(wait.stretched(30))
         assert_nothing_left(root, ports)
 
 
@@ -103,6 +121,23 @@ def test_killed_keeper(tmp_path: Path) -> None:
         held.check()
     held.close()
     assert_nothing_left(tmp_path, list(held.ports))
+
+
+def test_block_that_is_left_after_the_keeper(tmp_path: Path) -> None:
+    """A block that is left by an exception because its keeper was killed puts away all the same."""
+    bed = Cluster(root=tmp_path)
+    ports: list[int] = []
+
+    def fail() -> None:
+        with bed:
+            ports.extend(bed.held.ports)
+            os.kill(bed.held.pid, signal.SIGKILL)
+            eventually("the loss is noticed", lambda: complaint(bed.held))
+            bed.held.check()
+
+    with pytest.raises(BedError, match="keeper of the cluster ended"):
+        fail()
+    assert_nothing_left(tmp_path, ports)
 
 
 def test_keeper_and_holder_killed_together(tmp_path: Path) -> None:
@@ -176,6 +211,46 @@ def test_program_that_ends_is_named(tmp_path: Path) -> None:
     assert kept is not None
     assert (kept / "speaker.log").read_text(encoding="utf-8") == "last words\n"
     assert_nothing_left(tmp_path, list(held.ports))
+
+
+def limited(bytes_a_file: int) -> Callable[[], None]:
+    """Return what makes files of this process and its children end at a size, as those of a full disk do."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_a_file, bytes_a_file))
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    """A cluster that cannot write is refused or reported with the reason, and leaves nothing."""
+    start = [sys.executable, "-c", FULL_DISK, str(tmp_path)]
+    for size, message in (
+        (0, "BED002 the cluster 'full' could not be started: [Errno 27] File too large"),
+        (1000, "BED002 the keeper ended: [Errno 27] File too large"),
+    ):
+        done = subprocess.run(
+            start, preexec_fn=limited(size), capture_output=True, text=True, check=False, timeout=120
+        )
+        assert (message in done.stdout, done.returncode) == (True, 0), done.stdout + done.stderr
+        assert_nothing_left(tmp_path, [])
+
+
+def test_root_that_is_no_folder(tmp_path: Path) -> None:
+    """Where no folder can be made the reason is told; it is another problem than a name that is taken."""
+    (tmp_path / "file").touch()
+
+    with pytest.raises(BedError, match=r"could not be started: .*Not a directory") as raised:
+        Held(tmp_path / "file" / "clusters", "any", 1)
+
+    assert raised.value.problem.id == "BED002"
+
+
+def test_ports_of_keepers_that_start_together(tmp_path: Path) -> None:
+    """Clusters that choose their ports at the same time have different ones, below different roots too."""
+    with ThreadPoolExecutor(8) as pool:
+        held = list(pool.map(lambda number: Held(tmp_path / f"root-{number}", "any", 5), range(8)))
+
+    ports = [port for entry in held for port in entry.ports]
+    assert len(set(ports)) == 8 * 5
+    for entry in held:
+        entry.close()
 
 
 def test_program_that_does_not_exist_is_named(tmp_path: Path) -> None:

@@ -73,7 +73,11 @@ def build_all(
                 progress.done("not built")
                 return (*problems, ready)
             workshop = ready
-        problem = build(tool, workshop, progress)
+        try:
+            problem = build(tool, workshop, progress)
+        except OSError as error:
+            progress.done("failed")
+            problem = _no_place(tool, error)
         if problem:
             problems.append(problem)
     return tuple(problems)
@@ -116,10 +120,12 @@ def recipe(tool: Tool, folder: Path) -> str:
 
 
 def _fresh(tool: Tool, target: Path, folder: Path) -> bool:
+    """Tell whether the cache has a program that was made like this and works: what broke is built again."""
     stamp = _recipe_file(target)
     if not target.is_file() or not stamp.is_file():
         return False
-    return stamp.read_text(encoding="utf-8").strip() == recipe(tool, folder)
+    made = stamp.read_text(encoding="utf-8").strip() == recipe(tool, folder)
+    return made and version_of(tool, target) == tool.version
 
 
 def _recipe_file(target: Path) -> Path:
@@ -135,6 +141,14 @@ def _workshop(wanted: Sequence[Tool], folder: Path | None, environ: Mapping[str,
         )
     go = golang.find_go(golang.needed(folder / tool.folder for tool in wanted), environ)
     return go if isinstance(go, Problem) else Workshop(go, folder, environ)
+
+
+def _no_place(tool: Tool, error: OSError) -> Problem:
+    return Problem(
+        id="TOOL006",
+        message=f"{tool.title} cannot be put into the cache: {error}",
+        hint="make room and the folder writable, or set SLICEWRIGHT_CACHE to another folder",
+    )
 
 
 def _arguments(tool: Tool) -> list[str]:
@@ -176,7 +190,15 @@ def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress) -> 
 def _environment(workshop: Workshop, part: Path) -> dict[str, str]:
     """Return the environment of the build: for this machine, by this Go, scratch files in our folder."""
     kept = {name: value for name, value in workshop.environ.items() if name not in {"GOOS", "GOARCH"}}
-    return {**kept, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOTMPDIR": str(part)}
+    home = str(Path.home())  # of the user, where no variable says it: Go needs a place for its own caches
+    return {
+        "HOME": home,
+        **kept,
+        "CGO_ENABLED": "0",
+        "GOTOOLCHAIN": "local",
+        "GOWORK": "off",
+        "GOTMPDIR": str(part),
+    }
 
 
 def _run(

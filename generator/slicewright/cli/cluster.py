@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -70,7 +71,7 @@ def up(cluster_name: str | None, name: str, folder: Path, output: str) -> None:
     if output == "json":
         show.as_json(started.record())
     else:
-        click.echo(f"export KUBECONFIG={started.state['kubeconfig']}")
+        click.echo(f"export KUBECONFIG={shlex.quote(started.state['kubeconfig'])}")
 
 
 @cluster.command()
@@ -79,13 +80,17 @@ def up(cluster_name: str | None, name: str, folder: Path, output: str) -> None:
 def down(name: str, *, everything: bool) -> None:
     """End a cluster and all that belongs to it."""
     wanted = registry.running(clusters_root()) if everything else [_named(name)]
+    left: list[Problem] = []
     for entry in wanted:
         try:
             registry.end(entry)
         except BedError as error:
-            show.problems((error.problem,))
-            sys.exit(_BROKEN)
-        click.echo(f"{entry.name} ended", err=True)
+            left.append(error.problem)
+        else:
+            click.echo(f"{entry.name} ended", err=True)
+    if left:
+        show.problems(left)
+        sys.exit(_BROKEN)
 
 
 @cluster.command()

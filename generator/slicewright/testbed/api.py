@@ -29,6 +29,8 @@ MANAGER = "slicewright"
 _WORKERS = 16
 _TIMEOUT_SECONDS = 60
 _ASKED_TO_WAIT = 30
+_LONGEST_WAIT_SECONDS = 10.0
+_SHORT_SECONDS = 0.2
 _JSON = "application/json"
 _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
@@ -68,12 +70,14 @@ class Api:
 
     def __init__(self, access: Access) -> None:
         self._host = urlsplit(access.server)
+        self._root = self._host.path.rstrip("/")
         self._context = access.context()
         self._headers = access.headers()
         self._local = threading.local()
         self._connections: set[http.client.HTTPSConnection] = set()
         self._resources: dict[tuple[str, str], Resource] = {}
         self._lock = threading.Lock()
+        self._hung_up = False
 
     def __enter__(self) -> Self:
         """Return the client."""
@@ -92,12 +96,14 @@ class Api:
             self._local = threading.local()
 
     def hang_up(self) -> None:
-        """End the reads that wait on its connections, those of other threads too, as if the server had."""
+        """End every `watch`, those of other threads too, and the reads that wait on its connections."""
         with self._lock:
+            self._hung_up = True
             for connection in self._connections:
                 if connection.sock is not None:
                     with contextlib.suppress(OSError):
-                        connection.sock.shutdown(socket.SHUT_RDWR)
+                        # Not the method of the TLS socket, which takes its state from under the reader.
+                        socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
 
     # -- objects
 
@@ -159,14 +165,14 @@ class Api:
                 done.result()
 
     def watch(self, api_version: str, kind: str) -> Iterator[tuple[str, Object]]:
-        """Yield what is there and then what changes, as (ADDED | MODIFIED | DELETED, object), without end.
+        """Yield what is there, then what changes, as (ADDED | MODIFIED | DELETED, object), until `hang_up`.
 
         When the server ends the stream, it is taken up where it ended. Where that is too long ago, everything
-        that is there comes again as ADDED, and what has gone meanwhile as DELETED.
+        that is there comes again as ADDED, and what has gone meanwhile as DELETED. Raises ApiError, OSError.
         """
         path = self.resource(api_version, kind).path()
         known: dict[str, Object] = {}
-        while True:
+        while not self._hung_up:
             listed = self.request("GET", path)
             items = [{"apiVersion": api_version, "kind": kind, **item} for item in listed["items"]]
             there = {item["metadata"]["uid"]: item for item in items}
@@ -175,21 +181,32 @@ class Api:
             for uid, item in there.items():
                 known[uid] = item
                 yield "ADDED", item
-            version = listed["metadata"]["resourceVersion"]
-            while version:
-                came = ""
-                for verb, item in self._stream(path, version):
-                    came = item["metadata"]["resourceVersion"]
-                    if verb == "DELETED":
-                        known.pop(item["metadata"]["uid"], None)
-                    elif verb != "BOOKMARK":
-                        known[item["metadata"]["uid"]] = item
-                    if verb != "BOOKMARK":
-                        yield verb, item
-                version = came
+            for verb, item in self._changes(path, listed["metadata"]["resourceVersion"]):
+                if verb == "DELETED":
+                    known.pop(item["metadata"]["uid"], None)
+                else:
+                    known[item["metadata"]["uid"]] = item
+                yield verb, item
+
+    def _changes(self, path: str, version: str) -> Iterator[tuple[str, Object]]:
+        """Yield what changes after a version, stream after stream, until the server has forgotten it."""
+        while not self._hung_up:
+            began = time.monotonic()
+            for verb, item in self._stream(path, version):
+                if verb == "ERROR":
+                    return
+                version = item["metadata"]["resourceVersion"]
+                if verb != "BOOKMARK":
+                    yield verb, item
+            if time.monotonic() - began < _SHORT_SECONDS:
+                time.sleep(_SHORT_SECONDS)  # a server that ends each stream at once is not to be overrun
 
     def _stream(self, path: str, version: str) -> Iterator[tuple[str, Object]]:
-        """Yield what changes after a version, until the server ends the stream; a bookmark comes last."""
+        """Yield the events after a version until the stream ends; a bookmark or an ERROR may be the last one.
+
+        A connection that breaks ends the stream too. Raises ApiError where the server refuses to watch, and
+        OSError where it cannot be reached.
+        """
         params = {
             "watch": "true",
             "resourceVersion": version,
@@ -198,19 +215,19 @@ class Api:
         }
         connection = self._connect()
         try:
-            connection.request("GET", f"{path}?{urlencode(params)}", headers=self._headers)
-            response = connection.getresponse()
-            if response.status != http.HTTPStatus.OK:
-                return
-            for line in response:
-                if not line.endswith(b"\n"):
+            connection.request("GET", f"{self._root}{path}?{urlencode(params)}", headers=self._headers)
+            with contextlib.suppress(http.client.HTTPException, OSError):
+                response = connection.getresponse()
+                if response.status != http.HTTPStatus.OK:
+                    yield from _refused_stream(response)
                     return
-                event = json.loads(line)
-                if event["type"] == "ERROR":
-                    return
-                yield event["type"], event["object"]
+                for line in response:
+                    if self._hung_up or not line.endswith(b"\n"):
+                        return
+                    event = json.loads(line)
+                    yield event["type"], event["object"]
         finally:
-            connection.close()
+            self._drop(connection)
 
     def resource(self, api_version: str, kind: str) -> Resource:
         """Return where a kind lives. Raises ApiError (404) for a kind that the cluster does not have."""
@@ -245,9 +262,7 @@ class Api:
     ) -> Object:
         """Send a request and return the object of the answer. Raises ApiError."""
         status, text = self.raw(method, path, body, content=content, params=params)
-        answer: Object = (
-            json.loads(text) if text.startswith(b"{") else {"message": text.decode(errors="replace")}
-        )
+        answer = _object(text)
         if status >= http.HTTPStatus.BAD_REQUEST:
             raise ApiError(status, answer)
         return answer
@@ -281,19 +296,20 @@ class Api:
 
         A kept connection that the server has closed meanwhile is opened again once.
         """
-        target = f"{path}?{urlencode(params)}" if params else path
+        target = self._root + (f"{path}?{urlencode(params)}" if params else path)
         data = None if body is None else json.dumps(body).encode()
         headers = {**self._headers, "Accept": _JSON, "Content-Type": content}
         connection: http.client.HTTPSConnection | None = getattr(self._local, "connection", None)
         if connection is not None:
             with contextlib.suppress(ConnectionError, http.client.HTTPException, ssl.SSLError):
                 return _send(connection, method, target, data, headers)
-            connection.close()
+            self._drop(connection)
         connection = self._local.connection = self._connect()
         try:
             return _send(connection, method, target, data, headers)
         except http.client.HTTPException as error:
-            connection.close()
+            self._drop(connection)
+            self._local.connection = None
             raise ConnectionError(f"{method} {path}: {error!r}") from error
 
     def _connect(self) -> http.client.HTTPSConnection:
@@ -302,6 +318,29 @@ class Api:
         with self._lock:
             self._connections.add(connection)
         return connection
+
+    def _drop(self, connection: http.client.HTTPSConnection) -> None:
+        connection.close()
+        with self._lock:
+            self._connections.discard(connection)
+
+
+def _object(text: bytes) -> Object:
+    """Return the object of an answer; one that is no JSON, as a proxy's may be, becomes its message."""
+    found: Object = json.loads(text) if text.startswith(b"{") else {"message": text.decode(errors="replace")}
+    return found
+
+
+def _refused_stream(response: http.client.HTTPResponse) -> Iterator[tuple[str, Object]]:
+    """Yield an ERROR for a version that is too old, or wait where that is asked for. Raises ApiError."""
+    answer = _object(response.read())
+    seconds = _seconds_to_wait(response)
+    if response.status == http.HTTPStatus.GONE:
+        yield "ERROR", answer
+    elif seconds is None:
+        raise ApiError(response.status, answer)
+    else:
+        time.sleep(seconds)
 
 
 def _send(
@@ -317,7 +356,7 @@ def _send(
 
 
 def _seconds_to_wait(response: http.client.HTTPResponse) -> float | None:
-    """Return the seconds of a Retry-After, the only form of it that the API server sends."""
+    """Return the seconds of a Retry-After, the only form of it that the API server sends; not too many."""
     seconds = response.headers.get("Retry-After", "")
     turned_away = response.status in (http.HTTPStatus.TOO_MANY_REQUESTS, http.HTTPStatus.SERVICE_UNAVAILABLE)
-    return float(seconds) if turned_away and seconds.isdecimal() else None
+    return min(float(seconds), _LONGEST_WAIT_SECONDS) if turned_away and seconds.isdecimal() else None

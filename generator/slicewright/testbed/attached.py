@@ -27,7 +27,9 @@ class Attached(Bed):
     added where they are missing. What it adds to the cluster stays there.
     """
 
-    def __init__(self, kubeconfig_file: Path, name: str = "", *, context: str = "", **options: Any) -> None:
+    def __init__(
+        self, kubeconfig_file: Path, name: str | None = None, *, context: str = "", **options: Any
+    ) -> None:
         reach = partial(_reach, kubeconfig_file, context)
         super().__init__(ControlPlane(programs=("kwok",), ports=0, reach=reach), name, **options)
 

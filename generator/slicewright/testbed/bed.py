@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from slicewright.testbed.kubeconfig import Access
 
 START_SECONDS = 60
-"""For how long a part of a bed may take to get ready, on a machine that is busy with other things."""
+"""For how long a part of a bed may take to get ready; a machine that is busy gets longer, see `wait`."""
 
 Answer = TypeVar("Answer")
 
@@ -79,13 +79,13 @@ class Bed:
     def __init__(
         self,
         control_plane: ControlPlane,
-        name: str = "",
+        name: str | None = None,
         *,
         root: Path | None = None,
         progress: Callable[[str], object] = lambda _: None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self.name = name or f"run-{os.getpid()}-{secrets.token_hex(3)}"
+        self.name = f"run-{os.getpid()}-{secrets.token_hex(3)}" if name is None else name
         self.logs: Path | None = None
         self._control_plane = control_plane
         self._root = (root or places.clusters_root(environ)).absolute()
@@ -102,9 +102,11 @@ class Bed:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """End everything; keep the logs if something went wrong."""
-        if kind is not None:
-            self.keep_logs()
-        self.stop()
+        try:
+            if kind is not None:
+                self.keep_logs()
+        finally:
+            self.stop()
 
     @property
     def api(self) -> Api:

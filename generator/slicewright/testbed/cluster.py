@@ -44,7 +44,7 @@ class Cluster(Bed):
     """
 
     def __init__(
-        self, name: str = "", *, kueue_settings: dict[str, Any] | None = None, **options: Any
+        self, name: str | None = None, *, kueue_settings: dict[str, Any] | None = None, **options: Any
     ) -> None:
         reach = partial(_reach, kueue_settings or {})
         super().__init__(ControlPlane(programs.CONTROL_PLANE, _PORTS, reach), name, **options)
@@ -91,7 +91,7 @@ def _furnish(ground: Ground, papers: Credentials, kueue_settings: dict[str, Any]
     ground.wait("the webhooks of JobSet", "jobset", lambda: webhooks.jobset_answers(api))
     ground.wait("the webhooks of Kueue", "kueue", lambda: webhooks.kueue_answers(api))
     ground.wait("the default service account", "kube-controller-manager", lambda: _default_account(api))
-    ground.wait("the definition of PathwaysJob", "kube-apiserver", lambda: _definitions_served(api))
+    ground.wait("the kinds of all definitions", "kube-apiserver", lambda: _kinds_served(api))
 
 
 def _objects(ground: Ground, papers: Credentials, kueue_settings: dict[str, Any]) -> list[Object]:
@@ -146,6 +146,16 @@ def _definitions_served(api: Api) -> bool:
         )
         for item in listed
     )
+
+
+def _kinds_served(api: Api) -> bool:
+    """Return true once every kind can be listed, which may take longer. Raises ApiError until then."""
+    for item in api.list("apiextensions.k8s.io/v1", "CustomResourceDefinition"):
+        spec = item["spec"]
+        for version in spec["versions"]:
+            if version["served"]:
+                api.list(f"{spec['group']}/{version['name']}", spec["names"]["kind"])
+    return True
 
 
 def _default_account(api: Api) -> bool:

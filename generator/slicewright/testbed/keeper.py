@@ -21,7 +21,6 @@ import ctypes
 import fcntl
 import json
 import os
-import random
 import selectors
 import shutil
 import signal
@@ -48,7 +47,8 @@ KEPT_LOGS = 10
 
 ROOT_LOCK = ".lock"
 _SET_PARENT_DEATH_SIGNAL = 1
-_TRIES = 1000
+_PORTS_APART = 8
+"""Ports from one keeper's first choice to the next one's: a cluster has fewer."""
 _PASSED_ON = ("HOME", "LANG", "PATH", "TMPDIR", "TZ")
 
 
@@ -68,7 +68,7 @@ def is_held(folder: Path) -> bool:
     """Tell whether a cluster's folder belongs to a keeper that lives."""
     try:
         with (folder / LOCK).open("rb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: others may ask at the same time
     except BlockingIOError:
         return True
     except FileNotFoundError:
@@ -113,13 +113,19 @@ def _end_leftover(pid: int, folder: Path) -> None:
 
 
 def free_ports(count: int, taken: set[int]) -> list[int]:
-    """Return loopback ports that nobody listens on. Raises OSError where none are left."""
+    """Return loopback ports that nobody listens on. Raises OSError where none are left.
+
+    Programs listen seconds after their ports were chosen. Keepers that choose meanwhile, for other roots too,
+    have other process ids, and so begin elsewhere.
+    """
+    first, last = PORT_RANGE
+    begin = os.getpid() * _PORTS_APART
     found: list[int] = []
-    for _ in range(_TRIES):
+    for step in range(last - first):
         if len(found) == count:
             return found
-        port = random.randrange(*PORT_RANGE)  # noqa: S311 - spreads clusters, keeps no secret
-        if port in taken or port in found:
+        port = first + (begin + step) % (last - first)
+        if port in taken:
             continue
         with socket.socket() as probe:
             # As Go's listeners do: a port whose last connection is still in TIME_WAIT is free.
@@ -148,11 +154,14 @@ class Keeper:
                 self.folder.mkdir(mode=0o700)
             except FileExistsError:
                 raise TakenError(name) from None
-            self._lock = (self.folder / LOCK).open("wb")
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
-            self.ports = free_ports(ports, taken)
-            self._write_state()
-        (self.folder / LOGS).mkdir()
+            with contextlib.ExitStack() as undo:
+                undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
+                self._lock = (self.folder / LOCK).open("wb")
+                fcntl.flock(self._lock, fcntl.LOCK_EX)
+                self.ports = free_ports(ports, taken)
+                self._write_state()
+                (self.folder / LOGS).mkdir()
+                undo.pop_all()
 
     def start(self, name: str, argv: list[str], environ: dict[str, str]) -> None:
         """Start a program in a process group of its own, its output in a log.
@@ -190,17 +199,20 @@ class Keeper:
         }
         if news:
             self._ended.update(news)
-            self._write_state()
+            with contextlib.suppress(OSError):  # the holder hears of it on a full disk too
+                self._write_state()
         return news
 
     def close(self) -> Path | None:
-        """End every program and remove the folder; return where the logs went, if they were kept."""
+        """End every program and remove the folder; return where the logs went, if they could be kept."""
         for program in self._programs.values():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(program.pid, signal.SIGKILL)
         for program in self._programs.values():
             program.wait()
-        kept = self._kept_logs() if self._keep_logs else None
+        kept = None
+        with contextlib.suppress(OSError):  # a full disk keeps no logs, and shall not keep the folder
+            kept = self._kept_logs() if self._keep_logs else None
         with locked(self._root / ROOT_LOCK):
             shutil.rmtree(self.folder, ignore_errors=True)
             self._lock.close()
@@ -264,11 +276,11 @@ def keep(root: Path, name: str, ports: int) -> None:
     except (TakenError, OSError) as error:
         _send({"refused": "taken" if isinstance(error, TakenError) else str(error)})
         return
-    with (keeper.folder / LOGS / "keeper.log").open("wb") as log:
-        # The holder's own messages may have a reader, who would wait for us to close them.
-        os.dup2(log.fileno(), sys.stderr.fileno())
-    _send({"folder": str(keeper.folder), "ports": keeper.ports})
     try:
+        with (keeper.folder / LOGS / "keeper.log").open("wb") as log:
+            # The holder's own messages may have a reader, who would wait for us to close them.
+            os.dup2(log.fileno(), sys.stderr.fileno())
+        _send({"folder": str(keeper.folder), "ports": keeper.ports})
         _serve(keeper, wake, asked_to_end)
     finally:
         kept = keeper.close()
@@ -301,16 +313,17 @@ def _serve(keeper: Keeper, wake: int, asked_to_end: list[int]) -> None:
 
 def _obey(keeper: Keeper, command: dict[str, Any]) -> bool:
     """Do what a command says; return whether it was the one to detach."""
-    match command["do"]:
-        case "start":
-            try:
+    try:
+        match command["do"]:
+            case "start":
                 keeper.start(command["name"], command["argv"], command["environ"])
-            except OSError as error:
-                _send({"ended": command["name"], "code": error.errno, "why": str(error)})
-        case "note":
-            keeper.note(command["facts"])
-        case "keep":
-            keeper.keep_logs()
+            case "note":
+                keeper.note(command["facts"])
+            case "keep":
+                keeper.keep_logs()
+    except OSError as error:
+        keeper.keep_logs()
+        _send({"ended": command.get("name", "the keeper"), "code": error.errno, "why": str(error)})
     _send({"obeyed": command["do"]})
     return bool(command["do"] == "detach")
 

@@ -80,21 +80,28 @@ def read(path: Path, context: str = "") -> Access:
     Certificates and tokens are understood, helper programs are not: a test bed has none. Raises BedError.
     """
     try:
-        document: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-        chosen = _named(document, "contexts", context or document["current-context"])["context"]
-        cluster = _named(document, "clusters", chosen["cluster"])["cluster"]
-        user = _named(document, "users", chosen["user"])["user"]
-        return Access(
-            server=cluster["server"],
-            authority=_text(cluster, "certificate-authority", path),
-            certificate=_text(user, "client-certificate", path),
-            key=_text(user, "client-key", path),
-            token=user.get("token", ""),
-        )
+        return _access(path, context)
     except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError) as error:
         message = f"{path} is no kubeconfig that can be used here: {error!r}"
         hint = "name a file with a current context, a server and a client certificate or a token"
         raise BedError(Problem("BED004", message, hint)) from error
+
+
+def _access(path: Path, context: str) -> Access:
+    document: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    chosen = _named(document, "contexts", context or document["current-context"])["context"]
+    cluster = _named(document, "clusters", chosen["cluster"])["cluster"]
+    user = _named(document, "users", chosen["user"])["user"]
+    access = Access(
+        server=cluster["server"],
+        authority=_text(cluster, "certificate-authority", path),
+        certificate=_text(user, "client-certificate", path),
+        key=_text(user, "client-key", path),
+        token=user.get("token", ""),
+    )
+    if not (access.certificate or access.token):
+        raise ValueError(f"user '{chosen['user']}' has neither a client certificate nor a token")
+    return access
 
 
 def _named(document: dict[str, Any], section: str, name: str) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from slicewright.core.problem import Problem
 from slicewright.testbed import keeper
 from slicewright.testbed.trouble import BedError
 
-_ANSWER_SECONDS = 30
+_ANSWER_SECONDS = 120
 """A keeper answers within milliseconds; this is for a machine that has stopped for a while."""
 
-_CLOSE_SECONDS = 20
+_CLOSE_SECONDS = 60
 _LOG_LINES = 15
 
 
@@ -102,7 +102,7 @@ class Held:
         self._reader.join()
         if self._process.stdout:
             self._process.stdout.close()
-        if self._process.returncode:  # it was killed, and could not tidy up
+        if self._process.returncode and self._root.is_dir():  # it was killed, and could not tidy up
             with keeper.locked(self._root / keeper.ROOT_LOCK):
                 keeper.sweep(self._root)
         return Path(self._kept) if self._kept else None
@@ -145,4 +145,4 @@ def _refused(name: str, why: str) -> Problem:
     if why == "taken":
         hint = f"run 'slicewright cluster down --name {name}', or choose another name"
         return Problem("BED001", f"a cluster named '{name}' runs already", hint)
-    return Problem("BED001", f"the cluster '{name}' could not be started: {why}")
+    return Problem("BED002", f"the cluster '{name}' could not be started: {why}")

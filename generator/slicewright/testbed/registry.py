@@ -62,9 +62,13 @@ def running(root: Path) -> list[Running]:
 
 def end(cluster: Running) -> None:
     """End a cluster and wait until its folder is gone. Raises BedError when that takes too long."""
-    with contextlib.suppress(ProcessLookupError):
-        # The lock is held, so the process of this number is the keeper.
-        os.kill(cluster.state["keeper"], signal.SIGTERM)
-    wait.until(
-        f"the end of cluster '{cluster.name}'", lambda: not cluster.folder.exists(), seconds=_END_SECONDS
-    )
+    wait.until(f"the end of cluster '{cluster.name}'", lambda: _is_gone(cluster.folder), seconds=_END_SECONDS)
+
+
+def _is_gone(folder: Path) -> bool:
+    """Tell whether a folder is gone, and until then ask its keeper to end, which may only just begin."""
+    if keeper.is_held(folder) and (pid := keeper.read_state(folder).get("keeper")):
+        with contextlib.suppress(ProcessLookupError):
+            # The lock is held, so the process of this number is the keeper.
+            os.kill(pid, signal.SIGTERM)
+    return not folder.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +17,17 @@ Answer = TypeVar("Answer")
 
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 0.2
+_LONGEST_STRETCH = 10.0
+
+
+def stretched(seconds: float) -> float:
+    """Return how long something may take now that takes some seconds where nothing else runs.
+
+    A deadline that holds on a busy machine would make a failure slow to show on an idle one; so it grows with
+    the number of processes that want a processor.
+    """
+    load, *_ = os.getloadavg()
+    return seconds * min(max(1.0, load / (os.cpu_count() or 1)), _LONGEST_STRETCH)
 
 
 def until(
@@ -29,9 +41,10 @@ def until(
     """Ask until the answer is something, and return it.
 
     An API error or a refused connection counts as "not yet"; `check` may raise BedError when there is no more
-    point in waiting; `blame` makes the problem of a deadline that passed. Raises BedError.
+    point in waiting; `blame` makes the problem of a deadline that passed, which a busy machine puts off.
+    Raises BedError.
     """
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
     pause = _FIRST_PAUSE
     last = ""
     while True:
@@ -42,7 +55,7 @@ def until(
             answer, last = None, f": {error}"
         if answer:
             return answer
-        if time.monotonic() > deadline:
-            raise BedError(blame("BED003", f"{what} took longer than {seconds:g} s{last}"))
+        if (took := time.monotonic() - began) > stretched(seconds):
+            raise BedError(blame("BED003", f"{what} took longer than {took:.0f} s{last}"))
         time.sleep(pause)
         pause = min(pause * 1.5, _LONGEST_PAUSE)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from pytest_kind import KindCluster  # type: ignore[import-untyped]
 
 from slicewright.binaries.places import cache_root
-from slicewright.testbed import keeper, kubeconfig, programs
+from slicewright.testbed import keeper, kubeconfig, manifests, programs
 from slicewright.testbed.api import Api
 
 from . import controllers
@@ -47,21 +47,20 @@ def running(wanted: Settings) -> Iterator[KindCluster]:
                 kind_path=paths["kind"],
                 kubectl_path=paths["kubectl"],
             )
-        stack.enter_context(_interrupted_by_sigterm())
+        stack.enter_context(_interrupted_by_signals())
         stack.callback(_delete, cluster)
-        try:
+        with ExitStack() as broken:
+            broken.callback(export_logs, cluster)
             cluster.create(wanted.config)
             _fill(cluster, wanted)
-        except Exception:
-            export_logs(cluster)
-            raise
+            broken.pop_all()
         yield cluster
 
 
 def export_logs(cluster: KindCluster) -> Path:
-    """Keep the logs of nodes, pods and components, and return where they are."""
+    """Keep the logs of nodes, pods and components, as far as there are any; return where they are."""
     target: Path = cluster.kubeconfig_path.parent.parent / LOGS / cluster.name
-    _kind(cluster, "export", "logs", str(target))
+    _kind(cluster, "export", "logs", str(target), check=False)
     return target
 
 
@@ -76,12 +75,13 @@ def _fill(cluster: KindCluster, wanted: Settings) -> None:
         _kind(cluster, "load", "image-archive", str(archive))
     with contextlib.closing(Api(kubeconfig.read(cluster.kubeconfig_path))) as api:
         controllers.keep_daemons_off(api)
-        controllers.install(api, wanted.objects(), wanted.images)
+        # Kueue asks once, when it starts, whether there are ProvisioningRequests, which GKE has built in.
+        controllers.install(api, [*manifests.provisioning_requests(), *wanted.objects()], wanted.images)
         controllers.reserve(api)
 
 
-def _kind(cluster: KindCluster, *arguments: str) -> None:
-    subprocess.run([cluster.kind_path, *arguments, f"--name={cluster.name}"], check=True)
+def _kind(cluster: KindCluster, *arguments: str, check: bool = True) -> None:
+    subprocess.run([cluster.kind_path, *arguments, f"--name={cluster.name}"], check=check)
 
 
 @contextmanager
@@ -111,14 +111,15 @@ def _sweep(root: Path, kind: Path) -> None:
 
 
 @contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
-    """Take a SIGTERM for a Ctrl-C, after which everything is put away."""
+def _interrupted_by_signals() -> Iterator[None]:
+    """Take a polite kill and a closed terminal for a Ctrl-C, after which everything is put away."""
 
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -17,6 +17,7 @@ Object = dict[str, Any]
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 DAEMON_SET = ("apps/v1", "DaemonSet")
+KUEUE_CERTIFICATES = ("v1", "Secret", "kueue-webhook-server-cert", "kueue-system")
 TOLERATION = {"key": CONTROL_PLANE, "operator": "Exists", "effect": "NoSchedule"}
 OFF_SIMULATED_NODES = {
     "nodeAffinity": {
@@ -26,14 +27,18 @@ OFF_SIMULATED_NODES = {
     }
 }
 
-READY_SECONDS = 300
-"""For images that come from a registry."""
+READY_SECONDS = 600
+"""For images that come from a registry, and for Kueue, which looks for certificates less and less often."""
 
 
 def install(api: Api, items: Iterable[Object], images: Mapping[str, str]) -> None:
     """Create the objects of JobSet and Kueue, and wait until their webhooks answer."""
     for batch in manifests.in_order(_on_real_nodes(item, images) for item in items):
         api.each(api.create, batch)
+    wait.until("the certificates of Kueue", lambda: _certificates_made(api), seconds=READY_SECONDS)
+    for pod in api.list("v1", "Pod", KUEUE_CERTIFICATES[-1]):
+        # A kubelet looks after a changed pod at once, and else at its leisure: Kueue waits for the files.
+        api.patch(pod, {"metadata": {"annotations": {"slicewright.dev/certificates": "made"}}})
     wait.until("the webhooks of JobSet", lambda: webhooks.jobset_answers(api), seconds=READY_SECONDS)
     wait.until("the webhooks of Kueue", lambda: webhooks.kueue_answers(api), seconds=READY_SECONDS)
 
@@ -50,6 +55,10 @@ def keep_daemons_off(api: Api) -> None:
         api.patch(item, change)
     wait.until("the daemons of kind to run", lambda: _daemons_run(api), seconds=READY_SECONDS)
     wait.until("the rules of kube-proxy", lambda: _rules_written(api), seconds=READY_SECONDS)
+
+
+def _certificates_made(api: Api) -> bool:
+    return bool(api.get(*KUEUE_CERTIFICATES).get("data", {}).get("tls.crt"))
 
 
 def _daemons_run(api: Api) -> bool:
