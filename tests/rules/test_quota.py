@@ -271,6 +271,34 @@ def test_declared_limits_are_in_the_unit_of_the_quota() -> None:
 
 
 @pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ([{"borrowingLimit": 2}, {"borrowingLimit": 1}], "80 (nominal 32, borrowing 48)"),
+        ([{"borrowingLimit": 0}, {}], "160 (nominal 32, borrowing 128)"),
+        ([{"lendingLimit": 1}, {"lendingLimit": 0}], "160 (nominal 32, borrowing 128)"),
+    ],
+)
+def test_declared_pools_of_one_flavor_add_up(limits: list[dict[str, int]], expected: str) -> None:
+    """Two pools of one shape are one flavor: nominal quota and limits are sums, and no limit is none."""
+    quota = [
+        {"pool": pool, "nominalSlices": 1, **limit} for pool, limit in zip(("a", "b"), limits, strict=True)
+    ]
+    site = {
+        "metadata": {"name": "west"},
+        "spec": {
+            "pools": [{"name": name, "tpu": "v5litepod-16", "slices": 8} for name in ("a", "b")],
+            "cohorts": [{"name": "all", "quota": [{"pool": "a", "nominalSlices": 8}]}],
+            "clusterQueues": [
+                {"name": "q", "cohortName": "all", "quota": quota, "localQueues": [{"name": "q"}]}
+            ],
+        },
+    }
+    known = quotas(world(site=site))
+
+    assert said(most(known, known.queues["q"], ("v5e-4x4", TPU))) == expected
+
+
+@pytest.mark.parametrize(
     ("written", "expected"),
     [
         ("1", "1"),

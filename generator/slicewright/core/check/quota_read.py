@@ -130,11 +130,19 @@ def _declared_node(
         covered = (TPU,) if shape else ("cpu", "memory")
         flavors.setdefault(covered, []).append(name)
         for resource in covered:
-            own = _of_pool(quota, shape, slices, resource)
-            earlier = cells.get((name, resource), Cell(_ZERO)).nominal
-            cells[name, resource] = Cell(own.nominal + earlier, own.borrowing, own.lending)
+            own, earlier = _of_pool(quota, shape, slices, resource), cells.get((name, resource))
+            cells[name, resource] = own if earlier is None else _together(earlier, own)
     groups = tuple((covered, tuple(dict.fromkeys(names))) for covered, names in flavors.items())
     return Node(text(written.get("name")), parent, cells, groups)
+
+
+def _together(one: Cell, other: Cell) -> Cell:
+    """Add up the quotas of two pools of one flavor, as the platform renders them; no limit is no limit."""
+    return Cell(
+        one.nominal + other.nominal,
+        None if one.borrowing is None or other.borrowing is None else one.borrowing + other.borrowing,
+        None if one.lending is None or other.lending is None else one.lending + other.lending,
+    )
 
 
 def _of_pool(quota: dict[str, Any], shape: Shape | None, slices: int, resource: str) -> Cell:

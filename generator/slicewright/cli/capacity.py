@@ -1,0 +1,142 @@
+"""`slicewright capacity`: pools, queues and quota, and which workloads fit."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from slicewright.cli import show
+from slicewright.cli.examples import examples
+from slicewright.core.problem import did_you_mean, errors, in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from slicewright.core.capacity.capacity import Capacity
+    from slicewright.core.capacity.quotas import Holder
+    from slicewright.core.capacity.workloads import Workload
+    from slicewright.core.problem import Problem
+
+_NONE = "-"
+_UNKNOWN = "?"
+
+
+@click.command(
+    context_settings=show.HELP,
+    epilog=examples("slicewright capacity", "slicewright capacity multislice-cluster -o json"),
+)
+@click.argument("cluster", required=False)
+@show.folder_option
+@show.output_option
+def capacity(cluster: str | None, folder: Path, output: str) -> None:
+    """Show pools, queues and quota, and which workloads fit.
+
+    CLUSTER is a TPUCluster of the repository; without it all are shown. The numbers are those that Kueue
+    counts with: chips of TPU pools, cpu and memory of CPU pools. What validate finds wrong is marked, with
+    the id of the rule.
+    """
+    from slicewright.cli.report.rules import all_rules  # noqa: PLC0415 - commands start fast
+    from slicewright.core.capacity.capacity import capacity as capacity_of  # noqa: PLC0415
+    from slicewright.workspace.ignores import read_ignore_file  # noqa: PLC0415
+    from slicewright.workspace.read import read_checkout  # noqa: PLC0415
+
+    root = show.root_of(folder)
+    checkout = show.checked(read_checkout, root)
+    sites = checkout.repository.sites
+    if cluster is not None and cluster not in sites:
+        if errors(checkout.repository.problems):
+            show.problems(in_order(checkout.repository.problems))
+            sys.exit(1)
+        raise show.unknown(f"there is no cluster '{cluster}'", did_you_mean(cluster, sites))
+    ignores = read_ignore_file(root, lambda: [rule.id for rule in all_rules()])
+    wanted = [cluster] if cluster else sorted(sites)
+    report = capacity_of(checkout.repository, checkout.existing, wanted, ignores.entries)
+    if output == "json":
+        show.as_json(report.record())
+    else:
+        for one in report.clusters:
+            _print(one)
+        show.messages(report.problems)
+    sys.exit(1 if errors(report.problems) else 0)
+
+
+def _print(one: Capacity) -> None:
+    said = "" if one.managed else ", the platform is somebody else's (managed: false)"
+    click.echo(f"{one.cluster}: {one.mode}{said}")
+    _section(
+        ("POOL", "PROVISIONING", "MACHINE TYPE", "TOPOLOGY", "SLICES", "HOSTS", "CHIPS", "FLAVOR", ""),
+        _pools(one),
+    )
+    _section(
+        ("COHORT", "PARENT", "FLAVOR", "RESOURCE", "NOMINAL", "LENDABLE", ""),
+        (
+            row
+            for holder in one.cohorts
+            for row in _shares(holder, one.of_cohort(holder.name), is_queue=False)
+        ),
+    )
+    _section(
+        ("QUEUE", "COHORT", "FLAVOR", "RESOURCE", "NOMINAL", "BORROWABLE", "LENDABLE", "AT MOST", ""),
+        (row for holder in one.queues for row in _shares(holder, one.of_queue(holder.name), is_queue=True)),
+    )
+    _section(("RUN", "KIND", "QUEUE", "CHIPS", "OF", "FITS", ""), map(_run, one.workloads))
+    click.echo()
+
+
+def _section(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
+    listed = list(rows)
+    if listed:
+        show.table((f"  {head[0]}", *head[1:]), ((f"  {row[0]}", *row[1:]) for row in listed))
+
+
+def _pools(one: Capacity) -> Iterator[tuple[str, ...]]:
+    for pool in one.pools:
+        slices = f"{pool.slices}..{pool.most_slices}" if pool.most_slices > pool.slices else str(pool.slices)
+        yield (
+            pool.name,
+            pool.provisioning,
+            pool.machine_type,
+            pool.topology or _NONE,
+            slices if pool.slices else _NONE,
+            str(pool.hosts),
+            str(pool.chips) if pool.chips else _NONE,
+            pool.flavor,
+            _marks(one.of_pool(pool)),
+        )
+
+
+def _shares(holder: Holder, problems: Iterable[Problem], *, is_queue: bool) -> Iterator[tuple[str, ...]]:
+    marks = _marks(problems)
+    for share in holder.shares:
+        record = share.record()
+        best = (
+            (record["borrowable"], record["lendable"], record["total"]) if is_queue else (record["lendable"],)
+        )
+        numbers = (_UNKNOWN if number is None else number for number in (record["nominal"], *best))
+        yield (holder.name, holder.cohort or _NONE, share.flavor, share.resource, *numbers, marks)
+    if not holder.shares:
+        yield (holder.name, holder.cohort or _NONE, *[_NONE] * (6 if is_queue else 4), marks)
+
+
+def _run(workload: Workload) -> tuple[str, ...]:
+    namespace = workload.workload.partition("/")[0]
+    fits = {True: "yes", False: "NO", None: _UNKNOWN if workload.queue else _NONE}[workload.fits]
+    return (
+        f"{namespace}/{workload.run}",
+        workload.kind,
+        workload.queue or _NONE,
+        str(workload.chips),
+        _NONE if workload.possible is None else str(workload.possible),
+        fits,
+        "; ".join(f"{problem.id} {problem.message}" for problem in workload.problems),
+    )
+
+
+def _marks(problems: Iterable[Problem]) -> str:
+    """Return the ids of problems; a warning has a question mark."""
+    return " ".join(
+        dict.fromkeys(f"{problem.id}{'?' if problem.severity == 'warning' else ''}" for problem in problems)
+    )

@@ -1,0 +1,147 @@
+"""The capacity of one cluster: pools, queues, cohorts, workloads, and what is wrong with each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.capacity.pools import Pool, pools
+from slicewright.core.capacity.quotas import Holder, cohorts, queues
+from slicewright.core.capacity.runs import runs
+from slicewright.core.capacity.workloads import Workload, workloads
+from slicewright.core.check.item import Item
+from slicewright.core.check.quota_read import quotas
+from slicewright.core.check.world import World
+from slicewright.core.platform.tree import objects
+from slicewright.core.problem import in_order
+from slicewright.core.render.plans import plan_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from slicewright.core.check.silence import Entry
+    from slicewright.core.plan.site import Site
+    from slicewright.core.problem import Problem
+    from slicewright.core.render.plans import Planned
+    from slicewright.core.render.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What a cluster has, and who wants it."""
+
+    cluster: str
+    mode: str
+    managed: bool
+    pools: tuple[Pool, ...]
+    cohorts: tuple[Holder, ...]
+    queues: tuple[Holder, ...]
+    workloads: tuple[Workload, ...]
+    problems: tuple[Problem, ...]
+    """What is wrong with the cluster's file."""
+
+    def of_pool(self, pool: Pool) -> tuple[Problem, ...]:
+        """Return what is wrong with a pool."""
+        return tuple(problem for problem in self.problems if problem.path[1:3] == ("pools", pool.index))
+
+    def of_queue(self, name: str) -> tuple[Problem, ...]:
+        """Return what is wrong with a ClusterQueue."""
+        return self._of("clusterQueues", self.queues, name)
+
+    def of_cohort(self, name: str) -> tuple[Problem, ...]:
+        """Return what is wrong with a Cohort."""
+        return self._of("cohorts", self.cohorts, name)
+
+    def _of(self, field: str, holders: tuple[Holder, ...], name: str) -> tuple[Problem, ...]:
+        places = {(field, index) for index, holder in enumerate(holders) if holder.name == name}
+        return tuple(problem for problem in self.problems if problem.path[1:3] in places)
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form."""
+
+        def marked(record: dict[str, Any], problems: Iterable[Problem]) -> dict[str, Any]:
+            return {**record, "problems": [problem.record() for problem in problems]}
+
+        return {
+            "cluster": self.cluster,
+            "mode": self.mode,
+            "managed": self.managed,
+            "pools": [marked(pool.record(), self.of_pool(pool)) for pool in self.pools],
+            "cohorts": [marked(holder.record(), self.of_cohort(holder.name)) for holder in self.cohorts],
+            "queues": [marked(holder.record(), self.of_queue(holder.name)) for holder in self.queues],
+            "workloads": [workload.record() for workload in self.workloads],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The capacity of some clusters, and everything that is wrong."""
+
+    clusters: tuple[Capacity, ...]
+    problems: tuple[Problem, ...]
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form (schemas/slicewright/capacity.json)."""
+        return {
+            "clusters": [cluster.record() for cluster in self.clusters],
+            "problems": [problem.record() for problem in self.problems],
+        }
+
+
+def capacity(
+    repository: Repository,
+    existing: Mapping[str, str],
+    clusters: Sequence[str],
+    ignored: Sequence[Entry] = (),
+) -> Report:
+    """Return the capacity of some clusters of a repository.
+
+    `existing` holds the text of every file under overlays/, `ignored` what is silenced with a reason.
+    """
+    planned, found = plan_all(repository)
+    problems = list(_about(repository, clusters, found))
+    made = []
+    for name in clusters:
+        site = repository.sites[name]
+        one, against = _of_cluster(repository, site, planned, existing, problems, ignored)
+        problems += [*against, *(problem for workload in one.workloads for problem in workload.problems)]
+        made.append(one)
+    return Report(tuple(made), in_order(problems))
+
+
+def _about(repository: Repository, clusters: Sequence[str], found: Iterable[Problem]) -> Iterator[Problem]:
+    """Return the problems that are not about other clusters, or about workloads that run only there."""
+    others = {site.cluster.source.subject for name, site in repository.sites.items() if name not in clusters}
+    others |= {
+        workload.source.subject
+        for workload in repository.workloads
+        if set(workload.clusters).isdisjoint(clusters) and repository.sites.keys() >= set(workload.clusters)
+    }
+    return (problem for problem in found if problem.object not in others)
+
+
+def _of_cluster(
+    repository: Repository,
+    site: Site,
+    planned: Iterable[Planned],
+    existing: Mapping[str, str],
+    problems: Iterable[Problem],
+    ignored: Sequence[Entry],
+) -> tuple[Capacity, tuple[Problem, ...]]:
+    own = [entry for entry in planned if entry.plan.cluster == site.cluster.name]
+    found, against = runs(repository, own, existing)
+    # As validate sees it: the objects of a platform that is ours, else what the file declares.
+    platform = [Item(item, "") for item in objects(site)] if site.cluster.managed else []
+    world = World([*platform, *(item for _, item in found)], repository.package.catalogue, site)
+    known = quotas(world)
+    cluster, subject = site.cluster, site.cluster.source.subject
+    return Capacity(
+        cluster=cluster.name,
+        mode=cluster.mode,
+        managed=cluster.managed,
+        pools=pools(site),
+        cohorts=cohorts(known),
+        queues=queues(known),
+        workloads=workloads(world, found, ignored),
+        problems=tuple(problem for problem in problems if problem.object == subject),
+    ), against

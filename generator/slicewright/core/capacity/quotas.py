@@ -1,0 +1,106 @@
+"""The quota of queues and cohorts, as Kueue counts it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.quota import most
+from slicewright.core.check.read import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.quota import Node, Quotas
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a queue (or a cohort) has of one resource of a flavor; None is no limit, or a number not known."""
+
+    flavor: str
+    resource: str
+    nominal: Decimal
+    borrowing_limit: Decimal | None
+    lending_limit: Decimal | None
+    borrowable: Decimal | None
+    """With nothing else running; None for a cohort, which runs nothing."""
+    lendable: Decimal
+    total: Decimal | None
+    """The most that a queue can ever get; None for a cohort."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form: amounts as Kubernetes quantities."""
+        return {
+            "flavor": self.flavor,
+            "resource": self.resource,
+            "nominal": said(self.nominal),
+            "borrowingLimit": said(self.borrowing_limit),
+            "lendingLimit": said(self.lending_limit),
+            "borrowable": said(self.borrowable),
+            "lendable": said(self.lendable),
+            "total": said(self.total),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A ClusterQueue or a Cohort with its quota."""
+
+    name: str
+    cohort: str
+    """The cohort of a queue, the parent of a cohort."""
+    shares: tuple[Share, ...]
+    local_queues: tuple[str, ...] = ()
+    """`namespace/name` of the LocalQueues that feed a queue."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "name": self.name,
+            "cohort": self.cohort,
+            "localQueues": list(self.local_queues),
+            "quota": [share.record() for share in self.shares],
+        }
+
+
+def said(value: Decimal | None) -> str | None:
+    """Return an amount as a quantity; None where there is none, or where nobody knows it."""
+    return None if value is None or not value.is_finite() else plain(value)
+
+
+def queues(known: Quotas) -> tuple[Holder, ...]:
+    """Return the ClusterQueues in the order in which they are declared."""
+    return tuple(_queue(known, queue) for queue in known.queues.values())
+
+
+def cohorts(known: Quotas) -> tuple[Holder, ...]:
+    """Return the Cohorts in the order in which they are declared."""
+    return tuple(
+        Holder(cohort.name, cohort.parent, tuple(_shares(known, cohort, is_queue=False)))
+        for cohort in known.cohorts.values()
+    )
+
+
+def _queue(known: Quotas, queue: Node) -> Holder:
+    local = tuple(
+        f"{namespace}/{name}" for (namespace, name), own in known.local.items() if own == queue.name
+    )
+    return Holder(queue.name, queue.parent, tuple(_shares(known, queue, is_queue=True)), local)
+
+
+def _shares(known: Quotas, node: Node, *, is_queue: bool) -> Iterator[Share]:
+    for (flavor, resource), cell in node.cells.items():
+        lent = cell.nominal if cell.lending is None else min(cell.nominal, cell.lending)
+        best = most(known, node, (flavor, resource)) if is_queue else None
+        yield Share(
+            flavor=flavor,
+            resource=resource,
+            nominal=cell.nominal,
+            borrowing_limit=cell.borrowing,
+            lending_limit=cell.lending,
+            borrowable=best.total - best.nominal if best and best.nominal.is_finite() else None,
+            lendable=lent if node.parent else Decimal(0),
+            total=best.total if best else None,
+        )

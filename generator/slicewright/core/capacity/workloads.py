@@ -1,0 +1,100 @@
+"""Which workloads fit: what each asks for, of how much, and what stands against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check import quota, quota_read, quota_workload
+from slicewright.core.check.read import TPU
+from slicewright.core.check.rules import RULES, run
+from slicewright.core.check.rules.fit import queue_of
+from slicewright.core.check.rules.shapes import QUEUE
+from slicewright.core.check.silence import silence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.silence import Entry
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Problem
+    from slicewright.core.render.plans import Planned
+
+_OF_QUOTA = ("FIT101", "FIT102", "FIT103", "FIT106", "REF101")
+"""What validate says of a workload and its queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One run of a workload, in its queue."""
+
+    workload: str
+    """`namespace/name` of the TPUWorkload."""
+    run: str
+    kind: str
+    queue: str
+    cluster_queue: str
+    """Empty where no queue is named, or where nothing is known of it."""
+    chips: int
+    possible: int | None
+    """The most chips that the queue can give to pods like these; None where no queue is known."""
+    fits: bool | None
+    """Whether it can ever be admitted; None where nobody knows."""
+    problems: tuple[Problem, ...]
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "workload": self.workload,
+            "run": self.run,
+            "kind": self.kind,
+            "queue": self.queue,
+            "clusterQueue": self.cluster_queue,
+            "chips": self.chips,
+            "possible": self.possible,
+            "fits": self.fits,
+            "problems": [problem.record() for problem in self.problems],
+        }
+
+
+def workloads(
+    world: World, found: Iterable[tuple[Planned, Item]], ignored: Sequence[Entry] = ()
+) -> tuple[Workload, ...]:
+    """Return the runs of a world; what is silenced with a reason is no problem, as for validate."""
+    pairs = list(found)
+    rules = [rule for rule in RULES if rule.id in _OF_QUOTA]
+    said: dict[tuple[str, str], list[Problem]] = {}
+    for problem in silence(run(world, rules), [item for _, item in pairs], ignored):
+        if problem.id in _OF_QUOTA:
+            said.setdefault((problem.file, problem.object), []).append(problem)
+    return tuple(
+        _workload(world, entry, item, tuple(said.get((item.file, item.subject), ()))) for entry, item in pairs
+    )
+
+
+def _workload(world: World, entry: Planned, item: Item, problems: tuple[Problem, ...]) -> Workload:
+    queue = queue_of(item, world)
+    sets = quota_workload.pod_sets(item, world)
+    chips = sum((pods.requests.get(TPU, Decimal(0)) for pods in sets), Decimal(0))
+    return Workload(
+        workload=entry.workload.key,
+        run=item.name,
+        kind=item.kind,
+        queue=item.labels.get(QUEUE, ""),
+        cluster_queue=queue.name if queue else "",
+        chips=int(chips),
+        possible=None if queue is None else _possible(world, queue, sets),
+        fits=False if problems else None if queue is None else True,
+        problems=problems,
+    )
+
+
+def _possible(world: World, queue: quota.Node, sets: list[quota.PodSet]) -> int:
+    """Return the most chips that pods like these can get: each pod set takes one flavor, and may share it."""
+    known = quota_read.quotas(world)
+    wanted = [choice for choice in quota.choices(known, queue, sets) if TPU in choice.requests]
+    flavors = {flavor for choice in wanted for flavor in choice.flavors}
+    totals = sorted(int(quota.most(known, queue, (flavor, TPU)).total) for flavor in flavors)
+    return sum(totals[-len(wanted) :]) if wanted else 0

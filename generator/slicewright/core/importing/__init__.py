@@ -1,0 +1,1 @@
+"""Import: a TPUCluster file from what a living cluster holds."""

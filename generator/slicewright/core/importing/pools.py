@@ -1,0 +1,286 @@
+"""Node pools and flavors to the pools of a TPUCluster."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.read import TPU, amount
+from slicewright.core.importing.flavors import Flavor, flavor_of, is_ours, labels_for, quotas_of
+from slicewright.core.importing.naming import default_names, is_pool_name, pool_name, unused
+from slicewright.core.importing.node_pools import (
+    GPU,
+    MACHINE_TYPE,
+    NodePool,
+    labels_of,
+    node_pools,
+    provisioning_of,
+    shape_of,
+    tpu_field,
+)
+from slicewright.core.intent.decode import provisioning
+from slicewright.core.plan.placement import (
+    MAX_RUN_DURATION,
+    NODE_POOL,
+    TOPOLOGY,
+    flavor_name,
+    tolerated_taints,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.catalogue.cpu_machine import CpuMachine
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.importing.inventory import Inventory
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A pool as the file will write it, and what is known of it beside that."""
+
+    written: dict[str, Any]
+    flavor: Flavor | None
+    zones: frozenset[str] = frozenset()
+    shape: Shape | None = None
+    """The slice of a TPU pool."""
+    machine: CpuMachine | None = None
+    """A node of a CPU pool, where its machine type is known."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        name: str = self.written["name"]
+        return name
+
+    @property
+    def chips(self) -> int:
+        """Return the chips of a slice; 0 of a CPU pool."""
+        return self.shape.chips if self.shape is not None else 0
+
+
+@dataclass(slots=True)
+class Pools:
+    """All pools, and what has no place in any."""
+
+    pools: list[Pool] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def names(self) -> set[str]:
+        """Return the names that are taken."""
+        return {pool.name for pool in self.pools}
+
+    def of_flavor(self, name: str, *, tpu: bool) -> Pool | None:
+        """Return the first TPU pool, or CPU pool, of a flavor."""
+        for pool in self.pools:
+            if pool.flavor is not None and pool.flavor.name == name and (pool.shape is not None) == tpu:
+                return pool
+        return None
+
+
+def pools_of(
+    inventory: Inventory, known: Sequence[Flavor], catalogue: Catalogue, *, autopilot: bool
+) -> Pools:
+    """Return the pools of a cluster: TPU pools, those whose nodes are gone, then CPU pools."""
+    seen = node_pools(inventory.nodes)
+    made = Pools()
+    cpu = Pools()
+    _add_cpu_pools(cpu, [pool for pool in seen if not pool.is_tpu], known, catalogue, autopilot=autopilot)
+    _add_tpu_pools(made, [pool for pool in seen if pool.is_tpu], known, catalogue, cpu.names)
+    _add_empty_pools(made, inventory, known, catalogue, cpu.names)
+    strays = sum(NODE_POOL not in labels_of(node) for node in inventory.nodes)
+    if strays:
+        made.notes.append(f"{_many(strays, 'node')} of no GKE node pool: left out")
+    return Pools([*made.pools, *cpu.pools], [*made.notes, *cpu.notes])
+
+
+def _many(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _add_tpu_pools(
+    made: Pools, seen: Iterable[NodePool], known: Sequence[Flavor], catalogue: Catalogue, taken: set[str]
+) -> None:
+    """Add a pool for all node pools that are alike."""
+    shapes = {pool.name: (pool, shape_of(pool.labels, catalogue)) for pool in seen}
+    ways = {
+        name: (shape, provisioning(provisioning_of(pool.labels, pool.taints)))
+        for name, (pool, shape) in shapes.items()
+        if shape is not None
+    }
+    taken_up = {flavor.name for flavor in known for way in ways.values() if is_ours(flavor, *way)}
+    alike: dict[str, list[NodePool]] = {}
+    of_key: dict[str, tuple[Shape, Flavor | None]] = {}
+    for pool, shape in shapes.values():
+        if shape is None:
+            what = (
+                f"{pool.labels.get(TOPOLOGY, 'no topology')} on {pool.labels.get(MACHINE_TYPE, 'no machine')}"
+            )
+            made.notes.append(f"node pool '{pool.name}' is left out: the catalogue has no slice of {what}")
+            continue
+        # A flavor that is just right for some nodes does not stand for others that carry its labels too.
+        free = [one for one in known if one.name not in taken_up or is_ours(one, *ways[pool.name])]
+        flavor, best = flavor_of(pool, free), flavor_of(pool, known)
+        if best is not None and best is not flavor:
+            made.notes.append(f"flavor '{best.name}' selects nodes of node pool '{pool.name}' too")
+        facts = {**_tpu_facts(shape, pool.labels, pool.taints, flavor), "labels": pool.own_labels}
+        key = json.dumps([shape.machine_type, facts, flavor.name if flavor else ""], sort_keys=True)
+        alike.setdefault(key, []).append(pool)
+        of_key[key] = shape, flavor
+    for key, group in alike.items():
+        made.pools.append(_tpu_pool(group, *of_key[key], taken | made.names))
+
+
+def _tpu_facts(
+    shape: Shape, labels: Mapping[str, str], taints: frozenset[str], flavor: Flavor | None
+) -> dict[str, Any]:
+    """Return what a file writes of nodes, but for names and numbers."""
+    way = provisioning_of(labels, taints)
+    seconds = labels.get(MAX_RUN_DURATION, "")
+    facts: dict[str, Any] = {"tpu": tpu_field(shape), "provisioning": way}
+    if seconds.isdecimal():
+        facts["maxRunDurationSeconds"] = int(seconds)
+    if flavor is not None and flavor.name != flavor_name(shape, provisioning(way)):
+        facts["flavor"] = flavor.name
+    if flavor is not None and flavor.topology_name:
+        facts["topologyName"] = flavor.topology_name
+    return facts
+
+
+def _tpu_pool(group: list[NodePool], shape: Shape, flavor: Flavor | None, taken: set[str]) -> Pool:
+    first = group[0]
+    facts = _tpu_facts(shape, first.labels, first.taints, flavor)
+    names = [pool.name for pool in group]
+    each = [_slices(pool, shape) for pool in group]
+    name = pool_name(names, flavor_name(shape, provisioning(facts["provisioning"])), taken)
+    written = _in_order(
+        {
+            **facts,
+            "name": name,
+            "slices": sum(each),
+            "nodePoolNames": names if names != default_names(name, len(names)) else [],
+            "labels": first.own_labels,
+        }
+    )
+    notes = list(_of_flavor(flavor, shape, facts["provisioning"]))
+    for pool, slices in zip(group, each, strict=True):
+        if pool.nodes != slices * shape.hosts:
+            of = f"{pool.nodes} of the {slices * shape.hosts} nodes"
+            notes.append(f"node pool '{pool.name}' has {of} of its {_many(slices, 'slice')} now")
+    if sum(each) != len(group):
+        written.pop("nodePoolNames", None)
+        held = ", ".join(f"{pool.name} ({slices})" for pool, slices in zip(group, each, strict=True))
+        notes.append(f"a slice has its own node pool in this file; the cluster has {held}")
+    zones = frozenset[str]().union(*(pool.zones for pool in group))
+    return Pool(written, flavor, zones, shape, notes=tuple(notes))
+
+
+def _slices(pool: NodePool, shape: Shape) -> int:
+    return -(-pool.nodes // shape.hosts)
+
+
+_ORDER = (
+    *("name", "tpu", "slices", "provisioning", "maxRunDurationSeconds", "machineType", "nodes"),
+    *("nodePoolNames", "nodeLocations", "flavor", "labels", "topologyName"),
+)
+
+
+def _in_order(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a pool as people write it: defaults left out."""
+    found = {key: facts[key] for key in _ORDER if facts.get(key)}
+    return {key: value for key, value in found.items() if (key, value) != ("provisioning", "OnDemand")}
+
+
+def _of_flavor(flavor: Flavor | None, shape: Shape, way: str | dict[str, Any]) -> Iterator[str]:
+    """Say where a flavor is not as a platform of ours would have it."""
+    if flavor is None:
+        return
+    wanted = provisioning(way)
+    yield from _of_labels(flavor, labels_for(shape, wanted))
+    tolerations = [
+        {"key": key, "operator": "Equal", "value": "true", "effect": "NoSchedule"}
+        for key in tolerated_taints(wanted)
+    ]
+    if list(flavor.tolerations) != tolerations:
+        yield f"flavor '{flavor.name}' tolerates other taints than one of a managed platform"
+
+
+def _of_labels(flavor: Flavor, labels: Mapping[str, str]) -> Iterator[str]:
+    if flavor.labels != labels:
+        theirs, ours = (_said(some) for some in (flavor.labels, labels))
+        yield f"flavor '{flavor.name}' selects nodes by {theirs}; one of a managed platform by {ours}"
+    if flavor.taints:
+        yield f"flavor '{flavor.name}' has nodeTaints, which this file cannot say"
+
+
+def _said(labels: Mapping[str, str]) -> str:
+    return ", ".join(f"{key}={labels[key]}" for key in sorted(labels)) or "nothing"
+
+
+def _add_empty_pools(
+    made: Pools, inventory: Inventory, known: Sequence[Flavor], catalogue: Catalogue, taken: set[str]
+) -> None:
+    """Add a pool for each flavor with quota of chips of which no node is there now."""
+    for flavor in known:
+        if TPU not in flavor.resources or made.of_flavor(flavor.name, tpu=True) is not None:
+            continue
+        shape = shape_of(flavor.labels, catalogue)
+        if shape is None:
+            why = "no node is of it, and its labels name no slice of the catalogue"
+            made.notes.append(f"flavor '{flavor.name}' is left out with its quota: {why}")
+            continue
+        facts = _tpu_facts(shape, flavor.labels, flavor.tolerated, flavor)
+        default = flavor_name(shape, provisioning(facts["provisioning"]))
+        name = unused(flavor.name if is_pool_name(flavor.name) else default, taken | made.names)
+        slices = max(1, -(-_given(inventory, flavor.name) // shape.chips))
+        note = f"no node of flavor '{flavor.name}' is there now: slices are as many as its quotas add up to"
+        written = _in_order({**facts, "name": name, "slices": slices})
+        notes = (note, *_of_flavor(flavor, shape, facts["provisioning"]))
+        made.pools.append(Pool(written, flavor, shape=shape, notes=notes))
+
+
+def _given(inventory: Inventory, flavor: str) -> int:
+    """Return the chips that all quotas of a flavor add up to."""
+    return sum(
+        int(amount(quota.get("nominalQuota")) or 0)
+        for holder in (*inventory.cohorts, *inventory.cluster_queues)
+        for name, quotas in quotas_of(holder)
+        for quota in quotas
+        if (name, quota.get("name")) == (flavor, TPU)
+    )
+
+
+def _add_cpu_pools(
+    made: Pools, seen: Iterable[NodePool], known: Sequence[Flavor], catalogue: Catalogue, *, autopilot: bool
+) -> None:
+    """Add a pool for each node pool without TPUs; on Autopilot, which makes its own, for each flavor."""
+    for pool in seen:
+        machine_type = pool.labels.get(MACHINE_TYPE, "")
+        flavor = flavor_of(pool, known)
+        shared = flavor is not None and made.of_flavor(flavor.name, tpu=False) is not None
+        if autopilot and (flavor is None or shared):
+            continue
+        if GPU in pool.labels or not machine_type:
+            what = "it has GPUs" if machine_type else "its nodes do not tell their machine type"
+            made.notes.append(f"node pool '{pool.name}' is left out: {what}")
+            continue
+        notes = []
+        if flavor is not None and shared:
+            notes.append(f"flavor '{flavor.name}' stands for these nodes too; here a flavor has one CPU pool")
+            flavor = None
+        if flavor is not None:
+            notes += _of_labels(flavor, {} if autopilot else {NODE_POOL: pool.name})
+        facts = {
+            "name": pool.name,
+            "machineType": machine_type,
+            "nodes": pool.nodes,
+            "flavor": flavor.name if flavor is not None and flavor.name != pool.name else "",
+            "labels": pool.own_labels,
+            "topologyName": flavor.topology_name if flavor is not None else "",
+        }
+        machine = catalogue.cpu_machines.find(machine_type)
+        made.pools.append(Pool(_in_order(facts), flavor, pool.zones, machine=machine, notes=tuple(notes)))

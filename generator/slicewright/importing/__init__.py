@@ -1,0 +1,1 @@
+"""Reading a living cluster through kubectl, for import."""

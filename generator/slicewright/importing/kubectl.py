@@ -1,0 +1,136 @@
+"""kubectl, to read with: any credential that works there works here, helper programs included."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slicewright.binaries.find import find
+from slicewright.core.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SECONDS = 120
+"""For how long one answer may take; thousands of nodes come in pieces."""
+_REQUEST_TIMEOUT = "--request-timeout=60s"
+_VARIABLE = "SLICEWRIGHT_KUBECTL"
+_FORBIDDEN = re.compile(r"\(Forbidden\)|is forbidden|Unauthorized|must be logged in")
+_NOT_FOUND = re.compile(r"\(NotFound\)|doesn't have a resource type|could not find the requested resource")
+_PLUGIN = re.compile(r"executable (?P<program>\S+) not found")
+_SHOWN = 400
+"""Characters of what kubectl said that a message quotes."""
+
+
+class KubectlError(Exception):
+    """kubectl gave no answer."""
+
+    def __init__(self, problem: Problem, *, refused: bool = False) -> None:
+        super().__init__(problem.text())
+        self.problem = problem
+        self.refused = refused
+        """Whether the cluster answered, and said no."""
+
+
+def program(environ: Mapping[str, str] = os.environ) -> Path | Problem:
+    """Return kubectl: what the variable names, else that of PATH in any version, else the pinned one."""
+    found = None if environ.get(_VARIABLE) else shutil.which("kubectl", path=environ.get("PATH", ""))
+    if found:
+        return Path(found)
+    pinned = find("kubectl", environ)
+    if isinstance(pinned, Path):
+        return pinned
+    if environ.get(_VARIABLE):
+        return pinned
+    hint = f"install kubectl and put it on PATH, or set {_VARIABLE} to its path"
+    return Problem("IMP001", "kubectl is missing, through which the cluster is read", hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Kubectl:
+    """kubectl for one context; it only ever gets and lists."""
+
+    program: Path
+    context: str
+    kubeconfig: Path | None = None
+
+    def contexts(self) -> list[str]:
+        """Return the names of all contexts. Raises KubectlError."""
+        return self._run("config", "get-contexts", "-o", "name", of_context=False).split()
+
+    def raw(self, path: str) -> Any:
+        """Return what a path of the API server answers, None where it has none. Raises KubectlError."""
+        return self._answer("get", "--raw", path)
+
+    def list(self, resource: str, *options: str) -> list[dict[str, Any]]:
+        """Return the objects of a resource everywhere, none where it is unknown. Raises KubectlError."""
+        answer = self._answer("get", resource, "--all-namespaces", "-o", "json", *options)
+        items = answer.get("items") if isinstance(answer, dict) else None
+        return [item for item in items or () if isinstance(item, dict)]
+
+    def _answer(self, *arguments: str) -> Any:
+        try:
+            return json.loads(self._run(*arguments))
+        except _NotFoundError:
+            return None
+        except ValueError as error:
+            raise KubectlError(_unreachable(f"kubectl gave no JSON: {error}")) from error
+
+    def _run(self, *arguments: str, of_context: bool = True) -> str:
+        command = [str(self.program)]
+        if self.kubeconfig is not None:
+            command.append(f"--kubeconfig={self.kubeconfig}")
+        if of_context:
+            command += [f"--context={self.context}", _REQUEST_TIMEOUT]
+        try:
+            done = subprocess.run(
+                [*command, *arguments],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+                timeout=_SECONDS,
+                encoding="utf-8",
+                errors="replace",
+            )
+        except subprocess.TimeoutExpired:
+            raise KubectlError(_unreachable(f"no answer within {_SECONDS} s")) from None
+        except OSError as error:
+            hint = f"put kubectl on PATH, or set {_VARIABLE} to its path"
+            problem = Problem("IMP001", f"{self.program} does not start: {error.strerror}", hint)
+            raise KubectlError(problem) from error
+        if done.returncode == 0:
+            return done.stdout
+        said = done.stderr.strip()
+        if _NOT_FOUND.search(said):
+            raise _NotFoundError
+        if _FORBIDDEN.search(said):
+            raise KubectlError(_forbidden(said, arguments), refused=True)
+        raise KubectlError(_unreachable(said))
+
+
+class _NotFoundError(Exception):
+    """The API server has no such thing."""
+
+
+def _last(said: str) -> str:
+    lines = said.splitlines() or [""]
+    return lines[-1].removeprefix("error: ").removeprefix("Error from server ")[:_SHOWN]
+
+
+def _unreachable(said: str) -> Problem:
+    plugin = _PLUGIN.search(said)
+    hint = "try kubectl get nodes with the same context, and check --kubeconfig"
+    if plugin:
+        hint = f"the context logs in through {plugin['program']}: install it and put it on PATH"
+    return Problem("IMP002", f"the cluster gives no answer: {_last(said)}", hint)
+
+
+def _forbidden(said: str, arguments: tuple[str, ...]) -> Problem:
+    hint = "ask for a role with get and list on it; on GKE roles/container.viewer has them"
+    return Problem("IMP003", f"may not read {arguments[1]}: {_last(said)}", hint)

@@ -1,0 +1,1 @@
+"""Capacity: pools, queues and what fits."""

@@ -1,0 +1,36 @@
+"""The capacity of clusters from a few lines of YAML."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+from tests.platforms.kit import cluster, repository
+
+from slicewright.core.capacity.capacity import Report, capacity
+from slicewright.workspace.data import data_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@cache
+def schema() -> Any:
+    """Return the schema of the JSON output."""
+    return json.loads((data_folder("schemas") / "slicewright" / "capacity.json").read_text(encoding="utf-8"))
+
+
+def report(
+    *texts: str, clusters: tuple[str, ...] = ("c1",), existing: Mapping[str, str] | None = None
+) -> Report:
+    """Return the capacity of clusters that some files declare; its JSON form is one of the schema."""
+    found = capacity(repository(*texts), existing or {}, clusters)
+    jsonschema.validate(json.loads(json.dumps(found.record())), schema())
+    return found
+
+
+def record(spec: str) -> Any:
+    """Return the JSON form of the capacity of one cluster, by its spec."""
+    return report(cluster(spec)).record()["clusters"][0]

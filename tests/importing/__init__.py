@@ -1,0 +1,1 @@
+"""Import: from what a living cluster holds to a TPUCluster file."""

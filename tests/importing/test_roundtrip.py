@@ -1,0 +1,71 @@
+"""What we render is read back: for random clusters, and for every slice of the catalogue."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from tests.platforms.test_properties import PROFILE, clusters
+
+from slicewright.core.catalogue.resolve import resolve
+from slicewright.core.importing.document import imported, text_of
+from slicewright.core.importing.node_pools import shape_of, tpu_field
+from slicewright.core.intent.decode import tpu_request
+from slicewright.core.platform.tree import objects
+from slicewright.testbed.nodes import simulated_nodes
+from slicewright.testbed.sites import site_of
+from slicewright.workspace.package import catalogue, package
+
+from .kit import KINDS, living
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.plan.site import Site
+
+
+def platform(site: Site) -> dict[tuple[str, str, str], Any]:
+    """Return the objects of a platform that are read, by kind, namespace and name."""
+    return {
+        (item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"]): item
+        for item in objects(site)
+        if item["kind"] in KINDS
+    }
+
+
+@PROFILE
+@given(clusters())
+def test_rendered_cluster_is_read_back(document: dict[str, Any]) -> None:
+    """Nodes and objects of any valid cluster become a file of the schema that renders the same objects."""
+    site = site_of(json.dumps(document))
+
+    found = imported(living(site), catalogue(), name="c1", context="test")
+
+    assert [] == list(package().schemas.problems("slicewright/tpucluster.json", found.document))
+    text = text_of(found, "test").replace("managed: false", "managed: true")
+    again = site_of(text)
+    assert platform(site) == platform(again)
+    names = [{node["metadata"]["name"] for node in simulated_nodes(one)} for one in (site, again)]
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("tier", ["listed", "rule"])
+def test_every_slice_of_the_catalogue_is_known_by_its_nodes(tier: Any) -> None:
+    """The `tpu` that is written means the slice that the nodes' labels mean."""
+    rows = catalogue().rows(tier)
+
+    assert [row for row in rows if _again(row) is not row] == []
+    assert [row for row in rows if shape_of(_labels(row), catalogue()) is not row] == []
+
+
+def _again(row: Shape) -> object:
+    return resolve(catalogue(), tpu_request(tpu_field(row)))
+
+
+def _labels(row: Shape) -> dict[str, str]:
+    return {
+        "node.kubernetes.io/instance-type": row.machine_type,
+        "cloud.google.com/gke-tpu-accelerator": row.accelerator,
+        "cloud.google.com/gke-tpu-topology": row.topology,
+    }
