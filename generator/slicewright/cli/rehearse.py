@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _BROKEN = 3
 _INTERRUPTED = 130
+_OF_THE_BED = ("BED", "REH009")
 _OF_THE_TREE = ("REH006", "REH008")
 """What stands against a rehearsal although no tool broke: a refused platform, a cluster without the mark."""
 
@@ -140,7 +141,7 @@ def _elsewhere(kubeconfig: Path | None, context: str | None, *, mark: bool) -> E
 def _exit_code(reports: list[Report]) -> int:
     if any(report.interrupted for report in reports):
         return _INTERRUPTED
-    if any(problem.id.startswith("BED") for report in reports for problem in report.problems):
+    if any(problem.id.startswith(_OF_THE_BED) for report in reports for problem in report.problems):
         return _BROKEN
     return 0 if all(report.passed for report in reports) else 1
 

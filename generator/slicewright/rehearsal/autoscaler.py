@@ -80,6 +80,11 @@ class Autoscaler:
         """Whether nodes are on their way."""
         return bool(self._coming)
 
+    @property
+    def has_nodes(self) -> bool:
+        """Whether there are nodes that it is going to remove when nobody needs them."""
+        return bool(self._there)
+
     def _run(self) -> None:
         while not self._ending.wait(_LOOK_SECONDS):
             try:

@@ -93,12 +93,25 @@ class Faults:
             nodes = self._api.list("v1", "Node", labels=f"{NODE_POOL}={pool}")
         self._api.each(self._api.delete, nodes)
         gone = {node["metadata"]["name"] for node in nodes}
-        for pod in self._api.list("v1", "Pod"):
-            if pod["spec"].get("nodeName") in gone and pod["status"].get("phase") == "Running":
-                self._api.patch(pod, {"status": _failed(pod)}, subresource="status")
-                self._api.delete(pod)
+        lost = [
+            pod
+            for pod in self._api.list("v1", "Pod")
+            if pod["spec"].get("nodeName") in gone and pod["status"].get("phase") == "Running"
+        ]
+        self._api.each(self._fail, lost)
+        self._api.each(self._api.delete, lost)
         if fault.duration is not None:
-            self._later(fault.duration, lambda: self._api.each(self._api.create, map(_as_new, nodes)))
+            self._later(fault.duration, lambda: self._api.each(self._create_again, nodes))
+
+    def _fail(self, pod: Object) -> None:
+        self._ignore_missing(pod, {"status": _failed(pod)}, subresource="status")
+
+    def _create_again(self, node: Object) -> None:
+        try:
+            self._api.create(_as_new(node))
+        except ApiError as error:
+            if error.reason != "AlreadyExists":  # the autoscaler made it meanwhile
+                raise
 
     def _maintain(self, pods: list[Object], fault: Fault) -> None:
         """Close the host for new pods, and evict those that are there, as GKE does before maintenance."""
@@ -114,9 +127,9 @@ class Faults:
         if fault.duration is not None:
             self._later(fault.duration, lambda: self._ignore_missing(node, {"spec": {"unschedulable": None}}))
 
-    def _ignore_missing(self, node: Object, change: Object) -> None:
+    def _ignore_missing(self, item: Object, change: Object, *, subresource: str = "") -> None:
         try:
-            self._api.patch(node, change)
+            self._api.patch(item, change, subresource=subresource)
         except ApiError as error:
             if error.reason != "NotFound":
                 raise

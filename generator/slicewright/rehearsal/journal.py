@@ -51,6 +51,11 @@ class Journal:
         with self._changed:
             return question(self.stories)
 
+    def so_far(self) -> list[Event]:
+        """Return the events until now."""
+        with self._changed:
+            return list(self.events)
+
     def quiet_seconds(self) -> float:
         """Return for how many of our seconds nothing has happened."""
         return time.monotonic() - self._last

@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.rehearsal.script import run_key
-from slicewright.core.rehearsal.simulate import simulated
+from slicewright.core.rehearsal.simulate import ends_by_itself, simulated
 from slicewright.rehearsal.faults import Faults
+from slicewright.rehearsal.program import Programs
 from slicewright.testbed.api import ApiError
 
 if TYPE_CHECKING:
@@ -26,9 +27,12 @@ Object = dict[str, Any]
 
 _LOOK_SECONDS = 0.2
 _QUIET_SECONDS = 10.0
-"""After so long without any event, while nothing runs or is on its way, nothing more will happen."""
+"""After so long without any event, while nothing runs or is on its way, nothing more will happen: Kueue acts
+on events, not on time."""
+_STUCK_SECONDS = 30.0
+"""The same where pods are to be made: the controllers try that again after up to 16 seconds."""
 _OVER = ("finished", "failed", "refused")
-_AT_WORK = ("running", "restarting")
+_PENDING = ("reserved", "starting", "restarting")
 
 
 class Play:
@@ -43,6 +47,7 @@ class Play:
         mark: str,
         *,
         deadline: float,
+        idle: float,
         check: Callable[[], object] = lambda: None,
     ) -> None:
         self._stage = stage
@@ -50,11 +55,16 @@ class Play:
         self._clock = clock
         self._parts = tuple(parts)
         self._deadline = deadline
+        self._shrinks_within = clock.real(idle) + _QUIET_SECONDS
         self._check = check
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._number = itertools.count()
         self._faults = Faults(stage.api, journal, clock, mark, self._later)
+        self._programs = Programs(stage.api, journal, clock, self._parts)
         self._started: set[str] = set()
+        self._endless = {
+            run_key(item) for part in self._parts for item in part.runs if not ends_by_itself(item)
+        }
 
     def run(self, autoscaler: Autoscaler, show: Callable[[], object] = lambda: None) -> None:
         """Play to the end: all runs are over, nothing more can happen, or the deadline has passed.
@@ -63,13 +73,15 @@ class Play:
         """
         for part in self._parts:
             self._at(part.submit_at, partial(self._submit, part))
-        while not self._is_over(autoscaler) and self._clock.now() < self._deadline:
+        while self._clock.now() < self._deadline:
             self._check()
+            self._programs.begin()
             self._schedule_faults()
             self._do_what_is_due()
             show()
+            if self._is_over(autoscaler):
+                break
             self._journal.wait(self._pause())
-        show()
 
     def _at(self, moment: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._agenda, (moment, next(self._number), action))
@@ -125,14 +137,23 @@ class Play:
             self._journal.note("fault", run_key(item), reason=fault.kind, text=f"could not be made: {error}")
 
     def _is_over(self, autoscaler: Autoscaler) -> bool:
+        """Tell whether nothing more will happen.
+
+        What runs for ever, as a headless Pathways does, has done its part when it runs.
+        """
         states = self._journal.ask(_states)
-        forever = {run_key(item) for part in self._parts if not part.should_finish for item in part.runs}
-        if all(state in _OVER or (run in forever and state == "running") for run, state in states.items()):
-            return not self._agenda or all(state in _OVER for state in states.values())
+        if all(state in _OVER for state in states.values()):
+            return not autoscaler.has_nodes or self._journal.quiet_seconds() > self._shrinks_within
         if self._agenda or autoscaler.is_busy:
             return False
-        at_work = any(state in _AT_WORK and run not in forever for run, state in states.items())
-        return not at_work and self._journal.quiet_seconds() > _QUIET_SECONDS
+        if all(
+            state in _OVER or (run in self._endless and state == "running") for run, state in states.items()
+        ):
+            return True
+        if self._programs.are_at_work or self._journal.ask(_is_at_work):
+            return False
+        pending = any(state in _PENDING for state in states.values())
+        return self._journal.quiet_seconds() > (_STUCK_SECONDS if pending else _QUIET_SECONDS)
 
 
 def _started(run: str, stories: Stories) -> float | None:
@@ -141,3 +162,7 @@ def _started(run: str, stories: Stories) -> float | None:
 
 def _states(stories: Stories) -> dict[str, str]:
     return {run: stories.state_of(run) for run in stories.of}
+
+
+def _is_at_work(stories: Stories) -> bool:
+    return stories.is_at_work

@@ -8,9 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.quantity import whole
+from slicewright.core.problem import Problem
 from slicewright.core.rehearsal import usage
-from slicewright.core.rehearsal.observe import TPU
 from slicewright.core.rehearsal.offline import never_fits
 from slicewright.core.rehearsal.report import Report
 from slicewright.core.rehearsal.script import is_queued, run_key, tpu_pods
@@ -28,7 +27,6 @@ from slicewright.testbed.trouble import BedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from slicewright.core.problem import Problem
     from slicewright.core.rehearsal.script import Part
     from slicewright.core.rehearsal.story import Story
     from slicewright.rehearsal.scene import Scene
@@ -40,6 +38,9 @@ _PLAYED_SECONDS = 10.0
 """How long the longest workload plays, of our seconds, where nobody says a speed."""
 _MOST_SECONDS = 600.0
 """The deadline, of our seconds, where nobody says one."""
+_SEEN_SECONDS = 3.0
+"""How long the end of a program may take to be seen."""
+_TOO_LONG = "BED003"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,16 @@ def rehearse(
         grower = stack.enter_context(
             Autoscaler(bed.api, journal, clock, room.growing, mark, delay=time.delay, idle=time.idle)
         )
-        play = Play(stage, journal, clock, scene.parts, mark, deadline=time.deadline, check=bed.held.check)
+        play = Play(
+            stage,
+            journal,
+            clock,
+            scene.parts,
+            mark,
+            deadline=time.deadline,
+            idle=time.idle,
+            check=bed.held.check,
+        )
         clock.start()
         try:
             play.run(grower, lambda: show(journal, clock))
@@ -111,6 +121,8 @@ def rehearse(
             interrupted = True
         except BedError as error:
             broken = error.problem
+        except OSError as error:
+            broken = _lost(bed, error)
         end = clock.now()
     stories = journal.stories.close(end)
     fits = never_fits(runs, scene.platform, scene.catalogue)
@@ -122,26 +134,22 @@ def rehearse(
         interrupted=interrupted,
         operator=pathways.name(os.environ) if any(item["kind"] == "PathwaysJob" for item in runs) else "",
         stories=tuple(_in_order(scene.parts, stories)),
-        queues=usage.by_queue(journal.events, quotas(scene.platform)),
+        queues=usage.by_queue(journal.events, usage.quotas(scene.platform)),
         pools=usage.by_pool(journal.events, room.chips(), room.pool_of, room.chips_at_start()),
         events=tuple(journal.events),
         problems=(broken, *problems) if broken else problems,
+        never_fits=fits,
     )
 
 
-def quotas(platform: Iterable[Object]) -> dict[str, int]:
-    """Return the nominal quota of each ClusterQueue in chips, over all of its flavors."""
-    return {
-        item["metadata"]["name"]: sum(
-            whole(resource["nominalQuota"])
-            for group in item["spec"].get("resourceGroups", ())
-            for flavor in group["flavors"]
-            for resource in flavor["resources"]
-            if resource["name"] == TPU
-        )
-        for item in platform
-        if item["kind"] == "ClusterQueue"
-    }
+def _lost(bed: Bed, error: OSError) -> Problem:
+    """Return why the API server does not answer any more: the program that ended, where it is one of ours."""
+    try:
+        bed.until("the end of a program to be seen", lambda: None, seconds=_SEEN_SECONDS)
+    except BedError as found:
+        if found.problem.id != _TOO_LONG:
+            return found.problem
+    return Problem("REH009", f"the cluster does not answer any more: {error}", "is it still up?")
 
 
 def _in_order(parts: Iterable[Part], stories: dict[str, Story]) -> Iterator[tuple[str, Story]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.compose.kustomization import compose
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors
-from slicewright.core.rehearsal.script import part
+from slicewright.core.rehearsal.script import is_run, part
 from slicewright.core.render.plans import plan_all
 
 if TYPE_CHECKING:
@@ -63,4 +63,9 @@ def _live(checkout: Checkout, entry: Planned) -> tuple[tuple[Object, ...], tuple
     if composed.outside:
         message = f"{folder} uses {composed.outside[0]}, which a rehearsal does not evaluate"
         return (), (Problem("REH007", message, "run slicewright render", file=folder),)
+    live = {item["metadata"]["name"] for item in composed.objects if is_run(item)}
+    if not composed.problems and entry.plan.name not in live:
+        message = f"{folder} does not hold the run {entry.plan.name} that {entry.workload.key} asks for"
+        against = source.problem("REH007", ("metadata", "name"), message, "run slicewright render first")
+        return (), (against,)
     return composed.objects, composed.problems

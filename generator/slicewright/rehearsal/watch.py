@@ -21,6 +21,7 @@ KINDS = (
     ("v1", "Event"),
 )
 _RETRY_SECONDS = 0.2
+_JOIN_SECONDS = 10
 
 
 class Watch:
@@ -31,20 +32,26 @@ class Watch:
         self._journal = journal
         self._ending = threading.Event()
         self._apis: list[Api] = []
+        self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:
         """Start to follow."""
         for kind in KINDS:
             api = Api(self._access)
             self._apis.append(api)
-            threading.Thread(target=self._follow, args=(api, *kind), daemon=True).start()
+            self._threads.append(threading.Thread(target=self._follow, args=(api, *kind), daemon=True))
+            self._threads[-1].start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop; the threads end with their connections."""
+        """Stop: reads that wait are cut off."""
         self._ending.set()
         for api in self._apis:
             api.hang_up()
+        for thread in self._threads:
+            thread.join(_JOIN_SECONDS)
+        for api in self._apis:
+            api.close()
 
     def _follow(self, api: Api, api_version: str, kind: str) -> None:
         while not self._ending.is_set():
@@ -54,5 +61,4 @@ class Watch:
                         return
                     self._journal.see(verb, item)
             except (ApiError, OSError, http.client.HTTPException):
-                # Also how it ends: a read that waits is cut off.
                 self._ending.wait(_RETRY_SECONDS)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from slicewright.core.rehearsal.duration import shown
 from slicewright.core.rehearsal.text import MARKS
+from slicewright.core.rehearsal.usage import by_queue, quotas
 
 if TYPE_CHECKING:
     from slicewright.core.rehearsal.story import Stories
@@ -26,6 +26,7 @@ class Live:
         self._name = scene.site.cluster.name
         self._stream = stream
         self._is_terminal = stream.isatty()
+        self._quotas = quotas(scene.platform)
         self._drawn = 0
         self._last = 0.0
         self._told: dict[str, str] = {}
@@ -56,8 +57,9 @@ class Live:
 
     def _draw(self, rows: list[tuple[str, str]], journal: Journal, clock: Clock) -> None:
         width = max(len(run) for run, _ in rows)
-        used = journal.ask(partial(_chips, self._name))
-        lines = [f"{self._name}  {shown(clock.now())} at {clock.speed:g}x  {used}"]
+        lines = [f"{self._name}  {shown(clock.now())} at {clock.speed:g}x"]
+        queues = by_queue(journal.so_far(), self._quotas)
+        lines += [f"  {queue.name}  {queue.used[-1][1]:,} of {queue.limit:,} chips" for queue in queues]
         lines += [f"  {MARKS.get(state, ' ')} {run:{width}}  {state}" for run, state in rows[:_MOST_LINES]]
         if len(rows) > _MOST_LINES:
             lines.append(f"    and {len(rows) - _MOST_LINES} more")
@@ -76,9 +78,3 @@ class Live:
 
 def _rows(stories: Stories) -> list[tuple[str, str]]:
     return [(run, stories.state_of(run)) for run in stories.of]
-
-
-def _chips(name: str, stories: Stories) -> str:
-    del name
-    running = sum(1 for run in stories.of if stories.state_of(run) == "running")
-    return f"{running} of {len(stories.of)} running"

@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.workload import Workload
 
-NOT_YET = {
-    "rehearsal": "`slicewright rehearse` does not exist in this version",
-}
-"""Fields of the format that nothing acts on yet; to accept them would be to promise what is not done."""
-
 _PATHWAYS_JOB = "pathways-job"
 """What the catalogue calls the list of topologies in PathwaysJob's controller."""
 
@@ -29,11 +24,6 @@ MAX_INT32 = 2**31 - 1
 def fields(workload: Workload) -> Iterator[Problem]:
     """Yield a problem for each field that has no meaning beside the others."""
     source, spec = workload.source, workload.spec
-    for field, reason in NOT_YET.items():
-        if field in spec:
-            message = f"'{field}' has no effect: {reason}"
-            hint = "leave the field out until then"
-            yield source.problem("FIELD002", ("spec", field), message, hint, key=True)
     if workload.api == "Job":
         yield from _job(workload)
     if workload.pathways is not None:

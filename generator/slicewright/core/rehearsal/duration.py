@@ -22,7 +22,7 @@ def seconds(text: str) -> float:
 
 def shown(value: float) -> str:
     """Return seconds as people read them: `4.2s`, `3m05s`, `2h10m`, `5d04h`."""
-    if value < _TENTHS_BELOW:
+    if round(value, 1) < _TENTHS_BELOW:
         return f"{value:.1f}s"
     whole = round(value)
     for unit, smaller, size, part in (("d", "h", 86_400, 3600), ("h", "m", 3600, 60), ("m", "s", 60, 1)):

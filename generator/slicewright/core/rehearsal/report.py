@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.problem import errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from slicewright.core.problem import Problem
     from slicewright.core.rehearsal.event import Event
@@ -35,6 +35,8 @@ class Report:
     pools: tuple[Usage, ...]
     events: tuple[Event, ...]
     problems: tuple[Problem, ...]
+    never_fits: Mapping[str, str]
+    """What the offline quota check says of runs that can never be admitted."""
 
     @property
     def passed(self) -> bool:
@@ -49,7 +51,10 @@ class Report:
             "speed": round(self.speed, 3),
             "seconds": _rounded(self.seconds),
             "pathwaysOperator": self.operator,
-            "workloads": [_story(workload, story) for workload, story in self.stories],
+            "workloads": [
+                _story(workload, story, self.never_fits.get(story.run, ""))
+                for workload, story in self.stories
+            ],
             "queues": [_usage(usage, self.seconds) for usage in self.queues],
             "pools": [_usage(usage, self.seconds) for usage in self.pools],
             "events": [event.record() for event in self.events],
@@ -70,7 +75,7 @@ def summary(stories: Iterable[tuple[str, Story]]) -> dict[str, int]:
     return found
 
 
-def _story(workload: str, story: Story) -> Record:
+def _story(workload: str, story: Story, quota_check: str) -> Record:
     return {
         "workload": workload,
         "run": story.run,
@@ -103,6 +108,7 @@ def _story(workload: str, story: Story) -> Record:
             for piece in story.slices
         ],
         "why": "" if story.outcome == "finished" else story.why,
+        "quotaCheck": quota_check,
     }
 
 

@@ -17,24 +17,30 @@ SECONDS = "slicewright.dev/simulated-seconds"
 END = "slicewright.dev/simulated-end"
 MARK = "slicewright.dev/rehearsal"
 """Label of everything that a rehearsal creates; its value is the rehearsal's own."""
-_HEAD = "pathways-head"
+HEAD = "pathways-head"
+"""The replicated job that runs the program of a Pathways run."""
 
 
 def simulated(item: Object, seconds: float) -> Object:
     """Return a run whose pods succeed some real seconds after they started.
 
-    Of a Pathways run only the head ends by itself, as with a real one: its success ends the workers. Where
-    a head runs no program (headless) nothing ends by itself.
+    Where the success policy of a JobSet names replicated jobs, only those end by themselves, and the others
+    are servers that go with them, such as a TensorBoard. A Pathways head ends when it is told to: its program
+    begins when its workers are there.
     """
     made = copy.deepcopy(item)
-    if item["kind"] == "PathwaysJob":
-        # Its controller gives the annotations of a PathwaysJob to the pods of the head.
-        if "template" in item["spec"].get("controller", {}):
-            made["metadata"].setdefault("annotations", {})[SECONDS] = f"{seconds:.3f}"
+    if item["kind"] == "PathwaysJob" or has_head(item):
         return made
     for template in _that_end(made):
         template.setdefault("metadata", {}).setdefault("annotations", {})[SECONDS] = f"{seconds:.3f}"
     return made
+
+
+def has_head(item: Object) -> bool:
+    """Tell whether a run is a Pathways run whose head has a program, on which all of it ends."""
+    if item["kind"] == "PathwaysJob":
+        return "template" in item["spec"].get("controller", {})
+    return item["kind"] == "JobSet" and HEAD in _targets(item)
 
 
 def marked(item: Object, mark: str) -> Object:
@@ -46,18 +52,22 @@ def marked(item: Object, mark: str) -> Object:
 
 def ends_by_itself(item: Object) -> bool:
     """Tell whether a run ends when its program does; a headless Pathways waits for clients for ever."""
-    if item["kind"] == "PathwaysJob":
-        return "template" in item["spec"].get("controller", {})
-    return any(True for _ in _that_end(item))
+    return has_head(item) or (item["kind"] != "PathwaysJob" and any(True for _ in _that_end(item)))
 
 
 def _that_end(item: Object) -> Iterator[Object]:
+    """Yield the pod templates whose pods end: of a JobSet those that its success policy waits for."""
     if item["kind"] == "Job":
         yield item["spec"]["template"]
         return
     jobs = item["spec"]["replicatedJobs"]
-    pathways = any(job["name"] == _HEAD for job in jobs)
-    targets = item["spec"].get("successPolicy", {}).get("targetReplicatedJobs") or ()
+    pathways = any(job["name"] == HEAD for job in jobs)
+    targets = _targets(item)
     for job in jobs:
-        if not pathways or (job["name"] == _HEAD and _HEAD in targets):
+        if job["name"] in targets or not (targets or pathways):
             yield job["template"]["spec"]["template"]
+
+
+def _targets(item: Object) -> list[str]:
+    found: list[str] = item["spec"].get("successPolicy", {}).get("targetReplicatedJobs") or []
+    return found

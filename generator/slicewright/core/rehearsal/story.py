@@ -17,6 +17,8 @@ State = Literal["queued", "reserved", "starting", "running", "restarting"]
 admitted, and not all of its TPU pods run yet. `running`: all do. `restarting`: all did, and some of them are
 started again, by JobSet (a restart) or by their Job (a pod in place of another)."""
 
+_CAUSE = "FailedScheduling"
+
 Outcome = Literal["waiting", "running", "finished", "failed", "refused", "notSubmitted"]
 
 
@@ -50,7 +52,7 @@ class Slice:
     node_pools: tuple[str, ...]
     pods: int
     exclusive: bool
-    """Whether nothing else had a TPU pod on these node pools meanwhile."""
+    """Whether nothing else had a TPU pod on these node pools until the first of its pods ended."""
 
 
 @dataclass(slots=True)
@@ -93,8 +95,9 @@ class Story:
             return self.end_text
         if self.waits_for:
             return f"Kueue: {self.waits_for}"
-        last = next(reversed(self.warnings.items()), None)
-        return f"{last[0]}: {last[1]}" if last else ""
+        # Why there is no node is the cause; that a controller cannot make pods beside it follows from that.
+        reason = _CAUSE if _CAUSE in self.warnings else next(reversed(self.warnings), "")
+        return f"{reason}: {self.warnings[reason]}" if reason else ""
 
 
 @dataclass(slots=True)
@@ -143,12 +146,14 @@ class Stories:
             self.of[run].spans.append(Span(state, since, at))
         self._state.clear()
         pieces = {run: list(_pieces(pods.values(), at)) for run, pods in self._pods.items()}
-        on_pool: dict[str, list[Slice]] = {}
+        on_pool: dict[str, list[_Piece]] = {}
         for piece in (piece for found in pieces.values() for piece in found):
-            for pool in piece.node_pools:
+            for pool in piece.slice.node_pools:
                 on_pool.setdefault(pool, []).append(piece)
         for run, found in pieces.items():
-            self.of[run].slices = [replace(piece, exclusive=_is_alone(piece, on_pool)) for piece in found]
+            self.of[run].slices = [
+                replace(piece.slice, exclusive=_is_alone(piece, on_pool)) for piece in found
+            ]
         return self.of
 
     @property
@@ -261,10 +266,17 @@ class Stories:
         self._enter(story, None, event.at)
 
 
-def _pieces(pods: Iterable[_Pod], now: float) -> Iterator[Slice]:
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    slice: Slice
+    whole: float
+    """Until when it was whole: when the first of its pods has ended, another slice may take its place."""
+
+
+def _pieces(pods: Iterable[_Pod], now: float) -> Iterator[_Piece]:
     """Yield the slices that some pods made.
 
-    Pods of one Job that start when all before them have ended, as after an eviction, are a slice of their own.
+    Pods of one Job that start when all before them have ended, as after an eviction, are another slice.
     """
     jobs: dict[tuple[int, str, str], list[list[_Pod]]] = {}
     for pod in pods:
@@ -278,13 +290,14 @@ def _pieces(pods: Iterable[_Pod], now: float) -> Iterator[Slice]:
         for group in groups:
             start, end = group[0].start.at, max(pod.until(now) for pod in group)
             pools = tuple(sorted({pod.start.node_pool for pod in group}))
-            yield Slice(job, attempt, start, end, pools, len(group), exclusive=True)
+            whole = min(pod.until(now) for pod in group)
+            yield _Piece(Slice(job, attempt, start, end, pools, len(group), exclusive=True), whole)
 
 
-def _is_alone(piece: Slice, on_pool: Mapping[str, list[Slice]]) -> bool:
+def _is_alone(piece: _Piece, on_pool: Mapping[str, list[_Piece]]) -> bool:
     return not any(
-        other is not piece and other.start < piece.end and piece.start < other.end
-        for pool in piece.node_pools
+        other is not piece and other.slice.start < piece.whole and piece.slice.start < other.whole
+        for pool in piece.slice.node_pools
         for other in on_pool[pool]
     )
 

@@ -22,7 +22,7 @@ _ENDS = {
     "finished": "finished",
     "failed": "FAILED",
     "refused": "REFUSED",
-    "waiting": "never ran",
+    "waiting": "waiting",
     "running": "still ran",
     "notSubmitted": "not submitted",
 }
@@ -62,13 +62,20 @@ def _column(stories: Iterable[tuple[str, Story]]) -> int:
 def _runs(stories: tuple[tuple[str, Story], ...], end: float, width: int) -> Iterable[str]:
     for _, story in stories:
         bar = drawn(story.spans, end, width)
-        facts = [_ENDS[story.outcome] + (f" at {shown(story.ended)}" if story.ended is not None else "")]
+        facts = [_outcome(story)]
         if story.wait is not None:
             facts.append(f"waited {shown(max(0.0, story.wait))}")
         if story.restarts:
             facts.append(_counted(story.restarts, "restart"))
         facts += [f"{eviction.reason} at {shown(eviction.at)}" for eviction in story.evictions]
-        yield f"{story.run:{_column(stories)}}  {bar}  {', '.join(facts)}"
+        why = f": {story.why}" if story.outcome != "finished" and story.why else ""
+        yield f"{story.run:{_column(stories)}}  {bar}  {', '.join(facts)}{why}"
+
+
+def _outcome(story: Story) -> str:
+    if story.outcome == "waiting":
+        return "never ran" if story.started is None else "waits again"
+    return _ENDS[story.outcome] + (f" at {shown(story.ended)}" if story.ended is not None else "")
 
 
 def drawn(spans: Iterable[Span], end: float, width: int) -> str:

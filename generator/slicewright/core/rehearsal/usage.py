@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.quantity import whole
+from slicewright.core.rehearsal.observe import TPU
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from slicewright.core.rehearsal.event import Event
+
+Object = dict[str, Any]
 
 Steps = tuple[tuple[float, int], ...]
 """(moment, value from then on), in order of time, beginning at 0."""
@@ -45,6 +50,21 @@ class Usage:
         if not self.limit or end <= 0:
             return 0.0
         return self.chip_seconds(end) / (self.limit * end)
+
+
+def quotas(platform: Iterable[Object]) -> dict[str, int]:
+    """Return the nominal quota of each ClusterQueue in chips, over all of its flavors."""
+    return {
+        item["metadata"]["name"]: sum(
+            whole(resource["nominalQuota"])
+            for group in item["spec"].get("resourceGroups", ())
+            for flavor in group["flavors"]
+            for resource in flavor["resources"]
+            if resource["name"] == TPU
+        )
+        for item in platform
+        if item["kind"] == "ClusterQueue"
+    }
 
 
 def by_queue(events: Iterable[Event], quotas: Mapping[str, int]) -> tuple[Usage, ...]:

@@ -53,6 +53,8 @@ def _of_run(part: Part, story: Story, never_fits: str | None, *, cut_short: bool
         return
     if part.should_finish and story.outcome != "finished" and not (cut_short and story.outcome != "failed"):
         message = f"{story.run} {_DID_NOT_FINISH[story.outcome]}"
+        if never_fits and story.admitted is None:
+            message += f"; the quota check says that it never fits: {never_fits}"
         hint = story.why or "the timeline shows how far it came; is the deadline long enough?"
         yield source.problem("REH001", ("metadata", "name"), message, hint)
     for piece in story.slices:

@@ -1,0 +1,72 @@
+"""Plays of small repositories."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+
+from slicewright.rehearsal.rehearse import rehearse, tempo
+from slicewright.rehearsal.scene import Scene, scenes
+from slicewright.workspace.read import read_checkout
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+    from slicewright.testbed.bed import Bed
+
+Record = dict[str, Any]
+ROOT = Path(__file__).parents[2]
+
+
+def spec(more: str = "", *, tpu: str = "v5litepod-8") -> str:
+    """Return the spec of a JobSet, with further lines; all stand at the left margin."""
+    return f"clusters: [c1]\ntpu: {tpu}\nnaming: Fixed\ncontainer: {{image: python:3.12}}\n{more}"
+
+
+def scene(root: Path, cluster: str = "c1") -> Scene:
+    """Return a cluster of a repository whose overlays are written."""
+    (found,), against = scenes(read_checkout(root), [cluster])
+    assert against == ()
+    return found
+
+
+def play(bed: Bed, of: Repo | Scene, *, speed: float, **times: float) -> Record:
+    """Play on a cluster, remove what was made, and return the record, which is as its schema says."""
+    if not isinstance(of, Scene):
+        of.run("render")
+        of = scene(of.root)
+    report = rehearse(bed, of, tempo(of.parts, speed=speed, **times), clean=True)
+    record: Record = json.loads(json.dumps(report.record()))
+    assert wrong({"rehearsals": [record]}) == []
+    return record
+
+
+def run(record: Record, name: str) -> Record:
+    """Return the record of a run by its name."""
+    (found,) = [entry for entry in record["workloads"] if entry["run"].partition("/")[2] == name]
+    return dict(found)
+
+
+def states(entry: Record) -> list[str]:
+    """Return the states of a run, one after another."""
+    return [span["state"] for span in entry["states"]]
+
+
+def faults(record: Record) -> list[str]:
+    """Return which faults struck what."""
+    return [f"{entry['run']} {entry['reason']}" for entry in record["events"] if entry["kind"] == "fault"]
+
+
+def wrong(output: Record) -> list[str]:
+    """Return what the schema of `-o json` has against an output."""
+    return [error.message for error in _schema().iter_errors(output)]
+
+
+@cache
+def _schema() -> Any:
+    text = (ROOT / "schemas" / "slicewright" / "rehearsal.json").read_text(encoding="utf-8")
+    return jsonschema.Draft7Validator(json.loads(text))

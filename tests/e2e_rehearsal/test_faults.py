@@ -1,0 +1,99 @@
+"""Each fault, with the outcome that docs/rehearse.md promises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import kit
+from .kit import play, run, spec, states
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+    from slicewright.testbed.bed import Bed
+
+POOLS = """
+    pools:
+    - {name: p8, tpu: v5litepod-8, slices: 1}
+    - {name: p16, tpu: v5litepod-16, slices: 1}
+    - {name: p32, tpu: v5litepod-32, slices: 1}
+    - {name: p64, tpu: v5litepod-64, slices: 2}
+    - {name: v6e-8, tpu: {accelerator: v6e, topology: 2x4, machineType: ct6e-standard-4t}, slices: 1}
+    - {name: v6e-16, tpu: {accelerator: v6e, topology: 4x4, machineType: ct6e-standard-4t}, slices: 1}
+"""
+"""A shape for each workload, so that none takes the place of another."""
+
+
+def faulty(fault: str, *, restarts: int = 2, more: str = "", expect: str = "[]") -> str:
+    """Return lines of a spec: how often it may restart, and what goes wrong."""
+    policy = f"failurePolicy: {{maxRestarts: {restarts}{more}}}"
+    return f"{policy}\nrehearsal: {{duration: 60s, faults: [{fault}], expect: {expect}}}"
+
+
+def test_each_fault_has_its_documented_outcome(bed: Bed, empty: Repo) -> None:
+    """What fails is restarted as often as the failure policy allows; what is gone is waited for."""
+    v6e = "{{accelerator: v6e, topology: {}, machineType: ct6e-standard-4t}}"
+    empty.cluster(spec=POOLS)
+    lines = {
+        "container": ("v5litepod-8", faulty("{kind: ContainerFailure, at: 10s, host: 1, exitCode: 3}")),
+        "host": ("v5litepod-16", faulty("{kind: HostFailure, at: 10s, host: 2, duration: 20s}")),
+        "slice": ("v5litepod-32", faulty("{kind: SliceLoss, at: 10s, duration: 20s}")),
+        "spare": ("v5litepod-64", faulty("{kind: SliceLoss, at: 10s}")),
+        "maintained": (
+            v6e.format("2x4"),
+            faulty(
+                "{kind: Maintenance, at: 10s, duration: 20s}", more=", onHostMaintenance: Restart", restarts=0
+            ),
+        ),
+        "fatal": (
+            v6e.format("4x4"),
+            faulty("{kind: ContainerFailure, at: 10s}", restarts=0, expect="[{finishes: false}]"),
+        ),
+    }
+    for name, (tpu, rest) in lines.items():
+        empty.workload(name, spec(rest, tpu=tpu))
+    record = play(bed, empty, speed=12)
+    found = {name: run(record, name) for name in lines}
+
+    assert [] == record["problems"]
+    assert {f"default/{name}" for name in lines} == {fault.partition(" ")[0] for fault in kit.faults(record)}
+    assert {name: entry["outcome"] for name, entry in found.items()} == {
+        **dict.fromkeys(("container", "host", "slice", "spare", "maintained"), "finished"),
+        "fatal": "failed",
+    }
+    assert {name: entry["restarts"] > 0 for name, entry in found.items()} == {
+        **dict.fromkeys(("container", "host", "slice", "spare", "maintained"), True),
+        "fatal": False,
+    }
+    assert ["starting", "running", "restarting", "running"] == states(found["container"])
+    pools = [piece["nodePools"] for piece in found["spare"]["slices"]]
+    assert [["p64-0"], ["p64-1"]] == sorted(pools)
+    assert pools[0] != pools[1]
+
+
+def test_lost_slice_that_does_not_come_back_is_waited_for_in_vain(bed: Bed, empty: Repo) -> None:
+    """The verdict is against it, with what the scheduler says."""
+    empty.cluster(spec="pools: [{name: p8, tpu: v5litepod-8, slices: 1}]")
+    empty.workload("lost", spec(faulty("{kind: SliceLoss, at: 5s}")))
+    record = play(bed, empty, speed=12, deadline=120)
+    (problem,) = record["problems"]
+
+    assert ("REH001", "default/lost was still waiting at the end") == (problem["id"], problem["message"])
+    assert "FailedScheduling" in problem["hint"]
+
+
+def test_elastic_pathways_goes_on_while_a_slice_is_away(bed: Bed, empty: Repo) -> None:
+    """The run is not restarted, and its other slice works without a break."""
+    empty.cluster(
+        spec="pools:\n- {name: p8, tpu: v5litepod-8, slices: 2}\n- {name: cpu, machineType: n2-standard-64}"
+    )
+    pathways = "pathways: {pathwaysDir: gs://b/t, elasticSlices: 1, maxSliceRestarts: 3, head: {pool: cpu}}"
+    fault = "{kind: SliceLoss, at: 10s, slice: 1, duration: 20s}"
+    empty.workload("elastic", spec(f"slices: 2\n{pathways}\n{faulty(fault)}"))
+    record = play(bed, empty, speed=12)
+    elastic = run(record, "elastic")
+
+    assert ([], "finished", 0) == (record["problems"], elastic["outcome"], elastic["restarts"])
+    assert ["starting", "running", "restarting"] == states(elastic)[:3]
+    (other,) = [piece for piece in elastic["slices"] if piece["job"] == "worker/0"]
+    assert other["start"] < elastic["started"] < elastic["ended"] <= other["end"]

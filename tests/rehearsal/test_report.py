@@ -1,0 +1,171 @@
+"""A rehearsal as a record and as text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from slicewright.core.problem import Problem
+from slicewright.core.rehearsal.event import Event
+from slicewright.core.rehearsal.report import Report
+from slicewright.core.rehearsal.story import Eviction, Slice, Span, Story
+from slicewright.core.rehearsal.text import drawn, text
+from slicewright.core.rehearsal.usage import Usage
+
+from .kit import ran
+
+EMPTY = Report("c1", 2.0, 0.0, False, "", (), (), (), (), (), {})  # noqa: FBT003
+
+
+def played() -> Report:
+    """Return a rehearsal in which one run came back after an eviction, and one never ran."""
+    back = ran("default/a", (10, 30), (60, 100))
+    back.restarts, back.evictions = 2, [Eviction(30, "Preempted", "for b")]
+    back.spans.insert(1, Span("queued", 30, 60))
+    back.slices = [Slice("slice/0", 0, 10, 30, ("np-0",), 2, exclusive=True)]
+    never = Story("default/never", submitted=5.0, outcome="waiting", waits_for="no quota")
+    never.spans = [Span("queued", 5, 100)]
+    return Report(
+        cluster="c1",
+        speed=10.0,
+        seconds=100.0,
+        interrupted=False,
+        operator="simulated operator",
+        stories=(("default/a", back), ("default/never", never)),
+        queues=(Usage("cq", 8, ((0.0, 0), (10.0, 8), (30.0, 0), (60.0, 16))),),
+        pools=(Usage("tpus", 16, ((0.0, 0), (10.0, 8)), ((0.0, 0), (5.0, 16))),),
+        events=(Event(5.0, "submitted", "default/never"),),
+        problems=(Problem("REH001", "default/never was still waiting at the end"),),
+        never_fits={"default/never": "FIT101 too many"},
+    )
+
+
+def test_verdict() -> None:
+    """An interruption is no verdict; without an error it is passed."""
+    warned = replace(played(), problems=(Problem("REH001", "x", severity="warning"),))
+    found = [played(), warned, replace(played(), interrupted=True)]
+
+    assert [("failed", False), ("passed", True), ("interrupted", False)] == [
+        (report.record()["verdict"], report.passed) for report in found
+    ]
+
+
+def test_record_of_a_run() -> None:
+    """Times are rounded; what never was is null."""
+    back, never = played().record()["workloads"]
+
+    assert back == {
+        "workload": "default/a",
+        "run": "default/a",
+        "outcome": "finished",
+        "clusterQueue": "",
+        "submitted": 0.0,
+        "admitted": 10,
+        "started": 10,
+        "ended": 100,
+        "wait": 10.0,
+        "restarts": 2,
+        "evictions": [{"at": 30, "reason": "Preempted", "message": "for b"}],
+        "states": [
+            {"state": "running", "start": 10, "end": 30},
+            {"state": "queued", "start": 30, "end": 60},
+            {"state": "running", "start": 60, "end": 100},
+        ],
+        "slices": [
+            {
+                "job": "slice/0",
+                "attempt": 0,
+                "start": 10,
+                "end": 30,
+                "nodePools": ["np-0"],
+                "pods": 2,
+                "exclusive": True,
+            }
+        ],
+        "why": "",
+        "quotaCheck": "",
+    }
+    assert (None, None, "Kueue: no quota", "FIT101 too many") == (
+        never["admitted"],
+        never["wait"],
+        never["why"],
+        never["quotaCheck"],
+    )
+
+
+def test_record_of_use_and_summary() -> None:
+    """Queues and pools have the same form; the summary counts runs by their end."""
+    record = played().record()
+
+    assert record["queues"] == [
+        {
+            "name": "cq",
+            "limitChips": 8,
+            "peakChips": 16,
+            "borrowedChips": 8,
+            "utilisation": 1.0,
+            "used": [[0.0, 0], [10.0, 8], [30.0, 0], [60.0, 16]],
+            "there": [],
+        }
+    ]
+    assert [[0.0, 0], [5.0, 16]] == record["pools"][0]["there"]
+    assert record["summary"] == {
+        "runs": 2,
+        "finished": 1,
+        "failed": 0,
+        "refused": 0,
+        "waiting": 1,
+        "running": 0,
+        "notSubmitted": 0,
+        "evictions": 1,
+        "restarts": 2,
+    }
+
+
+def test_text_is_a_line_for_each_run_queue_and_pool() -> None:
+    """States are drawn along the time, chips as the height of the line."""
+    assert [line.rstrip() for line in text(played(), width=10).splitlines()] == [
+        "c1: 1 finished, 1 waiting, 1 eviction, 2 restarts; played 1m40s in 10s",
+        "",
+        "default/a       ██···████  finished at 1m40s, waited 10s, 2 restarts, Preempted at 30s",
+        "default/never  ··········  never ran: Kueue: no quota",
+        "               · queued   - reserved   ░ starting   █ running   ▒ restarting",
+        "",
+        "quota in use",
+        "cq             ▄▄   ████  100% of 8 chips, peak 16, borrowed up to 8",
+        "",
+        "chips with pods",
+        "tpus              ▄▄▄▄▄▄▄▄▄  45% of 16 chips, peak 8",
+        "",
+        "PathwaysJobs were played by the simulated operator.",
+    ]
+
+
+def test_run_that_lost_its_place_says_why() -> None:
+    """It ran, and waits for another admission; of one that ran to its end nothing has to be explained."""
+    story = ran("default/a", (10, 30))
+    story.ended, story.outcome, story.waits_for = None, "waiting", "no quota"
+
+    assert "waits again, waited 10s: Kueue: no quota" in text(replace(EMPTY, stories=(("default/a", story),)))
+
+
+@pytest.mark.parametrize(
+    ("spans", "end", "expected"),
+    [
+        ([], 10.0, "    "),
+        ([Span("queued", 0, 5), Span("running", 5, 10)], 10.0, "··██"),
+        ([Span("queued", 0, 9.99), Span("running", 9.99, 10)], 10.0, "···█"),
+        ([Span("running", 0, 0)], 0.0, "█   "),
+    ],
+)
+def test_a_short_state_still_gets_a_character(spans: list[Span], end: float, expected: str) -> None:
+    """What happened is seen, however short it was."""
+    assert expected == drawn(spans, end, 4)
+
+
+def test_interrupted_and_empty_rehearsals_have_a_text() -> None:
+    """Nothing to draw is no error."""
+    assert "c1: nothing to play; played 0.0s in 0.0s, interrupted\n\n" == text(
+        replace(EMPTY, interrupted=True)
+    )

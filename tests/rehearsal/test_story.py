@@ -1,0 +1,265 @@
+"""Events -> the story of each run."""
+
+from __future__ import annotations
+
+from slicewright.core.rehearsal.story import Eviction, Slice, Stories
+
+from .kit import gone, pod, says, spans, told
+
+A = "default/a"
+
+
+def test_run_without_a_queue_starts_when_all_its_tpu_pods_do() -> None:
+    """It is admitted when it is submitted; pods without chips do not count."""
+    found = told(
+        says(1, "submitted"),
+        pod(2, "head", chips=0),
+        pod(3, "x"),
+        pod(5, "y"),
+        gone(9, "x"),
+        gone(9, "y"),
+        says(10, "finished", text="done"),
+    )[A]
+
+    assert (1, 1, 5, 10, "finished", 0) == (
+        found.submitted,
+        found.admitted,
+        found.started,
+        found.ended,
+        found.outcome,
+        found.wait,
+    )
+    assert [("starting", 1, 5), ("running", 5, 10)] == spans(found)
+
+
+def test_queued_run_waits_for_quota_and_for_its_checks() -> None:
+    """`wait` is the time until the first admission."""
+    found = told(
+        says(0, "submitted"),
+        says(1, "waiting", text="no quota"),
+        says(4, "reserved", queue="cq"),
+        says(6, "admitted"),
+        pod(7, "x"),
+        pod(8, "y"),
+        queued=[A],
+        end=10,
+    )[A]
+
+    assert [("queued", 0, 4), ("reserved", 4, 6), ("starting", 6, 8), ("running", 8, 10)] == spans(found)
+    assert (6, "cq", "running", "") == (found.wait, found.queue, found.outcome, found.why)
+
+
+def test_pods_that_are_seen_before_the_admission_count() -> None:
+    """Queues and pods are watched apart, so the order of what is seen is not that of what happened."""
+    found = told(says(0, "submitted"), pod(1, "x"), pod(1, "y"), says(2, "admitted"), queued=[A])[A]
+
+    assert [("queued", 0, 2), ("running", 2, 100)] == spans(found)
+
+
+def test_evicted_run_waits_again_and_comes_back() -> None:
+    """The first admission and the first start stay; a second eviction is told too."""
+    found = told(
+        says(0, "submitted"),
+        says(1, "admitted"),
+        pod(2, "x"),
+        pod(2, "y"),
+        says(5, "evicted", reason="Preempted", text="for b"),
+        gone(6, "x", "Failed"),
+        gone(6, "y", "Deleted"),
+        says(7, "released"),
+        says(20, "reserved", queue="cq"),
+        says(20, "admitted"),
+        pod(22, "x2"),
+        pod(23, "y2"),
+        says(40, "evicted", reason="InactiveWorkload"),
+        queued=[A],
+        end=50,
+    )[A]
+
+    assert [Eviction(5, "Preempted", "for b"), Eviction(40, "InactiveWorkload", "")] == found.evictions
+    assert (1, 2, "waiting") == (found.admitted, found.started, found.outcome)
+    assert spans(found) == [
+        ("queued", 0, 1),
+        ("starting", 1, 2),
+        ("running", 2, 5),
+        ("queued", 5, 20),
+        ("starting", 20, 23),
+        ("running", 23, 40),
+        ("queued", 40, 50),
+    ]
+
+
+def test_slices_before_and_after_an_eviction_are_two() -> None:
+    """Their Job is the same, and the node pool may be another: it is not split."""
+    found = told(
+        says(0, "submitted"),
+        pod(2, "x", "np-0"),
+        pod(3, "y", "np-0"),
+        gone(6, "x", "Failed"),
+        gone(7, "y", "Failed"),
+        pod(22, "x2", "np-1"),
+        pod(23, "y2", "np-1"),
+        end=50,
+    )[A]
+
+    assert found.slices == [
+        Slice("slice/0", 0, 2, 7, ("np-0",), 2, exclusive=True),
+        Slice("slice/0", 0, 22, 50, ("np-1",), 2, exclusive=True),
+    ]
+
+
+def test_slice_over_two_node_pools_is_seen() -> None:
+    """Pods of one Job on two node pools at a time."""
+    found = told(pod(2, "x", "np-0"), pod(3, "y", "np-1"), pod(3, "head", chips=0))[A]
+
+    assert [("np-0", "np-1")] == [piece.node_pools for piece in found.slices]
+
+
+def test_slice_shares_its_node_pool_with_another() -> None:
+    """Of the same run or of another, at the same time; one after the other is alone."""
+    two = {A: 2, "default/b": 1}
+    beside = told(pod(2, "x"), pod(4, "z", run="default/b", job_uid="v"), pods=two)
+    later = told(pod(2, "x"), gone(3, "x"), pod(4, "z", run="default/b", job_uid="v"), pods=two)
+
+    assert [False, False] == [piece.exclusive for story in beside.values() for piece in story.slices]
+    assert [True, True] == [piece.exclusive for story in later.values() for piece in story.slices]
+
+
+def test_slice_whose_pods_end_may_have_a_successor() -> None:
+    """Its hosts do not end in the same instant, and JobSet looks at its first pod only."""
+    found = told(
+        pod(2, "x"), pod(2, "y"), gone(5, "x"), pod(6, "z", run="default/b", job_uid="v"), gone(7, "y"),
+        pods={A: 2, "default/b": 1},
+    )  # fmt: skip
+
+    assert [True, True] == [piece.exclusive for story in found.values() for piece in story.slices]
+
+
+def test_restart_of_a_jobset_is_another_attempt() -> None:
+    """Pods of the attempt before do not count any more."""
+    found = told(
+        says(0, "submitted"),
+        pod(1, "x"),
+        pod(1, "y"),
+        gone(5, "x", "Failed"),
+        says(6, "restarted", attempt=1),
+        pod(8, "x1", attempt=1, job_uid="v"),
+        gone(8, "y", "Deleted"),
+        pod(9, "y1", attempt=1, job_uid="v"),
+        end=20,
+    )[A]
+
+    assert (1, "running") == (found.restarts, found.outcome)
+    assert [("starting", 0, 1), ("running", 1, 5), ("restarting", 5, 9), ("running", 9, 20)] == spans(found)
+    assert [(0, 2), (1, 2)] == [(piece.attempt, piece.pods) for piece in found.slices]
+
+
+def test_pods_of_the_next_attempt_that_are_seen_first_count() -> None:
+    """The JobSet says only afterwards that it has restarted."""
+    found = told(
+        says(0, "submitted"),
+        pod(1, "x"),
+        gone(2, "x", "Failed"),
+        pod(3, "x1", attempt=1),
+        says(4, "restarted", attempt=1),
+        pod(5, "y1", attempt=1),
+        end=9,
+    )[A]
+
+    assert [("starting", 0, 4), ("restarting", 4, 5), ("running", 5, 9)] == spans(found)
+
+
+def test_pod_in_place_of_another_is_no_restart_of_the_run() -> None:
+    """As the worker of an elastic Pathways: its Job makes it again, and all else goes on."""
+    found = told(says(0, "submitted"), pod(1, "x"), pod(1, "y"), gone(5, "x", "Failed"), pod(8, "z"), end=20)[
+        A
+    ]
+
+    assert [("starting", 0, 1), ("running", 1, 5), ("restarting", 5, 8), ("running", 8, 20)] == spans(found)
+    assert (0, 3) == (found.restarts, found.slices[0].pods)
+
+
+def test_pods_that_did_their_work_still_count() -> None:
+    """One slice may be through before another one has begun."""
+    found = told(says(0, "submitted"), pod(1, "x"), gone(2, "x"), pod(3, "y"), end=4)[A]
+
+    assert (3, "running") == (found.started, found.outcome)
+
+
+def test_end_of_a_pod_that_was_not_seen_to_start_tells_nothing() -> None:
+    """It never ran."""
+    assert [("starting", 0, 100)] == spans(told(says(0, "submitted"), gone(1, "x", "Deleted"))[A])
+
+
+def test_nothing_changes_after_the_end() -> None:
+    """Pods may be seen late, and Kueue gives the quota back when all is over."""
+    found = told(
+        says(0, "submitted"),
+        says(1, "admitted"),
+        says(2, "failed", text="ReachedMaxRestarts"),
+        pod(3, "x"),
+        pod(3, "y"),
+        says(4, "released", reason="Finished"),
+        says(5, "released"),
+        queued=[A],
+    )[A]
+
+    assert ("failed", 2, "ReachedMaxRestarts") == (found.outcome, found.ended, found.why)
+    assert [("queued", 0, 1), ("starting", 1, 2)] == spans(found)
+
+
+def test_refused_run_has_the_words_of_the_refusal() -> None:
+    """It was submitted, and nothing came of it."""
+    found = told(says(0, "submitted"), says(0, "refused", text="denied by a webhook"))[A]
+
+    assert ("refused", "denied by a webhook", [], None) == (
+        found.outcome,
+        found.why,
+        found.spans,
+        found.ended,
+    )
+
+
+def test_why_a_run_is_not_where_it_should_be() -> None:
+    """While it waits, Kueue's sentence; once admitted, the scheduler's, else the last warning."""
+    queued = told(says(0, "submitted"), says(1, "waiting", text="no quota"), queued=[A])[A]
+    stuck = told(
+        says(0, "submitted"),
+        says(1, "warned", reason="FailedScheduling", text="0/6"),
+        says(2, "warned", reason="FailedScheduling", text="0/9"),
+        says(2, "warned", reason="FailedCreate", text="denied"),
+    )[A]
+
+    other = told(*(says(1, "warned", reason=reason, text="!") for reason in ("FailedCreate", "BackOff")))[A]
+
+    assert "Kueue: no quota" == queued.why
+    assert "BackOff: !" == other.why
+    assert "FailedScheduling: 0/9" == stuck.why
+    assert ("", None) == (told()[A].why, told()[A].wait)
+
+
+def test_strangers_are_passed_by() -> None:
+    """Events of other runs, and of pools."""
+    assert told(says(0, "submitted", "default/b"), says(0, "poolGrew", ""), says(1, "fault")) == told()
+
+
+def test_state_while_it_grows() -> None:
+    """For the live view: the state now, or how it ended; and whether the end of a pod is to come."""
+    stories = Stories({A: 1}, ())
+    found = [(stories.state_of(A), stories.is_at_work)]
+    for event in (
+        says(0, "submitted"),
+        pod(1, "x", ends=True),
+        gone(2, "x"),
+        says(3, "finished"),
+    ):
+        stories.add(event)
+        found.append((stories.state_of(A), stories.is_at_work))
+
+    assert found == [
+        ("notSubmitted", False),
+        ("starting", False),
+        ("running", True),
+        ("running", False),
+        ("finished", False),
+    ]

@@ -1,0 +1,171 @@
+"""Stories against what they should have been."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slicewright.core.rehearsal.story import Slice, Story
+from slicewright.core.rehearsal.verdict import judge
+
+from .kit import part_of, pathwaysjob, ran
+
+if TYPE_CHECKING:
+    from slicewright.core.rehearsal.script import Part
+
+A, B, C = "default/a", "default/b", "default/c"
+
+
+def said(
+    part: Part, *stories: Story, never: dict[str, str] | None = None, cut_short: bool = False
+) -> list[str]:
+    """Return what is held against runs: place, id and message."""
+    others = [part_of(name=story.run.partition("/")[2]) for story in stories if story.run != A]
+    found = judge([part, *others], {story.run: story for story in stories}, never or {}, cut_short=cut_short)
+    return [f"{problem.file}:{problem.line}: {problem.id} {problem.message}" for problem in found]
+
+
+def expecting(*lines: str) -> Part:
+    """Return the part of workload a with expectations."""
+    return part_of("expect:\n" + "\n".join(f"- {line}" for line in lines))
+
+
+def test_run_that_finished_is_fine() -> None:
+    """Without expectations nothing more is asked."""
+    assert [] == said(part_of(), ran(A, (1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        ("waiting", "default/a was still waiting at the end"),
+        ("running", "default/a was still running at the end"),
+        ("failed", "default/a failed"),
+        ("notSubmitted", "default/a was not submitted before the end"),
+    ],
+)
+def test_run_that_does_not_finish_fails_the_rehearsal(outcome: str, message: str) -> None:
+    """The problem stands at the workload's name."""
+    assert [f"workloads/a.yaml:3: REH001 {message}"] == said(part_of(), Story(A, outcome=outcome))  # type: ignore[arg-type]
+
+
+def test_interrupted_rehearsal_holds_only_failures_against_runs() -> None:
+    """What has not happened yet may still have come."""
+    waiting, failed = Story(A, outcome="waiting"), Story(A, outcome="failed")
+
+    assert [] == said(part_of(), waiting, cut_short=True)
+    assert ["workloads/a.yaml:3: REH001 default/a failed"] == said(part_of(), failed, cut_short=True)
+
+
+def test_endless_run_need_not_finish() -> None:
+    """A headless Pathways waits for clients."""
+    assert [] == said(part_of("", pathwaysjob()), Story(A, outcome="running"))
+
+
+def test_run_that_never_fits_is_told_with_what_the_quota_check_said() -> None:
+    """Kueue's reason is the hint; both agree."""
+    story = Story(A, outcome="waiting", waits_for="insufficient quota")
+    (problem,) = judge([part_of()], {A: story}, {A: "FIT101 too much"}, cut_short=False)
+
+    assert problem.message == (
+        "default/a was still waiting at the end; the quota check says that it never fits: FIT101 too much"
+    )
+    assert "Kueue: insufficient quota" == problem.hint
+
+
+def test_quota_check_that_is_wrong_is_a_problem() -> None:
+    """Kueue admitted what should never fit."""
+    told = "default/a was admitted, although the quota check says that it never fits: FIT101"
+
+    assert [f"workloads/a.yaml:3: REH005 {told}"] == said(part_of(), ran(A, (1, 2)), never={A: "FIT101"})
+
+
+def test_refused_run_is_told_with_the_words_of_the_server() -> None:
+    """And with nothing else."""
+    assert ["workloads/a.yaml:5: REH003 default/a was refused: denied"] == said(
+        part_of(), Story(A, outcome="refused", refusal="denied")
+    )
+
+
+def test_split_slice_fails_the_rehearsal() -> None:
+    """Also of a run that finished, and of a Job, which has no replicated jobs."""
+    story = ran(A, (1, 2))
+    story.slices = [
+        Slice("slice/0", 0, 1, 2, ("np-0", "np-1"), 2, exclusive=True),
+        Slice("slice/1", 0, 1, 2, ("np-2",), 2, exclusive=True),
+        Slice("", 0, 1, 2, ("np-0", "np-1"), 2, exclusive=True),
+    ]
+
+    assert said(part_of(), story) == [
+        "workloads/a.yaml:3: REH002 slice slice/0 of default/a was split over the node pools np-0, np-1",
+        "workloads/a.yaml:3: REH002 slice default/a of default/a was split over the node pools np-0, np-1",
+    ]
+
+
+EARLY = "it started at 1.0s, before"
+NOT_THERE = "no workload 'x' takes part in this rehearsal"
+
+
+@pytest.mark.parametrize(
+    ("expected", "message"),
+    [
+        ("order: [a, b]", ""),
+        (
+            "order: [default/b, a]",
+            "'a' should start after 'default/b': it started at 1.0s, the other at 5.0s",
+        ),
+        ("order: [a, same]", "'same' should start after 'a': it started at 1.0s, the other at 1.0s"),
+        ("order: [a, x]", NOT_THERE),
+        ("order: [a, waits]", "'waits' did not start"),
+        ("together: [same]", ""),
+        ("together: [b]", "'a' and 'b' never ran at the same time"),
+        ("together: [x]", NOT_THERE),
+        ("notBefore: {workload: early}", ""),
+        ("notBefore: {workload: early, state: Running}", ""),
+        ("notBefore: {workload: x}", NOT_THERE),
+        ("notBefore: {workload: b, state: Admitted}", f"{EARLY} 'b' was admitted: that was so at 5.0s"),
+        ("notBefore: {workload: b, state: Running}", f"{EARLY} 'b' was running: that was so at 5.0s"),
+        ("notBefore: {workload: waits}", f"{EARLY} 'waits' was finished: that never was"),
+        ("waitBelow: 2s", ""),
+        ("waitBelow: 1s", "it waited 1.0s for its admission, and should wait less than 1s"),
+        ("finishes: true", ""),
+        ("finishes: false", "it finished, and was expected not to"),
+    ],
+)
+def test_expectation(expected: str, message: str) -> None:
+    """Each kind of expectation, kept and broken; a broken one is placed where it stands."""
+    others = [ran(B, (5, 9)), ran("default/same", (1, 3)), ran("default/early", (0.2, 0.5))]
+    found = said(expecting(expected), ran(A, (1, 4)), *others, Story("default/waits", outcome="finished"))
+
+    assert found == ([f"workloads/a.yaml:10: REH004 {message}"] if message else [])
+
+
+def test_together_means_all_at_one_moment() -> None:
+    """Two by two is not enough; a run that comes back counts with each of its times."""
+    part = expecting("together: [b, c]")
+    message = "workloads/a.yaml:10: REH004 'a' and 'c' never ran at the same time"
+
+    assert [message] == said(part, ran(A, (0, 10)), ran(B, (0, 4)), ran(C, (5, 9)))
+    assert [] == said(part, ran(A, (0, 10)), ran(B, (0, 4), (6, 8)), ran(C, (5, 9)))
+
+
+def test_run_that_never_starts_starts_before_nobody() -> None:
+    """That it did not start is held against it elsewhere."""
+    part = expecting("notBefore: {workload: b}", "waitBelow: 5s", "finishes: false")
+
+    assert said(part, Story(A, outcome="waiting", submitted=0.0), ran(B, (1, 2))) == [
+        "workloads/a.yaml:11: REH004 it was never admitted, and should be within 5s"
+    ]
+
+
+def test_expectations_are_about_the_current_run() -> None:
+    """One that is not live has nothing to keep, and earlier runs that are kept are judged on their own."""
+    part = expecting("waitBelow: 0s")
+    (old,) = part_of(name="old").runs
+    kept = part_of("expect: [{waitBelow: 0s}]", old)
+
+    assert [] == [problem.id for problem in judge([part], {}, {}, cut_short=False)]
+    assert ["REH001"] == [
+        problem.id for problem in judge([kept], {"default/old": Story("default/old")}, {}, cut_short=False)
+    ]
