@@ -13,9 +13,13 @@ from slicewright.cli import streams
 from slicewright.version import __version__
 
 _COMMANDS = {
+    "capacity": "Show pools, queues and quota, and which workloads fit.",
     "catalog": "Show accelerators, machine types and topologies.",
     "cluster": "Start and stop test clusters with simulated TPU nodes.",
+    "diff": "Say what a change does to the clusters.",
     "explain": "Say where each number of a workload comes from.",
+    "import": "Write a TPUCluster file from a living cluster, read only.",
+    "init": "Make a GitOps repository, or upgrade one.",
     "new": "Write a TPUWorkload file from a few options.",
     "outdated": "Show frozen runs that today's tool would write differently.",
     "rehearse": "Play the tree on the real controllers, with simulated TPU nodes.",
@@ -26,6 +30,9 @@ _COMMANDS = {
     "validate": "Check Kubernetes objects offline: schemas, references, quota.",
 }
 """Each command is a module of this package, with a function of the same name."""
+
+_MODULES = {"import": "import_cluster"}
+"""Modules of commands whose name is a word of Python."""
 
 _INTERRUPTED = 130
 _BROKEN = 3
@@ -42,8 +49,9 @@ class Commands(click.Group):
         """Return a command."""
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"slicewright.cli.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
+        name = _MODULES.get(cmd_name, cmd_name)
+        module = importlib.import_module(f"slicewright.cli.{name}")
+        command: click.Command = getattr(module, name)
         return command
 
     def resolve_command(

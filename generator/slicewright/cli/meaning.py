@@ -13,7 +13,19 @@ if TYPE_CHECKING:
     from slicewright.core.check.rule import Rule
     from slicewright.core.problem import Severity
 
-SUBJECTS = ("yaml", "input", "plan", "platform", "queues", "tree", "rehearsal", "reasons", "tools")
+SUBJECTS = (
+    "yaml",
+    "input",
+    "plan",
+    "platform",
+    "queues",
+    "tree",
+    "rehearsal",
+    "import",
+    "reasons",
+    "gitops",
+    "tools",
+)
 """The files of problems/, in the order of the page."""
 ExampleOf = Literal["workload", "cluster", "file", "message"]
 EXAMPLES: tuple[ExampleOf, ...] = ("workload", "cluster", "file", "message")

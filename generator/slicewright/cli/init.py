@@ -1,0 +1,185 @@
+"""`slicewright init`: make a GitOps repository, or bring the bases of one to this version."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from slicewright.cli import show
+from slicewright.cli.examples import examples
+from slicewright.core.problem import Problem, errors, in_order
+from slicewright.core.render.outdated import outdated as find_outdated
+from slicewright.initial import vendored
+from slicewright.initial.files import files as initial_files
+from slicewright.version import __version__
+from slicewright.workspace import write
+from slicewright.workspace.read import read_checkout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.render.outdated import Outdated
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What was done to a repository."""
+
+    root: Path
+    kept: tuple[str, ...]
+    written: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    outdated: tuple[Outdated, ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "folder": str(self.root),
+            "written": sorted(self.written),
+            "deleted": list(self.deleted),
+            "kept": list(self.kept),
+            "outdated": [run.record() for run in self.outdated],
+        }
+
+
+@click.command(
+    context_settings=show.HELP,
+    epilog=examples(
+        "slicewright init training",
+        "slicewright init --slicewright-requirement ./wheels/slicewright-0.1.0-py3-none-any.whl",
+        "slicewright init --upgrade",
+    ),
+)
+@click.argument("target", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
+@click.option("--upgrade", is_flag=True, help="Bring the bases and schemas that are there to this version.")
+@click.option("--keep", is_flag=True, help="Leave files that are there, or that you edited, and go on.")
+@click.option(
+    "--slicewright-requirement",
+    "requirement",
+    metavar="REQ",
+    default="",
+    help="What pip installs slicewright from: a requirement, or the path of a wheel.",
+)
+@show.folder_option
+@show.output_option
+def init(target: Path, upgrade: bool, keep: bool, requirement: str, folder: Path, output: str) -> None:
+    """Make a GitOps repository, or upgrade one.
+
+    DIR gets settings, bases, a sample cluster and workload, a Makefile, CI for GitHub and GitLab, and what
+    editors and git need; default: the current folder. No file is overwritten: where one is there, nothing is
+    written at all.
+
+    With --upgrade only bases/ and schemas/ change, and in them what nobody edited. Frozen runs stay.
+    """
+    if upgrade and requirement:
+        raise click.UsageError("--slicewright-requirement is for a new repository: edit requirements.txt")
+    if not requirement.isprintable() or requirement.startswith("-"):
+        raise click.UsageError("--slicewright-requirement is one line: a requirement, or the path of a wheel")
+    if upgrade:
+        _upgrade(show.root_of(folder / target), output, keep=keep)
+    else:
+        _create(folder / target, requirement, output, keep=keep)
+
+
+def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
+    made = initial_files(__version__, requirement)
+    there = tuple(path for path in sorted(made) if (root / path).is_symlink() or (root / path).exists())
+    problems = [] if keep else [_there(path) for path in there]
+    writes = {path: text for path, text in sorted(made.items()) if path not in there}
+    if not problems:
+        problems += _written(root, writes)
+    done = _Done(root, there, () if problems else tuple(writes))
+    problems += _beside(root)
+    if output == "text" and done.written:
+        click.echo(f"{root}: {show.count(len(writes), 'file')} written, {len(there):,} kept")
+        click.echo("next: write your project into clusters/sample.yaml, then make render, and commit")
+    _end(done, problems, output)
+
+
+def _written(root: Path, writes: dict[str, str], deletes: Iterable[str] = ()) -> Iterable[Problem]:
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"the folder cannot be made: {error.strerror}"
+        return [Problem("FILE003", message, "name another folder, or check permissions", file=str(root))]
+    with write.locked(root):
+        refused = write.apply(root, writes, ())
+        for path in () if refused else deletes:
+            _delete(root, path)
+    return refused
+
+
+def _delete(root: Path, path: str) -> None:
+    """Delete a copy that nobody edited, and the folders that it leaves empty."""
+    (root / path).unlink(missing_ok=True)
+    with suppress(OSError):
+        for folder in Path(path).parents:
+            (root / folder).rmdir()
+
+
+def _there(path: str) -> Problem:
+    hint = "init --keep leaves what is there and writes the rest"
+    if path == "slicewright.yaml":
+        hint = "this is a repository of slicewright already: init --upgrade"
+    return Problem("FILE007", "the file exists already", hint, file=path)
+
+
+def _beside(root: Path) -> Iterable[Problem]:
+    """Warn where CI would not look: it reads its files at the top of a git repository."""
+    resolved = root.resolve()
+    top = next((up for up in (resolved, *resolved.parents) if (up / ".git").exists()), resolved)
+    if top != resolved:
+        message = f"CI looks for its files in {top}, and these are below it"
+        hint = (
+            "move .github/, .gitlab-ci.yml, .pre-commit-config.yaml and CODEOWNERS up, and run make -C there"
+        )
+        yield Problem("INIT002", message, hint, severity="warning")
+
+
+def _upgrade(root: Path, output: str, *, keep: bool) -> None:
+    show.checked(read_checkout, root)  # another version may not render it: exit 2
+    plan = vendored.upgrade(root, __version__)
+    kept = tuple(problem.file for problem in plan.edited)
+    problems = [replace(one, severity="warning") if keep else one for one in plan.edited]
+    if not errors(problems):
+        problems += _written(root, plan.writes, plan.deletes)
+    done = _Done(root, kept)
+    if not errors(problems):
+        checkout = show.checked(read_checkout, root)
+        found, against = find_outdated(checkout.repository, checkout.existing)
+        done = replace(done, written=tuple(plan.writes), deleted=plan.deletes, outdated=found)
+        problems += against
+        if output == "text":
+            _say(done)
+    _end(done, problems, output)
+
+
+def _say(done: _Done) -> None:
+    for path in sorted(done.written):
+        click.echo(f"  ~ {path}")
+    for path in done.deleted:
+        click.echo(f"  - {path}")
+    files = show.count(len(done.written), "file")
+    changed = f"{files} written, {len(done.deleted):,} deleted, {len(done.kept):,} kept"
+    click.echo(f"bases and schemas are those of slicewright {__version__}: {changed}")
+    for run in done.outdated:
+        click.echo(f"  {run.cluster}/{run.workload}: {run.name} would render differently today, and stays")
+    if done.outdated:
+        click.echo("the difference: slicewright outdated; adopt it with slicewright rerun NAME")
+    if done.written or done.deleted:
+        click.echo("next: make render, for what is Fixed follows its base, and make diff")
+
+
+def _end(done: _Done, problems: Iterable[Problem], output: str) -> NoReturn:
+    """Print the problems, or all of it as JSON, and end."""
+    listed = in_order(problems)
+    if output == "json":
+        show.as_json({**done.record(), "problems": show.records(listed)})
+    else:
+        show.messages(listed)
+    sys.exit(1 if errors(listed) else 0)

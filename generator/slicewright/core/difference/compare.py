@@ -1,0 +1,87 @@
+"""The whole difference between two trees, for words and for JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.difference import objects, provision, queues, runs
+from slicewright.core.problem import in_order
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.difference.objects import ObjectChange
+    from slicewright.core.difference.provision import FileChange
+    from slicewright.core.difference.queues import Asked, QuotaMove
+    from slicewright.core.difference.runs import RunChange
+    from slicewright.core.difference.side import Side
+    from slicewright.core.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What going from one tree to another does."""
+
+    before: str
+    after: str
+    runs: tuple[RunChange, ...]
+    quotas: tuple[QuotaMove, ...]
+    asked: tuple[Asked, ...]
+    """Of every queue of which something is asked, before or after."""
+    provision: tuple[FileChange, ...]
+    objects: tuple[ObjectChange, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything does, or could not be compared."""
+        return bool(self.objects or self.provision or self.problems)
+
+    @property
+    def platform(self) -> tuple[ObjectChange, ...]:
+        """The objects that differ and belong to no workload: queues, flavors, namespaces."""
+        return tuple(change for change in self.objects if change.is_platform)
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """The clusters in which something differs."""
+        names = {change.cluster for change in self.objects} | {change.cluster for change in self.provision}
+        return tuple(sorted(names))
+
+    def chips(self, cluster: str) -> tuple[int, int]:
+        """Return the chips asked for in a cluster, before and after."""
+        own = [entry for entry in self.asked if entry.cluster == cluster]
+        return sum(entry.before for entry in own), sum(entry.after for entry in own)
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form, of schemas/slicewright/diff.json."""
+        return {
+            "before": self.before,
+            "after": self.after,
+            "differs": self.differs,
+            "runs": [change.record() for change in self.runs],
+            "platform": [change.head() for change in self.platform],
+            "quotas": [move.record() for move in self.quotas],
+            "chips": [entry.record() for entry in self.asked],
+            "provision": [change.record() for change in self.provision],
+            "objects": [change.record() for change in self.objects],
+            "problems": [problem.record() for problem in self.problems],
+        }
+
+
+def compare(before: Side, after: Side, catalogue: Catalogue) -> Difference:
+    """Return what going from one version of a tree to another does to the clusters."""
+    old, new, problems = objects.read_both(before, after)
+    changed = tuple(objects.changes(old, new))
+    chips_of = queues.counter(catalogue)
+    touched = {change.folder for change in changed}
+    return Difference(
+        before.name,
+        after.name,
+        tuple(runs.changes(old, new, touched, chips_of)),
+        tuple(queues.moves(old, new)),
+        tuple(queues.asked(old, new, chips_of)),
+        tuple(provision.changes(before, after)),
+        changed,
+        in_order(problems),
+    )

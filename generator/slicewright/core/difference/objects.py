@@ -1,0 +1,183 @@
+"""The objects of both sides, composed as they are applied, and which of them differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from slicewright.core.compose.kustomization import compose, identity
+from slicewright.core.difference.side import Folder, Side, folders
+from slicewright.core.document.same import same
+from slicewright.core.document.write import write_document
+from slicewright.core.problem import Problem
+from slicewright.core.render.outdated import unified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+KubernetesObject = dict[str, Any]
+Effect = Literal["added", "changed", "removed"]
+Key = tuple[str, str, str, str, str]
+"""Cluster, group, kind, namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object where it was found."""
+
+    folder: Folder
+    data: KubernetesObject
+
+    @property
+    def kind(self) -> str:
+        """The kind."""
+        return str(self.data["kind"])
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return str(self.data["metadata"]["name"])
+
+    @property
+    def labels(self) -> Mapping[str, Any]:
+        """The labels."""
+        found = self.data["metadata"].get("labels")
+        return found if isinstance(found, dict) else {}
+
+
+Objects = dict[Key, Found]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectChange:
+    """An object that a cluster gets, loses, or is told to change."""
+
+    effect: Effect
+    cluster: str
+    folder: str
+    kind: str
+    namespace: str
+    name: str
+    is_platform: bool
+    diff: str
+    """Unified diff of the object in canonical YAML: keys in order, nothing but what it says."""
+
+    def record(self) -> dict[str, str]:
+        """Return the JSON form."""
+        return {**self.head(), "folder": self.folder, "diff": self.diff}
+
+    def head(self) -> dict[str, str]:
+        """Return the JSON form without the difference."""
+        return {
+            "effect": self.effect,
+            "cluster": self.cluster,
+            "kind": self.kind,
+            "namespace": self.namespace,
+            "name": self.name,
+        }
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What a folder holds, and every text that this follows from."""
+
+    objects: tuple[KubernetesObject, ...] = ()
+    problem: Problem | None = None
+    read: dict[str, str | None] = field(default_factory=dict)
+
+
+def read_both(before: Side, after: Side) -> tuple[Objects, Objects, tuple[Problem, ...]]:
+    """Return the objects of both sides by cluster and identity, and what could not be composed.
+
+    A folder that cannot be composed is left out on both sides: half of a difference would be a false one. A
+    folder of which every text that it was made from is the same on both sides is composed once.
+    """
+    known: dict[str, _Reading] = {}
+    first = {folder: _compose(folder, before, known) for folder in folders(before)}
+    second = {folder: _compose(folder, after, known) for folder in folders(after)}
+    broken = {folder for side in (first, second) for folder, made in side.items() if made.problem}
+    problems = [
+        *_against(first, before, "warning"),
+        *_against(second, after, "error"),
+    ]
+    return _by_key(first, broken), _by_key(second, broken), tuple(problems)
+
+
+def _compose(folder: Folder, side: Side, known: dict[str, _Reading]) -> _Reading:
+    earlier = known.get(folder.path)
+    if earlier is not None and all(side.read_text(path) == text for path, text in earlier.read.items()):
+        return earlier
+    read: dict[str, str | None] = {}
+
+    def recorded(path: str) -> str | None:
+        read[path] = text = side.read_text(path)
+        return text
+
+    composed = compose(folder.path, recorded)
+    problem = composed.problems[0] if composed.problems else None
+    if composed.outside:
+        place, _, feature = composed.outside[0].partition(": ")
+        message = f"{feature} is outside of what slicewright evaluates itself"
+        problem = Problem("KUS007", message, file=place.partition(":")[0])
+    known[folder.path] = made = _Reading(composed.objects, problem, read)
+    return made
+
+
+def _against(
+    readings: Mapping[Folder, _Reading], side: Side, severity: Literal["error", "warning"]
+) -> Iterator[Problem]:
+    """Yield what could not be composed; in the tree that is being left, it is not what is to be mended."""
+    for folder, made in readings.items():
+        if made.problem is not None:
+            message = f"{folder.path} in {side.name} is not compared: {made.problem.message}"
+            hint = made.problem.hint or "see what slicewright validate says there"
+            yield replace(made.problem, id="DIFF001", message=message, hint=hint, severity=severity)
+
+
+def _by_key(readings: Mapping[Folder, _Reading], broken: set[Folder]) -> Objects:
+    found: Objects = {}
+    for folder, made in readings.items():
+        for item in () if folder in broken else made.objects:
+            found.setdefault((folder.cluster, *identity(item)), Found(folder, item))
+    return found
+
+
+def changes(before: Objects, after: Objects) -> Iterator[ObjectChange]:
+    """Yield the objects that differ, by cluster, namespace, kind and name."""
+    for key in sorted(before.keys() | after.keys(), key=_order):
+        old, new = before.get(key), after.get(key)
+        if old is not None and new is not None and (old.data is new.data or same(old.data, new.data)):
+            continue
+        effect: Effect = "added" if old is None else "removed" if new is None else "changed"
+        yield _change(effect, key, old, new)
+
+
+def _order(key: Key) -> tuple[str, str, str, str, str]:
+    cluster, group, kind, namespace, name = key
+    return cluster, namespace, kind, name, group
+
+
+def _change(effect: Effect, key: Key, old: Found | None, new: Found | None) -> ObjectChange:
+    cluster, _, kind, namespace, name = key
+    folder = next(found.folder for found in (new, old) if found is not None)
+    label = "/".join(filter(None, (cluster, kind, namespace, name)))
+    diff = diff_of(label, old, new)
+    return ObjectChange(effect, cluster, folder.path, kind, namespace, name, not folder.workload, diff)
+
+
+def diff_of(label: str, old: Found | None, new: Found | None) -> str:
+    """Return the unified diff of two objects in canonical YAML; None stands for one that is not there."""
+    return unified(label, _text(old), _text(new))
+
+
+def _text(found: Found | None) -> str | None:
+    return None if found is None else write_document(_ordered(found.data))
+
+
+def _ordered(value: Any) -> Any:
+    """Return plain data with the keys of its mappings in order."""
+    if isinstance(value, dict):
+        return {key: _ordered(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_ordered(item) for item in value]
+    return value

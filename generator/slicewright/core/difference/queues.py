@@ -1,0 +1,138 @@
+"""What queues may use, and what is asked of them, before and after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.item import Item
+from slicewright.core.check.quota_workload import pod_sets
+from slicewright.core.check.read import TPU, amount, at, entries, text
+from slicewright.core.check.world import World
+from slicewright.core.difference.runs import runs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.difference.objects import Found, Objects
+
+_QUEUE = "kueue.x-k8s.io/queue-name"
+_HOLDERS = frozenset({"ClusterQueue", "Cohort"})
+_LIMITS = ("nominalQuota", "borrowingLimit", "lendingLimit")
+Cell = tuple[str, str, str, str, str, str]
+"""Cluster, kind, name, flavor, resource and limit."""
+Queue = tuple[str, str, str]
+"""Cluster, namespace and name; the name is empty where a run asks no queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaMove:
+    """One limit of a queue or cohort that moves; None where it is not set."""
+
+    cluster: str
+    kind: str
+    queue: str
+    flavor: str
+    resource: str
+    limit: str
+    before: str | None
+    after: str | None
+
+    def record(self) -> dict[str, str | None]:
+        """Return the JSON form."""
+        return {
+            "cluster": self.cluster,
+            "kind": self.kind,
+            "queue": self.queue,
+            "flavor": self.flavor,
+            "resource": self.resource,
+            "limit": self.limit,
+            "before": self.before,
+            "after": self.after,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The chips that all runs of a queue ask for together."""
+
+    cluster: str
+    namespace: str
+    queue: str
+    cluster_queue: str
+    """The ClusterQueue behind it; empty where the tree does not say."""
+    before: int
+    after: int
+
+    def record(self) -> dict[str, str | int]:
+        """Return the JSON form."""
+        return {
+            "cluster": self.cluster,
+            "namespace": self.namespace,
+            "queue": self.queue,
+            "clusterQueue": self.cluster_queue,
+            "before": self.before,
+            "after": self.after,
+        }
+
+
+def counter(catalogue: Catalogue) -> Callable[[Found], int]:
+    """Return a function that counts the chips that a run asks for."""
+    world = World((), catalogue)
+    known: dict[int, int] = {}
+
+    def chips_of(found: Found) -> int:
+        if id(found.data) not in known:  # both sides share what did not change
+            sets = pod_sets(Item(found.data, found.folder.path), world)
+            known[id(found.data)] = int(sum(one.requests.get(TPU, 0) for one in sets))
+        return known[id(found.data)]
+
+    return chips_of
+
+
+def moves(before: Objects, after: Objects) -> Iterator[QuotaMove]:
+    """Yield the limits that differ, compared as quantities."""
+    old, new = dict(_cells(before)), dict(_cells(after))
+    for cell in sorted(old.keys() | new.keys()):
+        if amount(old.get(cell)) != amount(new.get(cell)):
+            yield QuotaMove(*cell, old.get(cell), new.get(cell))
+
+
+def _cells(objects: Objects) -> Iterator[tuple[Cell, str]]:
+    for (cluster, _, kind, _, name), found in objects.items():
+        if kind not in _HOLDERS:
+            continue
+        for _, group in entries(at(found.data, "spec", "resourceGroups")):
+            for _, flavor in entries(group.get("flavors")):
+                for _, resource in entries(flavor.get("resources")):
+                    for limit in _LIMITS:
+                        if limit in resource:
+                            where = (text(flavor.get("name")), text(resource.get("name")), limit)
+                            yield (cluster, kind, name, *where), str(resource[limit])
+
+
+def asked(before: Objects, after: Objects, chips_of: Callable[[Found], int]) -> Iterator[Asked]:
+    """Yield what is asked of each queue of which anything is."""
+    old, new = _chips(before, chips_of), _chips(after, chips_of)
+    behind = _behind(before) | _behind(after)
+    for queue in sorted(old.keys() | new.keys()):
+        if old[queue] or new[queue]:
+            yield Asked(*queue, behind.get(queue, ""), old[queue], new[queue])
+
+
+def _chips(objects: Objects, chips_of: Callable[[Found], int]) -> Counter[Queue]:
+    found: Counter[Queue] = Counter()
+    for (cluster, namespace, _), runs in runs_of(objects).items():
+        for run in runs.values():
+            found[cluster, namespace, str(run.labels.get(_QUEUE, ""))] += chips_of(run)
+    return found
+
+
+def _behind(objects: Objects) -> dict[Queue, str]:
+    return {
+        (cluster, namespace, name): text(at(found.data, "spec", "clusterQueue"))
+        for (cluster, _, kind, namespace, name), found in objects.items()
+        if kind == "LocalQueue"
+    }

@@ -1,0 +1,168 @@
+"""Runs that start, end or change between two trees, and why as far as the trees say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from slicewright.core.difference.objects import Found, Objects, diff_of
+from slicewright.core.document.same import same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from slicewright.core.difference.objects import Key
+
+Effect = Literal["starts", "ends", "changes"]
+Place = tuple[str, str, str]
+"""Cluster, namespace and workload."""
+Runs = dict[Place, dict["Key", Found]]
+
+KINDS = frozenset({"JobSet", "Job", "PathwaysJob"})
+RUN = "slicewright.dev/run"
+
+
+@dataclass(frozen=True, slots=True)
+class RunChange:
+    """One run that starts, ends or changes; a Fixed workload is one that has no end of its own."""
+
+    effect: Effect
+    cluster: str
+    namespace: str
+    workload: str
+    name: str
+    kind: str
+    naming: Literal["Hashed", "Fixed"]
+    chips: int
+    reason: str
+    replaces: str = ""
+    """The run whose place it takes."""
+    diff: str = ""
+    """Unified diff from the run whose place it takes."""
+
+    def record(self) -> dict[str, str | int]:
+        """Return the JSON form."""
+        return {
+            "effect": self.effect,
+            "cluster": self.cluster,
+            "namespace": self.namespace,
+            "workload": self.workload,
+            "name": self.name,
+            "kind": self.kind,
+            "naming": self.naming,
+            "chips": self.chips,
+            "reason": self.reason,
+            "replaces": self.replaces,
+            "diff": self.diff,
+        }
+
+
+def runs_of(objects: Objects) -> Runs:
+    """Return the run objects of each workload: of a kind that runs, and called as we call them."""
+    found: Runs = defaultdict(dict)
+    for key, at in objects.items():
+        folder = at.folder
+        names = {folder.workload, f"{folder.workload}-{at.labels.get(RUN)}"}
+        if folder.workload and at.kind in KINDS and at.name in names:
+            found[folder.cluster, folder.namespace, folder.workload][key] = at
+    return found
+
+
+def changes(
+    before: Objects, after: Objects, touched: Collection[str], chips_of: Callable[[Found], int]
+) -> Iterator[RunChange]:
+    """Yield what happens to runs, by workload, and there what ends before what starts.
+
+    `touched` are the folders in which some object differs.
+    """
+    old, new = runs_of(before), runs_of(after)
+    for place in sorted(old.keys() | new.keys()):
+        ours, theirs = old.get(place, {}), new.get(place, {})
+        ended = {key: found for key, found in ours.items() if key not in theirs}
+        started = {key: found for key, found in theirs.items() if key not in ours}
+        for key in sorted(ended):
+            reason = _why_it_ends(place, started, theirs, new)
+            yield _change("ends", place, ended[key], reason, chips_of)
+        for key in sorted(started):
+            reason = _why_it_starts(place, started[key], ended, ours, old)
+            change = _change("starts", place, started[key], reason, chips_of)
+            yield _beside_the_old(change, started, ended)
+        for key in sorted(ours.keys() & theirs.keys()):
+            reason = _why_it_changes(ours[key], theirs[key], touched)
+            if reason:
+                yield _change("changes", place, theirs[key], reason, chips_of)
+
+
+def _change(
+    effect: Effect, place: Place, found: Found, reason: str, chips_of: Callable[[Found], int]
+) -> RunChange:
+    cluster, namespace, workload = place
+    naming: Literal["Hashed", "Fixed"] = "Hashed" if RUN in found.labels else "Fixed"
+    name, kind, chips = found.name, found.kind, chips_of(found)
+    return RunChange(effect, cluster, namespace, workload, name, kind, naming, chips, reason)
+
+
+def _beside_the_old(change: RunChange, started: Mapping[Key, Found], ended: Mapping[Key, Found]) -> RunChange:
+    """Return the change with the difference to the run whose place it takes, where that is one."""
+    if len(started) != 1 or len(ended) != 1:
+        return change
+    (old,), (new,) = ended.values(), started.values()
+    label = f"{change.cluster}/{change.namespace}/{change.workload}"
+    return replace(change, replaces=old.name, diff=diff_of(label, old, new))
+
+
+def _why_it_ends(
+    place: Place, started: Mapping[Key, Found], staying: Mapping[Key, Found], after: Runs
+) -> str:
+    if started:
+        return f"{_named(started)} takes its place"
+    if staying:
+        return f"its list names it no more; {_named(staying)} goes on"
+    cluster, *workload = place
+    if any(other[1:] == tuple(workload) for other in after):
+        return "the workload left the cluster"
+    if not any(other[0] == cluster for other in after):
+        return "the last workload of the cluster is gone"
+    return "the workload is gone"
+
+
+def _why_it_starts(
+    place: Place, found: Found, ended: Mapping[Key, Found], earlier: Mapping[Key, Found], before: Runs
+) -> str:
+    for other in ended.values():
+        if _is_again(other, found):
+            return f"{other.name} once more, with nothing changed"
+    if ended:
+        return f"takes the place of {_named(ended)}"
+    if earlier:
+        return f"beside {_named(earlier)}, which goes on"
+    if any(other[1:] == place[1:] for other in before):
+        return "the workload is new on this cluster"
+    return "the workload is new"
+
+
+def _is_again(old: Found, new: Found) -> bool:
+    """Tell whether two runs are the same but for their ids."""
+    earlier, later = str(old.labels.get(RUN, "")), str(new.labels.get(RUN, ""))
+    return bool(earlier and later) and same(_renamed(old.data, earlier, later), new.data)
+
+
+def _renamed(value: Any, earlier: str, later: str) -> Any:
+    """Return plain data with a text in its texts replaced by another."""
+    if isinstance(value, dict):
+        return {key: _renamed(item, earlier, later) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_renamed(item, earlier, later) for item in value]
+    return value.replace(earlier, later) if isinstance(value, str) else value
+
+
+def _why_it_changes(old: Found, new: Found, touched: Collection[str]) -> str:
+    if RUN not in new.labels:
+        return "it is Fixed: what runs is told to change" if new.folder.path in touched else ""
+    is_same = old.data is new.data or same(old.data, new.data)
+    return "" if is_same else "its frozen file was changed, which no render does"
+
+
+def _named(found: Mapping[Key, Found]) -> str:
+    return ", ".join(sorted(f"{at.kind} {at.name}" for at in found.values()))

@@ -1,0 +1,75 @@
+"""One version of a tree: its files, and the folders of them that a cluster is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slicewright.core.compose.kustomization import FILE_NAME
+from slicewright.core.document.read import read_documents
+from slicewright.core.render.existing import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.compose.kustomization import ReadText
+
+_NAMESPACE, _WORKLOAD = 4, 5
+"""Parts of overlays/<cluster>/<namespace>/kustomization.yaml, and of that of a workload."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One version of the tree."""
+
+    name: str
+    """What the user calls it: `HEAD`, `main`, `working tree`."""
+    paths: frozenset[str]
+    """Every file under overlays/ and provision/."""
+    read_text: ReadText
+    """Reads any file of this version, for the bases on which overlays stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder with a kustomization: a workload's, or one of the platform."""
+
+    path: str
+    cluster: str
+    namespace: str = ""
+    workload: str = ""
+    """Empty for a folder of the platform, such as `_platform`."""
+
+
+def folders(side: Side) -> Iterator[Folder]:
+    """Yield the folders that clusters are given, in order of their paths.
+
+    A workload that the list of its namespace does not name is not applied; where the list is missing or
+    cannot be read, all of them are taken.
+    """
+    listed: dict[str, frozenset[str] | None] = {}
+    for path in sorted(side.paths):
+        parts = path.split("/")
+        if parts[0] != ROOT or parts[-1] != FILE_NAME or len(parts) < _NAMESPACE:
+            continue
+        folder = "/".join(parts[:-1])
+        cluster, below = parts[1], parts[2]
+        if below.startswith("_"):
+            yield Folder(folder, cluster)
+        elif len(parts) == _WORKLOAD:
+            namespace = "/".join(parts[:3])
+            if namespace not in listed:
+                listed[namespace] = _listed(side.read_text(f"{namespace}/{FILE_NAME}"))
+            wanted = listed[namespace]
+            if wanted is None or parts[3] in wanted:
+                yield Folder(folder, cluster, below, parts[3])
+
+
+def _listed(text: str | None) -> frozenset[str] | None:
+    """Return what a list names, None where there is none that can be read."""
+    documents, _ = read_documents(text or "", "")
+    data = documents[0].data if len(documents) == 1 else None
+    entries = data.get("resources") if isinstance(data, dict) else None
+    if not isinstance(entries, list):
+        return None
+    return frozenset(str(entry).removeprefix("./").rstrip("/") for entry in entries)

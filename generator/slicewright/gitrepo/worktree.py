@@ -1,0 +1,51 @@
+"""The files on disk as one side of a difference."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from slicewright.core.difference.side import Side
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAME = "working tree"
+_FOLDERS = ("overlays", "provision")
+
+
+def read(root: Path) -> Side:
+    """Return the tree on disk; links that lead out of it are not followed."""
+    texts: dict[str, str | None] = {}
+    within = os.path.realpath(root)
+
+    def read_text(path: str) -> str | None:
+        if path not in texts:
+            texts[path] = _text(within, path)
+        return texts[path]
+
+    return Side(NAME, frozenset(_files(within)), read_text)
+
+
+def _files(root: str) -> Iterator[str]:
+    for folder in _FOLDERS:
+        for base, folders, names in os.walk(f"{root}/{folder}"):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            for name in names:
+                path = f"{base}/{name}"
+                if path.isprintable() and not os.path.islink(path):  # noqa: PTH114 - thousands of files, and a Path takes its time
+                    yield path.removeprefix(f"{root}/")
+
+
+def _text(root: str, path: str) -> str | None:
+    target = f"{root}/{path}"
+    if not os.path.isfile(target):  # noqa: PTH113
+        return None
+    if not os.path.realpath(target).startswith(f"{root}/"):
+        return None
+    try:
+        with open(target, encoding="utf-8-sig", newline="") as file:  # noqa: PTH123
+            return file.read()
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,1 @@
+"""What `slicewright init` writes: the files of a GitOps repository, and the bases that it vendors."""

@@ -1,0 +1,121 @@
+"""A git repository for a test, and two trees in memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+from tests.conftest import PROJECT
+
+from slicewright.core.difference.compare import Difference, compare
+from slicewright.core.difference.side import Side
+from slicewright.core.document.write import write_document
+from slicewright.workspace.package import catalogue
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Repo
+
+CLUSTER = """
+    managed: true
+    project: p
+    location: us-west4
+    nodeLocations: [us-west4-a]
+    pools:
+    - {name: tpus, tpu: v5litepod-8, slices: 3}
+    clusterQueues:
+    - {name: cluster-queue, quota: [{pool: tpus}], localQueues: [{name: queue}]}
+"""
+"""The spec of a cluster of which the platform is rendered."""
+JOB = """
+    clusters: [c1]
+    tpu: v5litepod-8
+    queueName: queue
+    container: {image: python:3.12, script: python train.py}
+"""
+SCHEMA = json.loads((PROJECT / "schemas/slicewright/diff.json").read_text(encoding="utf-8"))
+
+
+def git(root: Path, *arguments: str) -> str:
+    """Run git as somebody, and return what it prints."""
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.test", "-c", "init.defaultBranch=main"]
+    done = subprocess.run(
+        ["git", *who, *arguments], cwd=root, check=False, capture_output=True, text=True, encoding="utf-8"
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def commit(repo: Repo) -> str:
+    """Commit all files of a repository, and return the commit."""
+    if not (repo.root / ".git").exists():
+        git(repo.root, "init", "--quiet")
+    git(repo.root, "add", "--all")
+    git(repo.root, "commit", "--quiet", "--allow-empty", "--message", "change")
+    return git(repo.root, "rev-parse", "HEAD")
+
+
+def cluster(repo: Repo, spec: str = CLUSTER, name: str = "c1") -> None:
+    """Write a TPUCluster of which the platform is rendered."""
+    head = f"apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\nmetadata: {{name: {name}}}\nspec:"
+    repo.write(f"clusters/{name}.yaml", f"{head}{spec}")
+
+
+def diff(repo: Repo, *arguments: str, code: int = 0) -> Any:
+    """Run the command and return its JSON, which its schema accepts."""
+    found = repo.run("diff", *arguments, "-o", "json", code=code).json
+    jsonschema.Draft7Validator(SCHEMA).validate(found)
+    return found
+
+
+def said(found: Any) -> list[str]:
+    """Return what happens to runs, in one line each, ids as they are."""
+    return [
+        f"{run['effect']} {run['cluster']}/{run['namespace']}/{run['name']} {run['chips']}: {run['reason']}"
+        for run in found["runs"]
+    ]
+
+
+def side(name: str, files: dict[str, Any]) -> Side:
+    """Return a tree in memory: texts as they are, data as YAML."""
+    texts = {path: data if isinstance(data, str) else write_document(data) for path, data in files.items()}
+    paths = frozenset(path for path in texts if path.startswith(("overlays/", "provision/")))
+    return Side(name, paths, texts.get)
+
+
+def compared(before: dict[str, Any], after: dict[str, Any]) -> Difference:
+    """Compare two trees in memory."""
+    return compare(side("old", before), side("new", after), catalogue())
+
+
+def folder(path: str, *objects: Any) -> dict[str, Any]:
+    """Return the files of a folder that holds some objects."""
+    names = [f"{index}.yaml" for index in range(len(objects))]
+    files: dict[str, Any] = {f"{path}/{name}": data for name, data in zip(names, objects, strict=True)}
+    files[f"{path}/kustomization.yaml"] = {"resources": names}
+    return files
+
+
+def thing(kind: str, name: str, namespace: str = "", **fields: Any) -> dict[str, Any]:
+    """Return an object of some kind."""
+    api = {"Job": "batch/v1", "JobSet": "jobset.x-k8s.io/v1alpha2", "ConfigMap": "v1"}
+    labels: Any = fields.pop("labels", None)
+    metadata: dict[str, Any] = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {
+        "apiVersion": api.get(kind, "kueue.x-k8s.io/v1beta2"),
+        "kind": kind,
+        "metadata": {**metadata, **({"labels": labels} if labels else {})},
+        **fields,
+    }
+
+
+def job(name: str, run: str = "", *, chips: int = 4, command: str = "a") -> dict[str, Any]:
+    """Return a Job that asks for chips."""
+    container: dict[str, Any] = {"name": "c", "image": "i", "command": [command]}
+    container["resources"] = {"limits": {"google.com/tpu": str(chips)}}
+    labels: Any = {"slicewright.dev/run": run} if run else None
+    spec = {"template": {"spec": {"containers": [container]}}}
+    return thing("Job", name, "n", labels=labels, spec=spec)

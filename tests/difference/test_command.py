@@ -1,0 +1,358 @@
+"""`slicewright diff` on real git repositories."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.difference.kit import CLUSTER, JOB, cluster, commit, diff, git, said
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+
+@pytest.fixture
+def base(empty: Repo) -> Repo:
+    """A repository with a cluster and the workloads a (Hashed) and f (Fixed), rendered and committed."""
+    cluster(empty)
+    empty.workload("a", JOB)
+    empty.workload("f", f"{JOB.rstrip()}\n    naming: Fixed\n")
+    empty.run("render")
+    commit(empty)
+    return empty
+
+
+def run_of(repo: Repo, workload: str = "a") -> str:
+    """Return the name of the only run of a workload."""
+    (name,) = repo.runs(workload)
+    return name.removesuffix(".yaml")
+
+
+def test_nothing_differs_from_the_commit_itself(base: Repo) -> None:
+    """Exit 0 with --exit-code too; the queues' chips are reported in JSON all the same."""
+    found = diff(base, "--exit-code")
+
+    assert (False, [], [], [], []) == (
+        found["differs"],
+        found["runs"],
+        found["platform"],
+        found["provision"],
+        found["objects"],
+    )
+    assert [
+        {
+            "cluster": "c1",
+            "namespace": "default",
+            "queue": "queue",
+            "clusterQueue": "cluster-queue",
+            "before": 16,
+            "after": 16,
+        }
+    ] == found["chips"]
+    assert base.run("diff").out == "nothing differs for any cluster between HEAD and working tree\n"
+
+
+def test_workload_that_changed_starts_a_run_and_ends_the_old(base: Repo) -> None:
+    """Both with their chips, the reasons name each other, and the queue's sum moves."""
+    old = run_of(base)
+    base.workload("a", f"{JOB.rstrip()}\n    slices: 2\n")
+    base.run("render")
+    new = run_of(base)
+
+    found = diff(base, "--exit-code", code=1)
+
+    assert [
+        f"ends c1/default/{old} 8: JobSet {new} takes its place",
+        f"starts c1/default/{new} 16: takes the place of JobSet {old}",
+    ] == said(found)
+    assert [(16, 24)] == [(entry["before"], entry["after"]) for entry in found["chips"]]
+    assert [("removed", old), ("added", new)] == [
+        (change["effect"], change["name"])
+        for change in sorted(found["objects"], key=lambda one: one["effect"], reverse=True)
+    ]
+
+
+def test_rerun_is_said_to_be_the_same_once_more(base: Repo) -> None:
+    """Nothing of the run changed but its id."""
+    old = run_of(base)
+    base.run("rerun", "a")
+    base.run("render")
+
+    found = diff(base)
+
+    assert [
+        f"ends c1/default/{old} 8: JobSet {run_of(base)} takes its place",
+        f"starts c1/default/{run_of(base)} 8: {old} once more, with nothing changed",
+    ] == said(found)
+
+
+def test_workload_that_is_new_and_one_that_is_gone(base: Repo) -> None:
+    """Each has its reason; a kept run goes on beside the new one."""
+    old = run_of(base)
+    (base.root / "workloads/a.yaml").unlink()
+    base.workload("b", JOB)
+    base.run("render")
+
+    assert [
+        f"ends c1/default/{old} 8: the workload is gone",
+        f"starts c1/default/{run_of(base, 'b')} 8: the workload is new",
+    ] == said(diff(base))
+
+
+def test_kept_run_goes_on_beside_the_new_one(base: Repo) -> None:
+    """With onChange: Keep nothing ends."""
+    old = run_of(base)
+    base.workload("a", f"{JOB.rstrip()}\n    slices: 2\n    onChange: Keep\n")
+    base.run("render")
+    (new,) = {name.removesuffix(".yaml") for name in base.runs()} - {old}
+
+    assert [f"starts c1/default/{new} 16: beside JobSet {old}, which goes on"] == said(diff(base))
+
+
+def test_fixed_workload_changes_in_place(base: Repo) -> None:
+    """What runs is told to change, and the difference shows what."""
+    base.workload("f", f"{JOB.rstrip()}\n    naming: Fixed\n    slices: 2\n")
+    base.run("render")
+
+    found = diff(base)
+
+    assert ["changes c1/default/f 16: it is Fixed: what runs is told to change"] == said(found)
+    assert ["changed"] == [change["effect"] for change in found["objects"]]
+    assert "-  - groupName: default\n" not in found["objects"][0]["diff"]
+    assert "-    replicas: 1\n+    replicas: 2\n" in found["objects"][0]["diff"]
+
+
+def test_base_that_changed_shows_in_what_stands_on_it(base: Repo) -> None:
+    """Live overlays follow their base although no file of theirs changed; frozen runs do not."""
+    path = "bases/jobset/jobset.yaml"
+    base.write(path, base.read(path).replace("restartPolicy: Never", "restartPolicy: OnFailure"))
+
+    assert ["f"] == [run["name"] for run in diff(base)["runs"]]
+
+
+def test_headers_alone_are_no_difference(base: Repo) -> None:
+    """What another version of the tool writes into the first lines changes nothing in a cluster."""
+    for path, text in {**base.tree(), **base.tree("provision")}.items():
+        (base.root / path).write_text(text.replace("# inputs: ", "# inputs: other, "), encoding="utf-8")
+
+    assert git(base.root, "diff", "--stat")
+    assert not diff(base, "--exit-code")["differs"]
+
+
+def test_quota_that_moves(base: Repo) -> None:
+    """Queue and flavor, in chips, and the scripts that make the nodes."""
+    cluster(base, CLUSTER.replace("slices: 3", "slices: 2"))
+    base.run("render")
+
+    found = diff(base)
+
+    assert [("cluster-queue", "nominalQuota", "24", "16")] == [
+        (move["queue"], move["limit"], move["before"], move["after"]) for move in found["quotas"]
+    ]
+    assert [("changed", "ClusterQueue", "cluster-queue")] == [
+        (change["effect"], change["kind"], change["name"]) for change in found["platform"]
+    ]
+    assert {"changed"} == {change["effect"] for change in found["provision"]}
+    assert "ClusterQueue cluster-queue, flavor v5e-2x4-4t: quota 24 -> 16 chips\n" in base.run("diff").out
+
+
+def test_queue_that_is_renamed(base: Repo) -> None:
+    """The old one goes, the new one comes, and the chips move with the runs."""
+    cluster(base, CLUSTER.replace("name: queue", "name: other"))
+    base.workload("a", JOB.replace("queueName: queue", "queueName: other"))
+    base.workload("f", f"{JOB.replace('queueName: queue', 'queueName: other').rstrip()}\n    naming: Fixed\n")
+    base.run("render")
+
+    found = diff(base)
+
+    assert [("added", "LocalQueue", "other"), ("removed", "LocalQueue", "queue")] == [
+        (change["effect"], change["kind"], change["name"]) for change in found["platform"]
+    ]
+    assert [("other", 0, 16), ("queue", 16, 0)] == [
+        (entry["queue"], entry["before"], entry["after"]) for entry in found["chips"]
+    ]
+
+
+def test_two_commits_are_compared_without_the_work_tree(base: Repo) -> None:
+    """A..B compares both ends, A...B the second with where it left the first; a missing end is HEAD."""
+    start = git(base.root, "rev-parse", "HEAD")
+    git(base.root, "branch", "side")
+    base.workload("b", JOB)
+    base.run("render")
+    commit(base)
+    git(base.root, "checkout", "--quiet", "side")
+    base.workload("s", JOB)
+    base.run("render")
+    end = commit(base)
+    status = git(base.root, "status", "--porcelain", "--ignored")
+    stamps = base.stamps(".git/refs")
+
+    assert ["starts", "ends"] == [run["effect"] for run in diff(base, "main..side")["runs"]][::-1]
+    assert ["s"] == [run["workload"] for run in diff(base, "main...side")["runs"]]
+    assert diff(base, "main...")["objects"] == diff(base, f"{start}..{end}")["objects"]
+    assert ["ends"] == [run["effect"] for run in diff(base, "HEAD..side~1")["runs"]]
+    assert (status, stamps) == (
+        git(base.root, "status", "--porcelain", "--ignored"),
+        base.stamps(".git/refs"),
+    )
+
+
+def test_repository_may_be_a_folder_of_a_larger_one(empty: Repo) -> None:
+    """Paths are those of the folder, in the commit as on disk."""
+    git(empty.root, "init", "--quiet")
+    inner = type(empty)(empty.root / "deep" / "er")
+    cluster(inner)
+    inner.workload("a", JOB)
+    inner.run("render")
+    git(empty.root, "add", "--all")
+    git(empty.root, "commit", "--quiet", "--message", "all")
+
+    assert not diff(inner, "--exit-code")["differs"]
+
+
+def test_unknown_revision_is_wrong_usage(base: Repo) -> None:
+    """Exit 2 with the nearest name, also where it looks like an option of git."""
+    for rev in ("mian", "HEAD..mian", "mian...HEAD"):
+        assert (
+            base.run("diff", rev, code=2).err == "Error: git knows no revision 'mian'; did you mean 'main'?\n"
+        )
+    assert "git knows no revision '--output=x'" in base.run("diff", "--", "--output=x", code=2).err
+    assert not (base.root / "x").exists()
+
+
+def test_branches_without_a_common_past_have_no_place_where_they_parted(base: Repo) -> None:
+    """Exit 2."""
+    git(base.root, "checkout", "--quiet", "--orphan", "alone")
+    base.workload("b", JOB)
+    commit(base)
+
+    assert "git knows no revision 'main...alone'" in base.run("diff", "main...alone", code=2).err
+
+
+def test_no_git_repository_is_wrong_usage(repo: Repo) -> None:
+    """Exit 2, and the hint says what to do."""
+    found = repo.run("diff", "-o", "json", code=2).json["problems"]
+
+    assert [("GIT003", "diff compares with a commit: git init, and commit")] == [
+        (problem["id"], problem["hint"]) for problem in found
+    ]
+
+
+def test_missing_git_is_a_missing_tool(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit 3."""
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    assert base.run("diff", code=3).err.startswith("GIT001 git is missing\n  hint: install git")
+
+
+def test_git_that_gives_no_answer_is_a_broken_tool(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit 3 with what git said last."""
+    real = os.environ["PATH"]
+    tool = base.root / "bin" / "git"
+    fails = '[ "$1" = ls-tree ] && { echo fatal: lost >&2; exit 128; }'
+    base.write("bin/git", f'#!/bin/sh\n{fails}\nPATH={real} exec git "$@"\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:{real}")
+
+    assert base.run("diff", code=3).err.startswith("GIT002 git ls-tree failed: lost\n")
+
+
+def test_missing_object_is_a_broken_tool(base: Repo) -> None:
+    """A clone that lacks a blob gives no half difference."""
+    blob = git(base.root, "rev-parse", f"HEAD:overlays/c1/default/a/{run_of(base)}.yaml")
+    (base.root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+
+    assert base.run("diff", code=3).err.startswith(f"GIT002 git cat-file failed: object {blob} is missing\n")
+
+
+def test_overlay_that_cannot_be_composed_is_a_problem(base: Repo) -> None:
+    """Error in the new tree, warning in the old one: nothing of it is compared, the rest is."""
+    path = "overlays/c1/default/f/kustomization.yaml"
+    good = base.read(path)
+    base.write(path, good.replace("bases/jobset", "bases/nothing"))
+    base.workload("b", JOB)
+    base.run("render", "b")
+
+    found = diff(base, code=1)
+
+    assert [("DIFF001", "error")] == [(one["id"], one["severity"]) for one in found["problems"]]
+    assert ["b"] == [run["workload"] for run in found["runs"]]
+
+    commit(base)
+    base.write(path, good)
+
+    assert [("DIFF001", "warning")] == [(one["id"], one["severity"]) for one in diff(base)["problems"]]
+
+
+def test_links_are_followed_inside_of_the_tree_only(base: Repo) -> None:
+    """In the commit as on disk: a base behind a link is read, one outside of the repository is not there."""
+    (base.root / "bases/jobset").rename(base.root / "bases/other")
+    (base.root / "bases/jobset").symlink_to("other")
+    commit(base)
+    assert not diff(base, "--exit-code")["differs"]
+
+    (base.root / "bases/jobset").unlink()
+    (base.root / "bases/jobset").symlink_to("/")
+    assert ["DIFF001"] == [one["id"] for one in diff(base, code=1)["problems"]]
+    commit(base)
+    assert ["DIFF001"] * 2 == [one["id"] for one in diff(base, code=1)["problems"]]
+
+
+def test_files_that_are_no_text_are_not_there(base: Repo) -> None:
+    """On either side."""
+    path = base.root / "provision/c1/cluster.sh"
+    path.write_bytes(b"\xff")
+
+    assert ["removed"] == [one["effect"] for one in diff(base)["provision"]]
+    commit(base)
+    path.write_text("true\n", encoding="utf-8")
+    assert ["added"] == [one["effect"] for one in diff(base)["provision"]]
+
+
+def test_same_difference_has_the_same_bytes(base: Repo) -> None:
+    """No clock, and no order of a directory or of a hash."""
+    base.workload("b", JOB)
+    base.workload("c", JOB)
+    base.run("render")
+
+    assert base.run("diff", "-o", "json").out == base.run("diff", "-o", "json").out
+
+
+def test_repository_of_somebody_else_is_said_to_be_that(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container of CI: exit 3 with the setting that git asks for."""
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+
+    said_of = base.run("diff", code=3).err
+    assert said_of.startswith("GIT002 git rev-parse failed: detected dubious ownership in repository at")
+    assert "safe.directory" in said_of
+
+
+def test_git_that_cannot_be_run_is_a_broken_tool(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is executable and no program; or one that says nothing at all."""
+    tool = base.root / "bin" / "git"
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+    for text, why in (("#!/nowhere\n", "No such file"), ("#!/bin/sh\nexit 5\n", "it said nothing")):
+        base.write("bin/git", text)
+        tool.chmod(0o755)
+        assert why in base.run("diff", code=3).err
+
+
+def test_environment_of_a_hook_does_not_lead_elsewhere(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git names the repository of its hook in variables; ours is the one of the folder."""
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+
+    assert not diff(base, "--exit-code")["differs"]
+
+
+def test_git_that_ends_while_it_is_asked_is_a_broken_tool(
+    base: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit 3 and no traceback, whether it ended before the question or after it."""
+    real = os.environ["PATH"]
+    for wait in ("", "read line; "):
+        ends = f"{{ {wait}exit 1; }}"
+        base.write("bin/git", f'#!/bin/sh\n[ "$1" = cat-file ] && {ends}\nPATH={real} exec git "$@"\n')
+        (base.root / "bin/git").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{base.root}/bin:{real}")
+        assert base.run("diff", code=3).err.startswith("GIT002 git cat-file failed: ")

@@ -1,0 +1,1 @@
+"""What slicewright init writes."""
