@@ -100,6 +100,10 @@ bench-validate: $(VENV)/.dev ## Measure validation against kubeconform; prints J
 bench-cluster: $(VENV)/.dev tools ## Measure the test cluster, up to 1,024 nodes; prints JSON.
 	@$(BIN)/python -m slicewright.testbed.bench
 
+.PHONY: bench-rehearse
+bench-rehearse: $(VENV)/.dev tools ## Measure rehearsals of 1,024 and 4,000 nodes; prints JSON.
+	@$(BIN)/python -m bench.rehearse
+
 .PHONY: schemas
 schemas: $(VENV)/.dev ## Write the schemas of all kinds anew from their sources.
 	@$(BIN)/python schemas/rebuild.py
