@@ -17,7 +17,6 @@ from slicewright.core.problem import Problem
 from slicewright.core.render.existing import ROOT
 from slicewright.core.render.platform import PROVISION
 from slicewright.core.render.repository import Repository, Settings, against_schema, read_repository
-from slicewright.workspace.data import data_folder
 from slicewright.workspace.package import package
 from slicewright.workspace.requires import MalformedError, satisfies
 
@@ -106,7 +105,7 @@ def _bases(root: Path) -> list[Problem]:
     """Say where the bases come from, in a repository that has none yet."""
     if (root / "bases").is_dir():
         return []
-    hint = f"copy those that came with slicewright: cp -r {data_folder('bases')} bases"
+    hint = "slicewright init --upgrade brings those that came with slicewright"
     return [Problem("BASE002", "there is no folder bases/, on which overlays stand", hint, file="bases")]
 
 
