@@ -58,7 +58,9 @@ def test_recipe_of_frozen_run_builds_to_the_run(tree: Path, plan: Plan, version:
     """The recipe of a frozen run - base, components, patches - builds to what stands in its file."""
     checkout = slicewright.load(ROOT)
     planned = next(entry for entry in plan_all(checkout.repository)[0] if entry.plan == plan)
-    made, problems = trees.make(planned, trees.Bases(checkout.repository.read_text, checkout.repository.package.schemas))
+    made, problems = trees.make(
+        planned, trees.Bases(checkout.repository.read_text, checkout.repository.package.schemas)
+    )
     assert made is not None, problems
     folder = write(tree / plan.folder, overlay(plan, made.base.objects, made.objects))
 

@@ -23,7 +23,7 @@ MAX_INT32 = 2**31 - 1
 
 def fields(workload: Workload) -> Iterator[Problem]:
     """Yield a problem for each field that has no meaning beside the others."""
-    source, spec = workload.source, workload.spec
+    source = workload.source
     if workload.api == "Job":
         yield from _job(workload)
     if workload.pathways is not None:
