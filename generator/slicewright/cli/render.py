@@ -124,6 +124,7 @@ def _report(rendering: Rendering, problems: tuple[Problem, ...], output: str, *,
     for change in rendering.platform:
         click.echo(f"  {_SIGNS[change.effect]} {change.path} {change.effect}: {change.reason}")
     clusters = {entry.plan.cluster for entry in rendering.planned}
+    clusters |= {change.cluster for change in rendering.platform}
     done = "would be " if check else ""
     click.echo(
         f"{show.count(len(rendering.planned), 'workload')} on {show.count(len(clusters), 'cluster')}: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import IO, TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _REDRAW_SECONDS = 0.2
 _MOST_LINES = 20
+_USUAL_SIZE = os.terminal_size((80, 24))
 
 
 class Live:
@@ -63,10 +65,19 @@ class Live:
         lines += [f"  {MARKS.get(state, ' ')} {run:{width}}  {state}" for run, state in rows[:_MOST_LINES]]
         if len(rows) > _MOST_LINES:
             lines.append(f"    and {len(rows) - _MOST_LINES} more")
+        lines = fitting(lines, self._size())
         up = f"\x1b[{self._drawn}A" if self._drawn else ""
-        self._stream.write(up + "".join(f"\x1b[2K{line}\n" for line in lines))
+        self._stream.write(up + "".join(f"\x1b[2K{line}\n" for line in lines) + "\x1b[J")
         self._stream.flush()
         self._drawn = len(lines)
+
+    def _size(self) -> os.terminal_size:
+        """Return the size of the terminal; one that does not know its own is a usual one."""
+        try:
+            size = os.get_terminal_size(self._stream.fileno())
+        except OSError:
+            return _USUAL_SIZE
+        return size if size.columns and size.lines else _USUAL_SIZE
 
     def _tell(self, rows: list[tuple[str, str]], clock: Clock) -> None:
         for run, state in rows:
@@ -74,6 +85,13 @@ class Live:
                 self._told[run] = state
                 self._stream.write(f"{self._name}: {shown(clock.now())} {run} {state}\n")
         self._stream.flush()
+
+
+def fitting(lines: list[str], size: os.terminal_size) -> list[str]:
+    """Return what a terminal shows without wrapping or scrolling: else the next picture misses this one."""
+    most = max(1, size.lines - 1)
+    kept = lines if len(lines) <= most else [*lines[: most - 1], f"    and {len(lines) - most + 1} more"]
+    return [line if len(line) < size.columns else line[: max(0, size.columns - 2)] + "…" for line in kept]
 
 
 def _rows(stories: Stories) -> list[tuple[str, str]]:

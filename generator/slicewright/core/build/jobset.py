@@ -37,11 +37,8 @@ def fill(jobset: KubernetesObject, plan: Plan) -> None:
 
 def replicated_job(jobset: KubernetesObject, name: str) -> dict[str, Any]:
     """Return the replicatedJob of a name. Raises KeyError where there is none."""
-    for job in jobset["spec"]["replicatedJobs"]:
-        if job["name"] == name:
-            found: dict[str, Any] = job
-            return found
-    raise KeyError(name)
+    jobs: dict[str, dict[str, Any]] = {job["name"]: job for job in jobset["spec"]["replicatedJobs"]}
+    return jobs[name]
 
 
 def drop_exclusive_topology(job: dict[str, Any]) -> None:

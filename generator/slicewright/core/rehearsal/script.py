@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY
 from slicewright.core.rehearsal.duration import seconds
 from slicewright.core.rehearsal.observe import chips_of
 from slicewright.core.rehearsal.simulate import ends_by_itself
@@ -71,6 +72,11 @@ class Part:
         said = [item["finishes"] for item in self.expect if "finishes" in item]
         return all(said) if said else all(map(ends_by_itself, self.runs))
 
+    @property
+    def asks_for_exclusive_slices(self) -> bool:
+        """Whether a JobSet of it says that nothing else may be on the node pools of its slices."""
+        return any(map(_is_exclusive, self.runs))
+
 
 def part(planned: Planned, objects: Iterable[Object]) -> Part:
     """Return the part of a workload on a cluster whose overlay holds some objects."""
@@ -103,6 +109,12 @@ def run_key(item: Object) -> str:
 def is_queued(item: Object) -> bool:
     """Tell whether Kueue decides when a run starts."""
     return QUEUE in item["metadata"].get("labels", {})
+
+
+def _is_exclusive(item: Object) -> bool:
+    """Tell whether a JobSet, or one of its replicated jobs, carries the annotation."""
+    places = [item, *(job["template"] for job in item["spec"].get("replicatedJobs", ()))]
+    return any(EXCLUSIVE_TOPOLOGY in place.get("metadata", {}).get("annotations", {}) for place in places)
 
 
 def tpu_pods(part: Part) -> dict[str, int]:

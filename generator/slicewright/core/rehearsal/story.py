@@ -18,6 +18,8 @@ admitted, and not all of its TPU pods run yet. `running`: all do. `restarting`: 
 started again, by JobSet (a restart) or by their Job (a pod in place of another)."""
 
 _CAUSE = "FailedScheduling"
+_TRIED_AGAIN = "FailedCreate"
+"""A controller could not make a pod, and tries again: told and over when all pods run."""
 
 Outcome = Literal["waiting", "running", "finished", "failed", "refused", "notSubmitted"]
 
@@ -53,6 +55,8 @@ class Slice:
     pods: int
     exclusive: bool
     """Whether nothing else had a TPU pod on these node pools until the first of its pods ended."""
+    shared_with: tuple[str, ...] = ()
+    """The runs whose pods were there: others, or the run itself with another slice."""
 
 
 @dataclass(slots=True)
@@ -145,15 +149,13 @@ class Stories:
         for run, (state, since) in self._state.items():
             self.of[run].spans.append(Span(state, since, at))
         self._state.clear()
-        pieces = {run: list(_pieces(pods.values(), at)) for run, pods in self._pods.items()}
+        pieces = {run: list(_pieces(run, pods.values(), at)) for run, pods in self._pods.items()}
         on_pool: dict[str, list[_Piece]] = {}
         for piece in (piece for found in pieces.values() for piece in found):
             for pool in piece.slice.node_pools:
                 on_pool.setdefault(pool, []).append(piece)
         for run, found in pieces.items():
-            self.of[run].slices = [
-                replace(piece.slice, exclusive=_is_alone(piece, on_pool)) for piece in found
-            ]
+            self.of[run].slices = [_with_neighbours(piece, on_pool) for piece in found]
         return self.of
 
     @property
@@ -252,6 +254,7 @@ class Stories:
             return
         if story.started is None:
             story.started = at
+        story.warnings.pop(_TRIED_AGAIN, None)
         story.outcome = "running"
         self._enter(story, "running", at)
 
@@ -268,12 +271,13 @@ class Stories:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
+    run: str
     slice: Slice
     whole: float
     """Until when it was whole: when the first of its pods has ended, another slice may take its place."""
 
 
-def _pieces(pods: Iterable[_Pod], now: float) -> Iterator[_Piece]:
+def _pieces(run: str, pods: Iterable[_Pod], now: float) -> Iterator[_Piece]:
     """Yield the slices that some pods made.
 
     Pods of one Job that start when all before them have ended, as after an eviction, are another slice.
@@ -291,15 +295,17 @@ def _pieces(pods: Iterable[_Pod], now: float) -> Iterator[_Piece]:
             start, end = group[0].start.at, max(pod.until(now) for pod in group)
             pools = tuple(sorted({pod.start.node_pool for pod in group}))
             whole = min(pod.until(now) for pod in group)
-            yield _Piece(Slice(job, attempt, start, end, pools, len(group), exclusive=True), whole)
+            yield _Piece(run, Slice(job, attempt, start, end, pools, len(group), exclusive=True), whole)
 
 
-def _is_alone(piece: _Piece, on_pool: Mapping[str, list[_Piece]]) -> bool:
-    return not any(
-        other is not piece and other.slice.start < piece.whole and piece.slice.start < other.whole
+def _with_neighbours(piece: _Piece, on_pool: Mapping[str, list[_Piece]]) -> Slice:
+    beside = {
+        other.run
         for pool in piece.slice.node_pools
         for other in on_pool[pool]
-    )
+        if other is not piece and other.slice.start < piece.whole and piece.slice.start < other.whole
+    }
+    return replace(piece.slice, exclusive=not beside, shared_with=tuple(sorted(beside)))
 
 
 _TELL = {

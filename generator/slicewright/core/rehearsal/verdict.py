@@ -63,10 +63,30 @@ def _of_run(part: Part, story: Story, never_fits: str | None, *, cut_short: bool
             message = f"slice {piece.job or story.run} of {story.run} was split over the node pools {pools}"
             hint = "a slice is one node pool: see exclusive-topology in the replicatedJob"
             yield source.problem("REH002", ("metadata", "name"), message, hint)
+    if part.asks_for_exclusive_slices:
+        yield from _shared(part, story)
     if never_fits and story.admitted is not None:
         message = f"{story.run} was admitted, although the quota check says that it never fits: {never_fits}"
         hint = "one of the two is wrong; please report it with the rehearsal's JSON"
         yield source.problem("REH005", ("metadata", "name"), message, hint)
+
+
+def _shared(part: Part, story: Story) -> Iterator[Problem]:
+    """Warn once of each run that had pods on the node pool of a slice."""
+    told: set[str] = set()
+    for piece in story.slices:
+        for other in piece.shared_with:
+            if other in told:
+                continue
+            told.add(other)
+            pools = ", ".join(piece.node_pools)
+            whom = "another slice of the same run" if other == story.run else other
+            message = f"slice {piece.job} of {story.run} shared the node pool {pools} with {whom}"
+            hint = (
+                "its replicatedJob asks for exclusive-topology, and JobSet keeps only pods of one priority "
+                "apart: see slicewright rule TPU119"
+            )
+            yield part.workload.source.problem("REH010", ("metadata", "name"), message, hint, warning=True)
 
 
 _DID_NOT_FINISH = {
