@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.plan.placement import ACCELERATOR, ACCELERATOR_COUNT, NODE_POOL, TOPOLOGY
 from slicewright.core.platform.flavor import CpuCapacity, capacities
 from slicewright.core.problem import did_you_mean
 
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path, Problem
 
 _HOSTNAME = "kubernetes.io/hostname"
+_OF_GKE = frozenset({ACCELERATOR, ACCELERATOR_COUNT, NODE_POOL, TOPOLOGY})
+"""Labels that GKE gives every node by what it is; flavors and pods select by them."""
 
 
 def against_pools(site: Site) -> Iterator[Problem]:
     """Yield the problems of pools, topologies and ComputeClasses."""
     yield from _flavors(site)
+    yield from _labels(site)
     yield from _levels(site)
     yield from _rungs(site)
     known = [item.name for item in site.cluster.compute_classes]
@@ -46,6 +50,16 @@ def _flavors(site: Site) -> Iterator[Problem]:
         message += "and their nodes are not alike"
         hint = "only slices of one shape, provisioning and topology add up: write another `flavor`"
         yield site.cluster.source.problem("POOL015", place, message, hint)
+
+
+def _labels(site: Site) -> Iterator[Problem]:
+    for index, pool in enumerate(site.cluster.spec["pools"]):
+        for key in pool.get("labels", {}):
+            if key in _OF_GKE:
+                place: Path = ("spec", "pools", index, "labels", key)
+                message = f"'{key}' has no effect: GKE gives it to the nodes itself"
+                hint = "leave it out: it follows from the machine type, the topology and the node pool"
+                yield site.cluster.source.problem("FIELD002", place, message, hint, key=True)
 
 
 def _levels(site: Site) -> Iterator[Problem]:

@@ -25,6 +25,8 @@ _NAMED = {
     "priorityClasses": "priority class",
 }
 _HOLDERS = ("cohorts", "clusterQueues")
+_HIGHEST_OF_PODS = 1_000_000_000
+"""The highest value that a PriorityClass of users may have (Kubernetes)."""
 
 
 def against_references(site: Site) -> Iterator[Problem]:
@@ -34,6 +36,7 @@ def against_references(site: Site) -> Iterator[Problem]:
     yield from _cohorts(site)
     yield from _cycles(site)
     yield from _checks(site)
+    yield from _priorities(site)
     for index, pool in enumerate(site.cluster.spec["pools"]):
         place: Path = ("spec", "pools", index, "topologyName")
         yield from _unknown(site, "Topology", pool.get("topologyName", ""), _names(site, "topologies"), place)
@@ -109,6 +112,22 @@ def _cycles(site: Site) -> Iterator[Problem]:
             hint = "Kueue admits nothing from a cycle: leave one parentName out"
             place: Path = ("spec", "cohorts", index, "parentName")
             yield site.cluster.source.problem("QUOTA011", place, message, hint)
+
+
+def _priorities(site: Site) -> Iterator[Problem]:
+    """Yield what the API server refuses of priorities that are for pods too."""
+    for index, entry in enumerate(site.cluster.spec.get("priorityClasses", [])):
+        if not entry.get("podPriorityClass", False):
+            continue
+        path: Path = ("spec", "priorityClasses", index)
+        if entry["value"] > _HIGHEST_OF_PODS:
+            message = f"'value' must be at most {_HIGHEST_OF_PODS} for pods, not {entry['value']}"
+            hint = "write less, or leave podPriorityClass out: Kueue alone takes higher ones"
+            yield site.cluster.source.problem("IN005", (*path, "value"), message, hint)
+        if entry["name"].startswith("system-"):
+            message = f"'name' cannot be '{entry['name']}' for pods: Kubernetes keeps 'system-' for itself"
+            hint = "write another name, or leave podPriorityClass out"
+            yield site.cluster.source.problem("IN005", (*path, "name"), message, hint)
 
 
 def _checks(site: Site) -> Iterator[Problem]:
