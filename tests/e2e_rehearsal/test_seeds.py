@@ -19,7 +19,15 @@ def test_multislice_runs_three_slices_first_and_then_one_and_two_together(bed: B
     """Seed 000: the order is that of submission, and the queue is full each time."""
     record = kit.play(bed, kit.scene(kit.ROOT, "multislice-cluster"), speed=25)
 
-    assert ([], "passed", 5) == (record["problems"], record["verdict"], record["summary"]["finished"])
+    sharing = {
+        entry["run"] for entry in record["workloads"] for piece in entry["slices"] if not piece["exclusive"]
+    }
+
+    assert ("passed", 5) == (record["verdict"], record["summary"]["finished"])
+    # demo and low-priority have pods of different priority: whether they meet on a node pool is a race.
+    assert dict.fromkeys(sharing, "REH010") == {
+        problem["message"].split()[3]: problem["id"] for problem in record["problems"]
+    }
     assert [(24, 0)] == [(queue["peakChips"], queue["borrowedChips"]) for queue in record["queues"]]
     assert {1} == {len(piece["nodePools"]) for run in record["workloads"] for piece in run["slices"]}
     assert all(piece["exclusive"] for piece in kit.run(record, "multislice-3slice")["slices"])

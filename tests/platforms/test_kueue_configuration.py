@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from slicewright.core.platform.kueue_configuration import merged
+from slicewright.core.platform.kueue_configuration import merged, played
 
-from .kit import POOLS, documents, one
+from .kit import POOLS, documents, one, site
 
 FILE = "kueue-manager-config.yaml"
 CPU = """
@@ -176,3 +176,17 @@ def test_merging_takes_what_is_no_mapping_as_a_whole() -> None:
     assert {"a": {"b": 1}, "c": 2, "d": None} == merged(
         {"a": 1, "c": {"x": 1}}, {"a": {"b": 1}, "c": 2, "d": None}
     )
+
+
+def test_rehearsals_decide_as_the_rendered_configuration_does() -> None:
+    """What decides who is admitted is played as rendered; timeouts are those that are written, if any."""
+    queue = "clusterQueues: [{name: q, fairSharing: {weight: 2}}]"
+    rendered = configuration(f"{POOLS}\n{queue}\nkueue: {{}}")
+    found = played(site(f"{POOLS}\n{queue}\nkueue: {{waitForPodsReady: {{timeout: 1h}}}}"))
+
+    assert {
+        "waitForPodsReady": {"timeout": "1h"},
+        "fairSharing": rendered["fairSharing"],
+        "resources": rendered["resources"],
+    } == found
+    assert played(site(f"{POOLS}\n{queue}")) == {}

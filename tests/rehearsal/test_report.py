@@ -10,7 +10,7 @@ from slicewright.core.problem import Problem
 from slicewright.core.rehearsal.event import Event
 from slicewright.core.rehearsal.report import Report
 from slicewright.core.rehearsal.story import Eviction, Slice, Span, Story
-from slicewright.core.rehearsal.text import drawn, text
+from slicewright.core.rehearsal.text import drawn, text, width_in
 from slicewright.core.rehearsal.usage import Usage
 
 from .kit import ran
@@ -169,3 +169,14 @@ def test_interrupted_and_empty_rehearsals_have_a_text() -> None:
     assert "c1: nothing to play; played 0.0s in 0.0s, interrupted\n\n" == text(
         replace(EMPTY, interrupted=True)
     )
+
+
+@pytest.mark.parametrize(("columns", "width"), [(None, 48), (200, 48), (80, 30), (20, 12)])
+def test_drawings_fit_the_terminal(columns: int | None, width: int) -> None:
+    """So that a line is one line; in a file, and on a wide terminal, they are as wide as is usual."""
+    assert width == width_in(played(), columns)
+
+
+def test_drawings_of_nothing_fit() -> None:
+    """A rehearsal that was interrupted at once has no runs."""
+    assert 43 == width_in(EMPTY, 80)

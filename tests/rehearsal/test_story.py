@@ -122,7 +122,20 @@ def test_slice_shares_its_node_pool_with_another() -> None:
     later = told(pod(2, "x"), gone(3, "x"), pod(4, "z", run="default/b", job_uid="v"), pods=two)
 
     assert [False, False] == [piece.exclusive for story in beside.values() for piece in story.slices]
+    assert [("default/b",), (A,)] == [
+        piece.shared_with for story in beside.values() for piece in story.slices
+    ]
     assert [True, True] == [piece.exclusive for story in later.values() for piece in story.slices]
+
+
+def test_pods_that_could_not_be_made_are_forgotten_when_all_run() -> None:
+    """The controller has tried again: that is no reason any more for what comes later."""
+    found = told(
+        says(0, "submitted"), says(1, "warned", reason="FailedCreate", text="denied"),
+        pod(2, "x"), pod(3, "y"),
+    )[A]  # fmt: skip
+
+    assert ("running", "") == (found.outcome, found.why)
 
 
 def test_slice_whose_pods_end_may_have_a_successor() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from slicewright.core.rehearsal.story import Slice, Story
 from slicewright.core.rehearsal.verdict import judge
 
-from .kit import part_of, pathwaysjob, ran
+from .kit import jobset, part_of, pathwaysjob, ran, replicated_job
 
 if TYPE_CHECKING:
     from slicewright.core.rehearsal.script import Part
@@ -101,6 +101,52 @@ def test_split_slice_fails_the_rehearsal() -> None:
         "workloads/a.yaml:3: REH002 slice slice/0 of default/a was split over the node pools np-0, np-1",
         "workloads/a.yaml:3: REH002 slice default/a of default/a was split over the node pools np-0, np-1",
     ]
+
+
+def sharing(*runs: str) -> Story:
+    """Return a run whose slice and its successor had pods of runs beside them."""
+    story = ran(A, (1, 2))
+    slices = [Slice("slice/0", 0, 1, 2, ("np-0",), 2, exclusive=not runs, shared_with=runs)]
+    story.slices = [*slices, *slices]
+    return story
+
+
+EXCLUSIVE = {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "cloud.google.com/gke-nodepool"}}
+
+
+def exclusive_job() -> dict[str, Any]:
+    """Return an entry of a JobSet that wants node pools for itself."""
+    job = replicated_job("slice")
+    job["template"]["metadata"] = EXCLUSIVE
+    return job
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        jobset("a", exclusive_job()),
+        jobset("a") | {"metadata": {"name": "a", "namespace": "default"} | EXCLUSIVE},
+    ],
+    ids=["replicated job", "whole JobSet"],
+)
+def test_slice_that_shares_its_node_pool_is_warned_of(run: dict[str, Any]) -> None:
+    """Once for each other run, with the rule that tells the reason; the rehearsal passes."""
+    (other, own) = judge([part_of("", run)], {A: sharing("default/b", A)}, {}, cut_short=False)
+
+    assert ("REH010", "warning", 3) == (other.id, other.severity, other.line)
+    assert other.message == "slice slice/0 of default/a shared the node pool np-0 with default/b"
+    assert own.message.endswith("with another slice of the same run")
+    assert other.hint.endswith("see slicewright rule TPU119")
+
+
+@pytest.mark.parametrize(
+    ("run", "story"),
+    [(jobset("a"), sharing("default/b")), (jobset("a", exclusive_job()), sharing())],
+    ids=["asks for nothing", "is alone"],
+)
+def test_slice_may_share_what_it_does_not_ask_for(run: dict[str, Any], story: Story) -> None:
+    """Only a promise that was broken is told."""
+    assert () == judge([part_of("", run)], {A: story}, {}, cut_short=False)
 
 
 EARLY = "it started at 1.0s, before"

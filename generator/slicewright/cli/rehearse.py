@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 _BROKEN = 3
 _INTERRUPTED = 130
+_MOST_SPEED = 1_000_000
+"""A year in half a minute: above it no duration of the controllers can be told from another."""
 _OF_THE_BED = ("BED", "REH009")
 _OF_THE_TREE = ("REH006", "REH008")
 """What stands against a rehearsal although no tool broke: a refused platform, a cluster without the mark."""
@@ -40,6 +44,17 @@ class Duration(click.ParamType[float]):
         if not is_duration(str(value)):
             self.fail(f"'{value}' is no time span; write for example 90s or 1h30m", param, ctx)
         return seconds(str(value))
+
+
+class Speed(click.FloatRange):
+    """Seconds of the rehearsal in one of ours."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; what is none, and yet compares with nothing, is refused."""
+        found = float(super().convert(value, param, ctx))
+        if math.isnan(found):
+            self.fail(f"'{value}' is no number", param, ctx)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +75,7 @@ class Elsewhere:
     ),
 )
 @click.argument("cluster", required=False)
-@click.option("--speed", type=click.FloatRange(min=1), help="Play so many seconds in one.")
+@click.option("--speed", type=Speed(min=1, max=_MOST_SPEED), help="Play so many seconds in one.")
 @click.option("--deadline", type=Duration(), help="Give up after so long, on the rehearsal's clock.")
 @click.option("--delay", type=Duration(), help="How long flex-start nodes take to come.")
 @click.option("--idle", type=Duration(), help="How long flex-start nodes stay without work.")
@@ -116,14 +131,20 @@ def rehearse(
     if not acts:
         show.problems((Problem("REH007", "no workload names this cluster: there is nothing to play"),))
         sys.exit(1)
+    unwritable = html and _unwritable(html)
+    if unwritable:
+        show.problems((unwritable,))
+        sys.exit(1)
     times = {"speed": speed, "deadline": deadline, "delay": delay, "idle": idle}
     reports: list[Report] = []
     for act in acts:
         reports.append(_play(act, times, elsewhere))
         if reports[-1].interrupted:
             break
-    _write(reports, output, html)
-    sys.exit(_exit_code(reports))
+    against = _write_page(reports, html) if html else ()
+    _write(reports, output)
+    show.messages(against)
+    sys.exit(_exit_code(reports) or int(bool(against)))
 
 
 def _elsewhere(kubeconfig: Path | None, context: str | None, *, mark: bool) -> Elsewhere | None:
@@ -182,9 +203,10 @@ def _play(scene: Scene, times: dict[str, float | None], elsewhere: Elsewhere | N
 
 def _bed(scene: Scene, elsewhere: Elsewhere | None, say: Callable[[str], object]) -> Bed:
     if elsewhere is None:
+        from slicewright.core.platform.kueue_configuration import played  # noqa: PLC0415
         from slicewright.testbed.cluster import Cluster  # noqa: PLC0415
 
-        return Cluster(kueue_settings=scene.site.cluster.spec.get("kueue", {}), progress=say)
+        return Cluster(kueue_settings=played(scene.site), progress=say)
     from slicewright.rehearsal.guard import admit  # noqa: PLC0415
     from slicewright.testbed.attached import Attached  # noqa: PLC0415
     from slicewright.testbed.kubeconfig import read  # noqa: PLC0415
@@ -193,12 +215,37 @@ def _bed(scene: Scene, elsewhere: Elsewhere | None, say: Callable[[str], object]
     return Attached(elsewhere.kubeconfig, context=elsewhere.context, progress=say)
 
 
-def _write(reports: list[Report], output: str, html: Path | None) -> None:
-    if html is not None:
-        from slicewright.core.rehearsal.page import page  # noqa: PLC0415
+def _unwritable(html: Path) -> Problem | None:
+    """Return why the page could not be written after the play; the file is as it was before."""
+    is_new = not html.exists()
+    try:
+        with html.open("ab"):
+            pass
+    except OSError as error:
+        return _not_written(html, error)
+    if is_new:
+        html.unlink()
+    return None
 
+
+def _not_written(html: Path, error: OSError) -> Problem:
+    hint = "name a file in a folder that exists and can be written, or make room"
+    return Problem("FILE003", f"the page cannot be written: {error.strerror}", hint, file=str(html))
+
+
+def _write_page(reports: list[Report], html: Path) -> tuple[Problem, ...]:
+    """Write the page; the report is told also where that fails."""
+    from slicewright.core.rehearsal.page import page  # noqa: PLC0415
+
+    try:
         html.write_text(page([report.record() for report in reports]), encoding="utf-8")
-        click.echo(f"timeline: {html}", err=True)
+    except OSError as error:
+        return (_not_written(html, error),)
+    click.echo(f"timeline: {html}", err=True)
+    return ()
+
+
+def _write(reports: list[Report], output: str) -> None:
     if output == "json":
         show.as_json({"rehearsals": [report.record() for report in reports]})
         return
@@ -207,8 +254,9 @@ def _write(reports: list[Report], output: str, html: Path | None) -> None:
 
         click.echo(junit(reports), nl=False)
         return
-    from slicewright.core.rehearsal.text import text  # noqa: PLC0415
+    from slicewright.core.rehearsal.text import text, width_in  # noqa: PLC0415
 
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for report in reports:
-        click.echo(text(report))
+        click.echo(text(report, width=width_in(report, columns)))
     show.messages([problem for report in reports for problem in report.problems])

@@ -27,6 +27,8 @@ class Journal:
         self.stories = Stories(tpu_pods, queued)
         self._clock = clock
         self._node_pools: dict[str, str] = {}
+        self._early: dict[str, list[tuple[str, Object]]] = {}
+        """Pods on nodes that nobody has told of yet: its pool may just have grown."""
         self._observer = Observer(lambda node: self._node_pools.get(node, ""))
         self._changed = threading.Condition()
         self._last = time.monotonic()
@@ -36,10 +38,16 @@ class Journal:
         with self._changed:
             if item["kind"] == "Node":
                 labels = item["metadata"].get("labels", {})
-                self._node_pools[item["metadata"]["name"]] = labels.get(NODE_POOL, "")
+                name = item["metadata"]["name"]
+                self._node_pools[name] = labels.get(NODE_POOL, "")
+                for early in self._early.pop(name, ()):
+                    self._take_in(*early)
                 return
-            for event in self._observer.see(self._clock.now(), verb, item):
-                self._add(event)
+            node = item["spec"].get("nodeName", "") if item["kind"] == "Pod" else ""
+            if node and node not in self._node_pools:
+                self._early.setdefault(node, []).append((verb, item))
+                return
+            self._take_in(verb, item)
 
     def note(self, kind: Kind, run: str = "", **facts: Any) -> None:
         """Take in what the rehearsal itself did."""
@@ -64,6 +72,10 @@ class Journal:
         """Wait until something happens, at most some of our seconds."""
         with self._changed:
             self._changed.wait(seconds)
+
+    def _take_in(self, verb: str, item: Object) -> None:
+        for event in self._observer.see(self._clock.now(), verb, item):
+            self._add(event)
 
     def _add(self, event: Event) -> None:
         self.events.append(event)

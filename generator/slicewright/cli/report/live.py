@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _REDRAW_SECONDS = 0.2
 _MOST_LINES = 20
+_STATE = len("notSubmitted")
 _USUAL_SIZE = os.terminal_size((80, 24))
 
 
@@ -58,11 +59,10 @@ class Live:
             self._drawn = 0
 
     def _draw(self, rows: list[tuple[str, str]], journal: Journal, clock: Clock) -> None:
-        width = max(len(run) for run, _ in rows)
         lines = [f"{self._name}  {shown(clock.now())} at {clock.speed:g}x"]
         queues = by_queue(journal.so_far(), self._quotas)
         lines += [f"  {queue.name}  {queue.used[-1][1]:,} of {queue.limit:,} chips" for queue in queues]
-        lines += [f"  {MARKS.get(state, ' ')} {run:{width}}  {state}" for run, state in rows[:_MOST_LINES]]
+        lines += [f"  {MARKS.get(state, ' ')} {state:{_STATE}}  {run}" for run, state in rows[:_MOST_LINES]]
         if len(rows) > _MOST_LINES:
             lines.append(f"    and {len(rows) - _MOST_LINES} more")
         lines = fitting(lines, self._size())

@@ -41,6 +41,19 @@ def kueue_configuration(site: Site) -> Iterator[KubernetesObject]:
     }
 
 
+_PLAYED = ("fairSharing", "admissionFairSharing", "resources")
+"""What decides who is admitted; timeouts of ours are of real time, in which nobody rehearses."""
+
+
+def played(site: Site) -> dict[str, Any]:
+    """Return the settings with which Kueue is rehearsed: as written, and what we add that decides."""
+    written: dict[str, Any] | None = site.cluster.spec.get("kueue")
+    if written is None:
+        return {}
+    rendered = configuration(site, written)
+    return {**written, **{key: rendered[key] for key in _PLAYED if key in rendered}}
+
+
 def configuration(site: Site, written: dict[str, Any]) -> dict[str, Any]:
     """Return the Configuration: addresses as in the release, our defaults, and over them what is written."""
     version = "v1beta2" if is_v1beta2(site) else "v1beta1"

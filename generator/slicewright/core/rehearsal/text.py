@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MARKS = {"queued": "·", "reserved": "-", "starting": "░", "running": "█", "restarting": "▒"}
 _LEGEND = "   ".join(f"{mark} {state}" for state, mark in MARKS.items())
 _WIDTH = 48
+_LEAST_WIDTH = 12
+_BESIDE = len("    finished at 12m34s, waited 12m34s")
 _FULL = "▁▂▃▄▅▆▇█"
 _ENDS = {
     "finished": "finished",
@@ -40,6 +42,14 @@ def text(report: Report, *, width: int = _WIDTH) -> str:
     if report.operator:
         parts += ["", f"PathwaysJobs were played by the {report.operator}."]
     return "\n".join([*parts, ""])
+
+
+def width_in(report: Report, columns: int | None) -> int:
+    """Return how wide the drawings are on a terminal of so many columns; None: what is usual in a file."""
+    if columns is None:
+        return _WIDTH
+    left = columns - _BESIDE - (_column(report.stories) if report.stories else 0)
+    return min(_WIDTH, max(_LEAST_WIDTH, left))
 
 
 def _head(report: Report) -> str:
