@@ -57,6 +57,7 @@ class Play:
         for event in events:
             stories.add(event)
         told = stories.close(end)
+        of_pool = {event.node_pool: event.node_pool.rstrip("0123456789") for event in events}
         growing = more.pop("growing", {})
         report = Report(
             cluster=cluster,
@@ -66,7 +67,7 @@ class Play:
             operator=more.pop("operator", ""),
             stories=tuple((run.rpartition("-r")[0] or run, story) for run, story in told.items()),
             queues=by_queue(events, more.pop("quotas")),
-            pools=by_pool(events, more.pop("chips"), lambda name: name.rstrip("0123456789"), growing),
+            pools=by_pool(events, more.pop("chips"), of_pool, growing),
             events=tuple(events),
             problems=more.pop("problems", ()),
             never_fits=more.pop("never_fits", {}),

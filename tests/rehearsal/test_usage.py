@@ -81,8 +81,8 @@ def test_pool_uses_the_chips_of_its_pods() -> None:
         Event(6, "poolGrew", node_pool="np-9", chips=8),
         says(7, "finished"),
     ]
-    pool_of = {"np-0": "growing", "np-9": "standing"}
-    found = by_pool(events, {"growing": 8, "standing": 8}, lambda name: pool_of.get(name, ""), {"growing": 0})
+    pools = {"np-0": "growing", "np-9": "standing"}
+    found = by_pool(events, {"growing": 8, "standing": 8}, pools, {"growing": 0})
 
     assert found == (
         Usage("growing", 8, ((0.0, 0), (2, 8), (5, 4)), ((0.0, 0), (1, 8), (6, 0))),

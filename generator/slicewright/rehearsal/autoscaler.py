@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
+from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import NODE_POOL
 from slicewright.core.rehearsal.observe import chips_of
 from slicewright.core.rehearsal.simulate import marked
@@ -226,7 +227,7 @@ def _fits(pod: Object, pool: NodePool) -> bool:
     return wanted.items() <= labels.items() and all(
         any(_tolerates(toleration, taint) for toleration in tolerated)
         for taint in node["spec"].get("taints", ())
-        if taint["key"] != "google.com/tpu"
+        if taint["key"] != TPU
     )
 
 

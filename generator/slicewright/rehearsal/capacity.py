@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import NODE_POOL
-from slicewright.core.provision.node_pool import bounds, grows
-from slicewright.testbed.nodes import node_pool_names, simulated_nodes
+from slicewright.core.provision.node_pool import bounds, grows, slice_names
+from slicewright.testbed.nodes import simulated_nodes
 
 if TYPE_CHECKING:
     from slicewright.core.plan.site import Site
 
 Object = dict[str, Any]
-_TPU = "google.com/tpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class NodePool:
     @property
     def chips(self) -> int:
         """Return the chips of all its nodes."""
-        return sum(int(node["status"]["capacity"].get(_TPU, 0)) for node in self.nodes)
+        return sum(int(node["status"]["capacity"].get(TPU, 0)) for node in self.nodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class Capacity:
         standing = _added(self.standing)
         return {pool: standing.get(pool, 0) for pool in _added(self.growing)}
 
-    def pool_of(self, node_pool: str) -> str:
-        """Return the pool of a node pool; empty for one that is not ours."""
-        return next((one.pool for one in self.standing + self.growing if one.name == node_pool), "")
+    def pools(self) -> dict[str, str]:
+        """Return the pool of each node pool."""
+        return {one.name: one.pool for one in self.standing + self.growing}
 
 
 def capacity(site: Site) -> Capacity:
@@ -59,23 +59,23 @@ def capacity(site: Site) -> Capacity:
     Flex-start pools start empty; of a pool with automatic scaling its least number stands. On Autopilot, and
     with ComputeClasses that make node pools, what the file declares is what there is.
     """
-    most = {}
-    for pool, _ in site.pools:
+    least: dict[str, int] = {}
+    pools = []
+    for pool, shape in site.pools:
         scales = bounds(site, pool, pool.slices)
-        most[pool.name] = max(scales.most, pool.slices) if scales else pool.slices
-    pools = tuple((replace(pool, slices=most[pool.name]), shape) for pool, shape in site.pools)
+        least[pool.name] = 0 if grows(pool) else scales.least if scales else pool.slices
+        most = max(scales.most, pool.slices) if scales else pool.slices
+        pools.append((replace(pool, slices=most), shape))
     by_name: dict[str, list[Object]] = {}
-    for node in simulated_nodes(replace(site, pools=pools)):
+    for node in simulated_nodes(replace(site, pools=tuple(pools))):
         by_name.setdefault(node["metadata"]["labels"][NODE_POOL], []).append(node)
     standing: list[NodePool] = []
     growing: list[NodePool] = []
     for pool, _ in pools:
-        scales = bounds(site, pool, pool.slices)
-        least = 0 if grows(pool) else scales.least if scales else pool.slices
         queued = pool.provisioning.type == "FlexStartQueued"
-        for index, name in enumerate(node_pool_names(pool)):
+        for index, name in enumerate(slice_names(pool, pool.slices)):
             one = NodePool(name, pool.name, tuple(by_name.pop(name)), queued)
-            (standing if index < least else growing).append(one)
+            (standing if index < least[pool.name] else growing).append(one)
     cpu = {name: pool.name for pool in site.cluster.cpu_pools for name in pool.node_pool_names}
     standing += [NodePool(name, cpu[name], tuple(nodes), queued=False) for name, nodes in by_name.items()]
     return Capacity(tuple(standing), tuple(growing))

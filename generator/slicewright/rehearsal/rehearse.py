@@ -135,7 +135,7 @@ def rehearse(
         operator=pathways.name(os.environ) if any(item["kind"] == "PathwaysJob" for item in runs) else "",
         stories=tuple(_in_order(scene.parts, stories)),
         queues=usage.by_queue(journal.events, usage.quotas(scene.platform)),
-        pools=usage.by_pool(journal.events, room.chips(), room.pool_of, room.chips_at_start()),
+        pools=usage.by_pool(journal.events, room.chips(), room.pools(), room.chips_at_start()),
         events=tuple(journal.events),
         problems=(broken, *problems) if broken else problems,
         never_fits=fits,

@@ -13,9 +13,9 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from slicewright.core.plan import placement
+from slicewright.core.plan.keys import TPU
 from slicewright.testbed import keeper
 from slicewright.testbed.cluster import Cluster
-from slicewright.testbed.nodes import TPU
 from slicewright.testbed.sites import site_of
 
 if TYPE_CHECKING:

@@ -6,6 +6,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.plan import placement
+from slicewright.core.plan.keys import TPU
+from slicewright.core.provision.node_pool import slice_names
 from slicewright.testbed import kwok, machine
 
 if TYPE_CHECKING:
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from slicewright.core.intent.workload import Provisioning
     from slicewright.core.plan.site import Site
 
-TPU = "google.com/tpu"
 TPU_TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
 SIMULATED = "slicewright.dev/simulated"
 """Label of every simulated node; real pods of a mixed cluster can keep away from it."""
@@ -49,11 +50,6 @@ def simulated_nodes(site: Site) -> list[dict[str, Any]]:
     return found
 
 
-def node_pool_names(pool: TpuPool) -> tuple[str, ...]:
-    """Return the node pools of a TPU pool, one a slice."""
-    return pool.node_pool_names or tuple(f"{pool.name}-{index}" for index in range(pool.slices))
-
-
 def _tpu_nodes(site: Site) -> Iterator[dict[str, Any]]:
     for pool, shape in site.pools:
         labels = {
@@ -64,7 +60,7 @@ def _tpu_nodes(site: Site) -> Iterator[dict[str, Any]]:
         }
         taints = [TPU_TAINT, *_provisioning_taints(pool.provisioning)]
         size = machine.of_size(shape.machine.vcpus, shape.machine.memory_gb * 1024)
-        for node_pool in node_pool_names(pool):
+        for node_pool in slice_names(pool, pool.slices):
             for index in range(shape.hosts):
                 yield _node(
                     f"{node_pool}-{index}",

@@ -11,6 +11,7 @@ from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.check.read import TPU, amount, at, entries, text
 from slicewright.core.check.world import World
 from slicewright.core.difference.runs import runs_of
+from slicewright.core.plan.keys import QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.difference.objects import Found, Objects
 
-_QUEUE = "kueue.x-k8s.io/queue-name"
 _HOLDERS = frozenset({"ClusterQueue", "Cohort"})
 _LIMITS = ("nominalQuota", "borrowingLimit", "lendingLimit")
 Cell = tuple[str, str, str, str, str, str]
@@ -126,7 +126,7 @@ def _chips(objects: Objects, chips_of: Callable[[Found], int]) -> Counter[Queue]
     found: Counter[Queue] = Counter()
     for (cluster, namespace, _), runs in runs_of(objects).items():
         for run in runs.values():
-            found[cluster, namespace, str(run.labels.get(_QUEUE, ""))] += chips_of(run)
+            found[cluster, namespace, str(run.labels.get(QUEUE, ""))] += chips_of(run)
     return found
 
 

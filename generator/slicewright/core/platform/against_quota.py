@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.keys import TPU
 from slicewright.core.platform.flavor import CpuCapacity, TpuCapacity, capacities
-from slicewright.core.platform.quota import TPU, chips, nodes
+from slicewright.core.platform.quota import chips, nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.keys import TPU
 from slicewright.core.platform.flavor import queued, used
 from slicewright.core.platform.kueue import GROUP, kueue_object
-from slicewright.core.platform.quota import TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.keys import TPU
 from slicewright.core.platform.flavor import CpuCapacity, capacities
 from slicewright.core.quantity import canonical
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from slicewright.core.intent.cluster import CpuPool, Quota
     from slicewright.core.plan.site import Site
     from slicewright.core.platform.flavor import TpuCapacity
-
-TPU = "google.com/tpu"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY, PRIORITY_CLASS, QUEUE, TPU
+from slicewright.core.plan.placement import NODE_POOL
+
 if TYPE_CHECKING:
     from slicewright.core.plan.plan import Plan
     from slicewright.core.rehearsal.script import Fault
 
 Object = dict[str, Any]
-
-_QUEUE = "kueue.x-k8s.io/queue-name"
-_PRIORITY = "kueue.x-k8s.io/priority-class"
-_EXCLUSIVE = {"alpha.jobset.sigs.k8s.io/exclusive-topology": "cloud.google.com/gke-nodepool"}
 
 
 def arrival(plan: Plan, fault: Fault, number: int, labels: dict[str, str]) -> Object:
@@ -21,7 +20,7 @@ def arrival(plan: Plan, fault: Fault, number: int, labels: dict[str, str]) -> Ob
     `labels` are those of the run that it is to push aside; its queue is taken from them.
     """
     shape = plan.shape
-    chips = {"google.com/tpu": str(shape.chips_per_host)}
+    chips = {TPU: str(shape.chips_per_host)}
     pod: Object = {
         "restartPolicy": "Never",
         "nodeSelector": dict(plan.node_selector),
@@ -39,15 +38,15 @@ def arrival(plan: Plan, fault: Fault, number: int, labels: dict[str, str]) -> Ob
         }
     }
     if shape.multi_host:
-        job["metadata"] = {"annotations": dict(_EXCLUSIVE)}
-    queued = {_QUEUE: labels[_QUEUE]} if _QUEUE in labels else {}
+        job["metadata"] = {"annotations": {EXCLUSIVE_TOPOLOGY: NODE_POOL}}
+    queued = {QUEUE: labels[QUEUE]} if QUEUE in labels else {}
     return {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
         "kind": "JobSet",
         "metadata": {
             "name": f"arrival-{number}",
             "namespace": plan.namespace,
-            "labels": {**queued, _PRIORITY: fault.workload_priority_class_name},
+            "labels": {**queued, PRIORITY_CLASS: fault.workload_priority_class_name},
         },
         "spec": {"replicatedJobs": [{"name": "slice", "replicas": fault.slices, "template": job}]},
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.keys import TPU
 from slicewright.core.quantity import whole
 from slicewright.core.rehearsal.event import SUCCEEDED, Event
 from slicewright.core.rehearsal.simulate import SECONDS
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 
-TPU = "google.com/tpu"
 _JOBSET_LABEL = "jobset.sigs.k8s.io/jobset-name"
 _JOB_LABEL = "batch.kubernetes.io/job-name"
 _PART_LABEL = "jobset.sigs.k8s.io/replicatedjob-name"

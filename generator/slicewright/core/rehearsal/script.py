@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY
+from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY, QUEUE
 from slicewright.core.rehearsal.duration import seconds
 from slicewright.core.rehearsal.observe import chips_of
 from slicewright.core.rehearsal.simulate import ends_by_itself
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 
-QUEUE = "kueue.x-k8s.io/queue-name"
 FaultKind = Literal["ContainerFailure", "HostFailure", "SliceLoss", "Maintenance", "HigherPriorityArrival"]
 _DEFAULT_DURATION = "60s"
 _RUNS = ("JobSet", "Job", "PathwaysJob")

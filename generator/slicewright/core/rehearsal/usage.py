@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.keys import TPU
 from slicewright.core.quantity import whole
-from slicewright.core.rehearsal.observe import TPU
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from slicewright.core.rehearsal.event import Event
 
@@ -88,18 +88,18 @@ def by_queue(events: Iterable[Event], quotas: Mapping[str, int]) -> tuple[Usage,
 def by_pool(
     events: Iterable[Event],
     chips: Mapping[str, int],
-    pool_of: Callable[[str], str],
+    pools: Mapping[str, str],
     growing: Mapping[str, int],
 ) -> tuple[Usage, ...]:
     """Return the chips of each pool on which pods ran.
 
-    `chips` holds all chips that a pool can have, `pool_of` gives the pool of a node pool, and `growing` the
+    `chips` holds all chips that a pool can have, `pools` gives the pool of a node pool, and `growing` the
     chips that those pools begin with that grow and shrink.
     """
     used: dict[str, list[tuple[float, int]]] = {pool: [] for pool in chips}
     there: dict[str, list[tuple[float, int]]] = {pool: [(0.0, count)] for pool, count in growing.items()}
     for event in events:
-        pool = pool_of(event.node_pool)
+        pool = pools.get(event.node_pool, "")
         sign = _SIGN.get(event.kind, 0)
         if pool not in used or not sign:
             continue

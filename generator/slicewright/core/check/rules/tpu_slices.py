@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.read import at, mapping, number, text, texts
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
+from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +75,7 @@ def _exclusive_missing(item: Item, world: World) -> Iterator[Finding]:
 
 
 def _exclusive_everywhere(item: Item, _world: World) -> Iterator[Finding]:
-    key = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+    key = EXCLUSIVE_TOPOLOGY
     if key not in item.annotations or not any(is_tpu(pods) for pods in item.pods):
         return
     for pods in item.pods:
