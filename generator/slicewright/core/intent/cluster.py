@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from slicewright.core.intent.gitops import GitOps
 from slicewright.core.intent.workload import Provisioning
 
 if TYPE_CHECKING:
@@ -164,3 +165,4 @@ class Cluster:
     cluster_queues: tuple[ClusterQueue, ...] = ()
     compute_classes: tuple[ComputeClass, ...] = ()
     teams: tuple[Team, ...] = ()
+    gitops: GitOps = GitOps()

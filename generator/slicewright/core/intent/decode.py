@@ -19,6 +19,7 @@ from slicewright.core.intent.cluster import (
     Team,
     TpuPool,
 )
+from slicewright.core.intent.gitops import ArgoCD, Flux, GitOps
 from slicewright.core.intent.workload import (
     AuxiliaryJob,
     FailurePolicy,
@@ -100,6 +101,7 @@ def cluster(source: Source) -> Cluster:
             _compute_class(index, item) for index, item in enumerate(spec.get("computeClasses", []))
         ),
         teams=tuple(_team(index, item) for index, item in enumerate(spec.get("teams", []))),
+        gitops=_gitops(spec.get("gitops", {})),
     )
 
 
@@ -265,6 +267,38 @@ def _team(index: int, value: dict[str, Any]) -> Team:
         viewers=tuple(_account(item) for item in value.get("viewers", [])),
         pod_security=value.get("podSecurity", ""),
         resource_quota=value.get("resourceQuota", {}),
+    )
+
+
+def _gitops(value: dict[str, Any]) -> GitOps:
+    return GitOps(
+        _argocd(value["argocd"]) if "argocd" in value else None,
+        _flux(value["flux"]) if "flux" in value else None,
+    )
+
+
+def _argocd(value: dict[str, Any]) -> ArgoCD:
+    return ArgoCD(
+        repo_url=value["repoURL"],
+        target_revision=value.get("targetRevision", "main"),
+        path=value.get("path", "."),
+        namespace=value.get("namespace", "argocd"),
+        project=value.get("project", ""),
+        application_per=value.get("applicationPer", "Namespace"),
+        destination=value.get("destination") or {"server": "https://kubernetes.default.svc"},
+    )
+
+
+def _flux(value: dict[str, Any]) -> Flux:
+    return Flux(
+        source_ref={"kind": "GitRepository", **value["sourceRef"]},
+        path=value.get("path", "."),
+        namespace=value.get("namespace", "flux-system"),
+        kustomization_per=value.get("kustomizationPer", "Namespace"),
+        interval=value.get("interval", "10m"),
+        retry_interval=value.get("retryInterval", ""),
+        timeout=value.get("timeout", "5m"),
+        service_account_name=value.get("serviceAccountName", ""),
     )
 
 
