@@ -1,0 +1,39 @@
+"""The table of docs/health.md, from `expected.yaml`: `python -m tests.health.page` writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.health.fixtures import expected
+
+PAGE = Path(__file__).parents[2] / "docs" / "health.md"
+_BEGIN = "<!-- states -->\n"
+_END = "<!-- /states -->\n"
+
+
+def table() -> str:
+    """Return the table: a row for each state of each kind."""
+    rows = sorted(
+        (kind, state.replace("-", " "), said["status"], said["message"].replace("|", "\\|"))
+        for states in expected().values()
+        for (kind, state), said in ((name.split("/"), said) for name, said in states.items())
+    )
+    head = ("kind", "state", "health", "message")
+    lines = [head, ("---",) * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def held() -> str:
+    """Return the table that the page has."""
+    return PAGE.read_text(encoding="utf-8").split(_BEGIN)[1].split(_END)[0]
+
+
+def write() -> None:
+    """Put the table into the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    before, after = text.split(_BEGIN)[0], text.split(_END)[1]
+    PAGE.write_text(f"{before}{_BEGIN}{table()}{_END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

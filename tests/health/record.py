@@ -1,0 +1,51 @@
+"""Records the fixtures: plays scenes on a cluster of processes and writes down each state and its health.
+
+`python -m tests.health.record [SCENE...]`; then read what changed in `expected.yaml`, which the tests and the
+table in docs/health.md are held to, and write the table with `python -m tests.health.page`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import yaml
+from tests.e2e import kit
+from tests.health import lua, scenes
+from tests.health.fixtures import EXPECTED, FOLDER, Said, expected, recorded, steady, trimmed
+from tests.health.journal import Journal
+from tests.health.variants import changed
+
+from slicewright.testbed.cluster import Cluster
+
+
+def record(names: list[str]) -> None:
+    """Play scenes, all of them without names, and write the states."""
+    said = {} if not EXPECTED.is_file() else expected()
+    with Cluster(progress=print) as bed:
+        not_ours = frozenset(kit.identities(bed))
+        for scene in scenes.SCENES:
+            if names and scene.__name__ not in names:
+                continue
+            print(scene.__name__)  # noqa: T201
+            with Journal(bed, *scenes.KINDS) as seen:
+                said[scene.__name__] = {state: _write(state, item) for state, item in scene(bed, seen)}
+            kit.clear(bed, not_ours)
+    said["variants"] = {state: _said(item) for state, item in changed(recorded()).items()}
+    EXPECTED.write_text(yaml.safe_dump(said, sort_keys=False, width=120), encoding="utf-8")
+
+
+def _write(state: str, item: dict[str, Any]) -> Said:
+    path = FOLDER / f"{state}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(trimmed(item)), encoding="utf-8")
+    return _said(item)
+
+
+def _said(item: dict[str, Any]) -> Said:
+    made = lua.health(item)
+    return {"status": made.status, "message": steady(made.message)}
+
+
+if __name__ == "__main__":
+    record(sys.argv[1:])
