@@ -37,7 +37,7 @@ lint: $(VENV)/.dev ## Lint and check the format.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yaml
-	@$(BIN)/shellcheck .ci/run provision/*/*.sh tests/provision/stubs/*
+	@$(BIN)/shellcheck .ci/run .ci/kind provision/*/*.sh tests/provision/stubs/*
 
 .PHONY: types
 types: $(VENV)/.dev ## Check the types.
@@ -64,6 +64,11 @@ e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their ow
 .PHONY: e2e-html
 e2e-html: $(VENV)/.dev ## Look at the page of a rehearsal in a browser: needs chromium and chromium-driver.
 	@$(BIN)/python -m pytest $(BROWSER_TESTS) $(PYTEST_ARGS)
+
+.PHONY: e2e-argocd
+e2e-argocd: $(VENV)/.dev tools ## Sync with a real Argo CD: needs Linux, git and redis-server, see docs/testbed.md.
+	@$(BIN)/python -m slicewright.binaries --only argocd
+	@$(BIN)/python -m tests.e2e_argocd $(PYTEST_ARGS)
 
 .PHONY: e2e-terraform
 e2e-terraform: $(VENV)/.dev ## Validate the Terraform with the google provider itself: needs a way to fetch it.

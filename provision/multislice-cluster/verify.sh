@@ -3,6 +3,7 @@
 # inputs: clusters/multislice-cluster.yaml; sha256:830cd003f0bc6dd2
 # Compares cluster multislice-cluster with its file; changes nothing.
 # usage: bash verify.sh
+# exit: 0 all as the file says, 1 something differs, 2 usage, 3 gcloud cannot say what is there
 set -euo pipefail
 
 PROJECT=PROJECT_ID
@@ -13,6 +14,13 @@ if [ $# -gt 0 ]; then
   echo "usage: bash ${0##*/}" >&2
   exit 2
 fi
+
+# Runs a command that says what is there. Where it cannot, nothing can be compared, which is no difference.
+ask() {
+  "$@" && return
+  echo "cannot see what is there: the command above has failed, and nothing is known of differences" >&2
+  exit 3
+}
 
 differs=no
 # Adds a line to the table of differences.
@@ -30,7 +38,7 @@ expect() {
   esac
 }
 
-row=$(gcloud container clusters list --location="$LOCATION" --filter="name ~ ^$CLUSTER\$" \
+row=$(ask gcloud container clusters list --location="$LOCATION" --filter="name ~ ^$CLUSTER\$" \
   --project="$PROJECT" --format='csv[no-heading,separator="|"](status,autopilot.enabled)')
 if [ -z "$row" ]; then
   differ "$CLUSTER" cluster there absent
@@ -42,12 +50,12 @@ case $autopilot in [Tt]rue) mode=Autopilot ;; *) mode=Standard ;; esac
 expect "$CLUSTER" mode Standard "$mode"
 
 # Instances count as nodes by the labels that GKE gives them.
-found=$(gcloud container node-pools list --location="$LOCATION" --cluster="$CLUSTER" --project="$PROJECT" \
-  --format='csv[no-heading,separator="|"](name,status,config.machineType,placementPolicy.tpuTopology,
-    placementPolicy.policyName.basename(),config.flexStart,queuedProvisioning.enabled,config.spot,
+found=$(ask gcloud container node-pools list --location="$LOCATION" --cluster="$CLUSTER" \
+  --project="$PROJECT" --format='csv[no-heading,separator="|"](name,status,config.machineType,
+    placementPolicy.tpuTopology,placementPolicy.policyName.basename(),config.flexStart,queuedProvisioning.enabled,config.spot,
     config.reservationAffinity.consumeReservationType,autoscaling.enabled,autoscaling.minNodeCount,
     autoscaling.maxNodeCount,locations.list(separator=","))')
-running=$(gcloud compute instances list --project="$PROJECT" \
+running=$(ask gcloud compute instances list --project="$PROJECT" \
   --filter="labels.goog-k8s-cluster-name = $CLUSTER AND labels.goog-k8s-cluster-location = $LOCATION
     AND status = RUNNING" --format='value(labels.goog-k8s-node-pool-name)')
 

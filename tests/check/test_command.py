@@ -9,6 +9,7 @@ import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, WARNING, run, write
 
 ROOT = Path(__file__).resolve().parents[2]
+IGNORED = ("JS101", "SCHEMA004", "JS1O1")
 
 
 def test_this_repository_is_valid() -> None:
@@ -98,6 +99,30 @@ def test_kinds_are_skipped_only_when_named(tmp_path: Path) -> None:
     done = run(tmp_path, "a.yaml", "--skip-kind", "Thing")
     assert done.out == "1 object in 1 file or folder: 0 errors, 0 warnings; not checked, as asked: 1 Thing\n"
     assert done.code == 0
+
+
+def test_skipped_kind_that_nothing_is_of_is_reported(tmp_path: Path) -> None:
+    """A misspelt --skip-kind lets nothing pass, and says so with the nearest kind that is there."""
+    write(tmp_path, {"a.yaml": CONFIG_MAP})
+
+    done = run(tmp_path, "a.yaml", "--skip-kind", "ConfigMaps", "--skip-kind", "ConfigMap", "-o", "json")
+
+    (problem,) = done.json["problems"]
+    assert (problem["id"], problem["severity"]) == ("IGN104", "warning")
+    assert problem["message"] == "--skip-kind ConfigMaps: no object is of that kind"
+    assert problem["hint"] == "did you mean 'ConfigMap'?"
+    assert done.code == 0
+
+
+def test_annotation_with_an_unknown_id_is_reported(tmp_path: Path) -> None:
+    """Also of a single file, of which nothing is said where a known rule finds nothing."""
+    named = "metadata: {name: a, annotations: {slicewright.dev/ignore-%s: r}}"
+    files = {f"{ident}.yaml": CONFIG_MAP.replace("metadata: {name: a}", named % ident) for ident in IGNORED}
+    write(tmp_path, files)
+
+    found = [run(tmp_path, file, "-o", "json").ids for file in files]
+
+    assert found == [[], [], ["IGN103"]]
 
 
 def test_schemas_of_other_versions_are_added(tmp_path: Path) -> None:

@@ -205,6 +205,43 @@ def test_object_that_moves_to_another_folder_is_no_difference() -> None:
     assert not compared(one, two).differs
 
 
+def test_of_a_component_its_patches_are_compared() -> None:
+    """What it changes is somebody else's: its patches are what it says, objects or not."""
+    path = "overlays/c/_gitops/argocd-cm"
+    patches = [{"path": "argocd-cm.yaml"}, {"path": "list.yaml"}, {"path": "gone.yaml"}, {"patch": "[]"}]
+    one = {
+        f"{path}/kustomization.yaml": {"kind": "Component", "patches": patches},
+        f"{path}/argocd-cm.yaml": thing("ConfigMap", "argocd-cm", data={"a": "1"}),
+        f"{path}/list.yaml": "- {op: remove, path: /a}\n",
+    }
+    two = {**one, f"{path}/argocd-cm.yaml": thing("ConfigMap", "argocd-cm", data={"a": "2"})}
+
+    found = compared(one, two)
+
+    assert [("changed", path, "argocd-cm")] == [
+        (change.effect, change.folder, change.name) for change in found.objects
+    ]
+    assert found.problems == ()
+
+
+def test_files_of_a_namespace_are_compared() -> None:
+    """What its list names beside the workloads is applied with them, once."""
+    listed: dict[str, Any] = {"kind": "Kustomization", "resources": ["_anchor.yaml", "w"]}
+    anchor = {f"{NS}/kustomization.yaml": listed, f"{NS}/_anchor.yaml": thing("ConfigMap", "anchor")}
+    unlisted = {**anchor, f"{NS}/kustomization.yaml": {"resources": ["w"]}}
+    empty = {**anchor, f"{NS}/kustomization.yaml": "kind: Kustomization\n"}
+    unreadable = {**anchor, f"{NS}/kustomization.yaml": "- a\n"}
+
+    expected = [("added", "ConfigMap", "anchor", True)]
+    actual = [
+        (change.effect, change.kind, change.name, change.is_platform)
+        for change in compared({}, anchor).objects
+    ]
+    assert expected == actual
+    for other in (unlisted, empty, unreadable):
+        assert ["removed"] == [change.effect for change in compared(anchor, other).objects]
+
+
 def test_folders_outside_of_clusters_are_not_composed() -> None:
     """A kustomization right below overlays/, or too deep in a workload's folder, is nobody's."""
     files = folder("overlays", thing("ConfigMap", "a")) | folder(f"{NS}/w/deep", thing("ConfigMap", "b"))

@@ -7,7 +7,7 @@ import difflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicewright.core.document.edit import EditError, set_in_spec
+from slicewright.core.document.edit import set_in_specs
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.write import write_documents
 
@@ -36,9 +36,9 @@ def test_only_that_value_differs(
     text = text.replace("\n", "\r\n") if crlf else text
     before = [document.data for document in read_documents(text, "")[0]]
 
-    try:
-        edited = set_in_spec(text, index, "run", value)
-    except EditError:
+    edited, refused = set_in_specs(text, "run", {index: value})
+    if refused:
+        assert text == edited
         return
 
     before[index]["spec"]["run"] = value
@@ -61,6 +61,7 @@ def test_common_files_can_always_be_edited(run: int, value: int | str, comment: 
     flow = f"spec: {{tpu: v6e-4, run: {run}, slices: 2}}{comment}\n"
 
     for text in (block, flow):
-        edited = set_in_spec(text, 0, "run", value)
+        edited, refused = set_in_specs(text, "run", {0: value})
+        assert refused == {}
         assert text.count("\n") == edited.count("\n")
         assert value == read_documents(edited, "")[0][0].data["spec"]["run"]

@@ -68,20 +68,6 @@ def test_pools_are_understood_with_their_defaults() -> None:
     assert (CpuPool(1, "cpu", "n2-standard-8", 1, ("cpu",)),) == site.cluster.cpu_pools
 
 
-def test_output_that_is_not_done_yet_is_refused_also_where_the_platform_exists() -> None:
-    """`gitops` asks for files: it is not a fact about a cluster."""
-    spec = "pools: [{name: a, tpu: v5e-8}]\ngitops: {}"
-
-    _, said = surveyed(cluster(spec))
-
-    expected = (
-        "clusters/c1.yaml:7:3: FIELD002 'gitops' has no effect: "
-        "this version renders nothing for Argo CD or Flux\n"
-        "  hint: leave the field out until then\n"
-    )
-    assert expected == said
-
-
 def test_jobset_that_does_not_know_what_is_rendered_is_refused() -> None:
     """JobSets name a group, which the API server of an older release would refuse."""
     spec = "pools: [{name: a, tpu: v5e-8}]\nversions: {jobset: %s}"

@@ -21,6 +21,26 @@ ROOT = Path(__file__).parents[2]
 STUBS = Path(__file__).parent / "stubs"
 PLACE = "project: my-project\nlocation: us-west4\nnodeLocations: [us-west4-a]\n"
 """The fields that a cluster in one zone begins with."""
+RICH = """
+project: my-project
+location: us-central1
+nodeLocations: [us-central1-c]
+gke: {version: 1.34.3-gke.100, releaseChannel: rapid}
+pools:
+- {name: big, tpu: tpu7x-4x4x4, slices: 2}
+- {name: theirs, tpu: tpu7x-2x2x2, placementPolicyName: made-elsewhere, provisioning: FlexStart}
+- {name: small, tpu: v6e-4, slices: 2, autoscaling: {min: 1}, provisioning: Spot}
+- {name: queued, tpu: v6e-16, provisioning: FlexStartQueued}
+- {name: bound, tpu: v5e-16, provisioning: {type: Reservation, name: r}}
+- {name: classy, tpu: v5e-16, provisioning: {type: ComputeClass, name: x}}
+- {name: cpu, machineType: n2-standard-8, nodes: 2, labels: {team: research}}
+computeClasses: [{name: x, nodePoolAutoCreation: false, priorities: [{tpu: v5e-16}]}]
+clusterQueues: [{name: q1}, {name: q2}]
+"""
+"""A cluster that has every kind of pool."""
+AUTOPILOT = "mode: Autopilot\nproject: p\nlocation: us-west4\npools: [{name: a, tpu: v5e-4}]\n"
+NODE_POOLS = ["big-0", "big-1", "theirs-0", "small-0", "small-1", "queued-0", "bound-0", "classy-0", "cpu"]
+"""The node pools of the rich cluster."""
 
 
 def text(spec: str, *, name: str = "c1") -> str:
@@ -132,3 +152,10 @@ def machine(root: Path, of: Site) -> Machine:
     ):
         made.has(what)
     return made
+
+
+def describe(host: Machine, rows: dict[str, str], counts: dict[str, int]) -> None:
+    """Say what verify.sh finds."""
+    host.has("cluster-row", "RUNNING|")
+    host.has("rows", *rows.values())
+    host.has("instances", *(name for name, count in counts.items() for _ in range(count)))

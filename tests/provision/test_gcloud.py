@@ -60,6 +60,8 @@ STANDING = {
         "--reservation=projects/p/reservations/r/reservationBlocks/b",
     ],
 }
+TAINTED = {"Spot": ["--node-taints=cloud.google.com/gke-spot=true:NoSchedule"]}
+"""What keeps pods off that did not ask for such nodes: GKE gives nodes on Spot machines a label only."""
 GROWING = {
     "FlexStart": ["--flex-start", *FLEX],
     "FlexStartQueued": ["--flex-start", "--enable-queued-provisioning", *FLEX],
@@ -90,6 +92,7 @@ def test_node_pool_that_stands(shape: tuple[str, str, str, list[str], int], prov
         *of_shape,
         *STANDING[provisioning],
         f"--num-nodes={hosts}",
+        *TAINTED.get(provisioning, []),
     ] == list(flags(made))
 
 
@@ -128,6 +131,7 @@ def test_what_else_a_pool_says() -> None:
         "--max-nodes=4",
         "--max-run-duration=900s",
         "--node-labels=b=c,team/a=x",
+        *TAINTED["Spot"],
     ] == list(flags(made))
 
 

@@ -180,3 +180,30 @@ def test_drawings_fit_the_terminal(columns: int | None, width: int) -> None:
 def test_drawings_of_nothing_fit() -> None:
     """A rehearsal that was interrupted at once has no runs."""
     assert 43 == width_in(EMPTY, 80)
+
+
+def test_evictions_of_one_reason_are_one_fact() -> None:
+    """A run that is pushed aside again and again has a line that can be read."""
+    story = ran("default/a", (10, 30))
+    story.evictions = [
+        Eviction(at, reason, "for b")
+        for at, reason in ((3, "Preempted"), (5, "PodsReadyTimeout"), (7, "Preempted"), (9, "Preempted"))
+    ]
+
+    assert "waited 10s, Preempted at 3.0s and 2 times more, PodsReadyTimeout at 5.0s\n" in text(
+        replace(EMPTY, stories=(("default/a", story),))
+    )
+
+
+def test_hundred_runs_stand_below_each_other() -> None:
+    """Names of any length, drawings of one width, facts in one column; the legend at the end."""
+    stories = [Story(f"team/{'long-' * (number % 7)}{number}", outcome="running") for number in range(100)]
+    for number, story in enumerate(stories):
+        story.submitted, story.admitted = float(number), float(number)
+        story.spans = [Span("starting", number, number + 50)]
+    lines = text(replace(EMPTY, seconds=200.0, stories=tuple((one.run, one) for one in stories))).splitlines()
+    width = max(len(one.run) for one in stories)
+
+    assert 100 == sum("still ran" in line for line in lines[2:102])
+    assert {width + 2 + 48 + 2} == {line.index("still ran") for line in lines[2:102]}
+    assert lines[102].strip().startswith("· queued")

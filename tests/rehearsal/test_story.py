@@ -276,3 +276,31 @@ def test_state_while_it_grows() -> None:
         ("running", False),
         ("finished", False),
     ]
+
+
+def test_backoff_doubles_with_each_pod_that_a_job_loses() -> None:
+    """It counts from the last one, ten minutes at most; a pod that succeeded is none that was lost."""
+    stories = Stories({A: 2}, ())
+    stories.add(says(0, "submitted"))
+    stories.add(pod(1, "done"))
+    stories.add(gone(2, "done"))
+    found = []
+    for at in range(10, 90, 10):
+        stories.add(pod(at, f"x{at}"))
+        stories.add(gone(at + 5, f"x{at}", "Failed"))
+        found += stories.backoffs()
+
+    seconds = (10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 600.0, 600.0)
+    assert found == list(zip(range(15, 95, 10), seconds, strict=True))
+
+
+def test_backoff_of_what_is_over_counts_no_more() -> None:
+    """A restart makes other Jobs, what Kueue took away is no failure, a run that has ended makes no pods."""
+    found = {}
+    for after in (says(3, "restarted", attempt=1), says(3, "evicted"), says(3, "failed"), says(3, "warned")):
+        stories = Stories({A: 1}, ())
+        for event in (says(0, "submitted"), pod(1, "x"), gone(2, "x", "Failed"), after):
+            stories.add(event)
+        found[after.kind] = stories.backoffs()
+
+    assert {"restarted": [], "evicted": [], "failed": [], "warned": [(2, 10.0)]} == found

@@ -58,6 +58,31 @@ def test_interrupted_rehearsal_holds_only_failures_against_runs() -> None:
     assert ["workloads/a.yaml:3: REH001 default/a failed"] == said(part_of(), failed, cut_short=True)
 
 
+def test_interrupted_rehearsal_holds_only_decided_expectations_against_runs() -> None:
+    """An expectation counts where all runs are over that it is about."""
+    part = expecting(
+        "waitBelow: 1s", "order: [b, a]", "together: [b]", "notBefore: {workload: b}", "waitBelow: 2s"
+    )
+    done, other, running = ran(A, (5, 6)), ran(B, (7, 8)), Story(B, outcome="running")
+    waited = [
+        "workloads/a.yaml:10: REH004 it waited 5.0s for its admission, and should wait less than 1s",
+        "workloads/a.yaml:14: REH004 it waited 5.0s for its admission, and should wait less than 2s",
+    ]
+
+    assert waited == said(part, done, running, cut_short=True)
+    assert 5 == len(said(part, done, other, cut_short=True))
+    assert [] == said(part, Story(A, outcome="waiting"), other, cut_short=True)
+    assert waited == [line for line in said(part, done, cut_short=True) if "waited" in line]
+
+
+def test_run_that_was_not_submitted_says_when_it_would_have_been() -> None:
+    """The deadline came before its time."""
+    part = part_of("submitAt: 2h")
+    (problem,) = judge([part], {A: Story(A)}, {}, cut_short=False)
+
+    assert problem.hint == "it is to be submitted at 2h00m: play longer with --deadline, or submit sooner"
+
+
 def test_endless_run_need_not_finish() -> None:
     """A headless Pathways waits for clients."""
     assert [] == said(part_of("", pathwaysjob()), Story(A, outcome="running"))

@@ -144,7 +144,7 @@ def test_generated_files_elsewhere_are_left_alone(repo: Repo) -> None:
     paths = [
         "overlays/kustomization.yaml",
         "overlays/c1/kustomization.yaml",
-        "overlays/c1/_gitops/argocd/app.yaml",
+        "overlays/c1/_mine/app.yaml",
         "overlays/c1/default/a/deeper/file.yaml",
     ]
     for path in paths:

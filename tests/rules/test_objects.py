@@ -135,3 +135,10 @@ def test_rules_run_on_all_objects_of_a_world() -> None:
     found = {problem.id for problem in run(world(queue))}
 
     assert found == {"KQ111", "GIT123"}
+
+
+def test_objects_that_stand_nowhere_are_not_compared() -> None:
+    """Objects that were composed have no line, and kustomize has compared them already."""
+    twice = world(*[{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}] * 2)
+
+    assert run(twice, [rule for rule in RULES if rule.id == "GIT124"]) == ()

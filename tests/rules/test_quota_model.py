@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicewright.core.check.quota import Cell, Choice, Node, PodSet, Quotas, fits, most
-from slicewright.core.check.read import TPU, amount
+from slicewright.core.check.read import amount
+from slicewright.core.plan.keys import TPU
 
 KEY = ("v5e", TPU)
 

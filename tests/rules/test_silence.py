@@ -24,7 +24,7 @@ def _left(*items: Item, ignore: str = "") -> list[tuple[str, str]]:
     """Return (id, message) of what is left of KQ111, which every queue here breaks."""
     found = run(World(items, catalogue()), [rule for rule in RULES if rule.id == "KQ111"])
     ignores = read_ignores(ignore, FILE_NAME, IDS)
-    left = (*ignores.problems, *silence(found, items, ignores.entries))
+    left = (*ignores.problems, *silence(found, items, ignores.entries, lambda: IDS))
     return [(problem.id, problem.message) for problem in left]
 
 
@@ -50,6 +50,15 @@ def test_annotation_that_meets_no_problem_is_reported() -> None:
     left = _left(_queue("a", KQ111="closed", KQ105="once negative"))
 
     assert left == [("IGN102", "nothing here breaks KQ105")]
+
+
+def test_annotation_with_an_unknown_id_is_reported() -> None:
+    """An id that does not exist silences nothing, and is a misspelt one more often than an old one."""
+    (problem,) = silence([], [_queue("a", KQ1111="closed")], (), lambda: IDS)
+
+    assert ("IGN103", "warning") == (problem.id, problem.severity)
+    assert problem.message == "there is no rule 'KQ1111', so nothing is silenced"
+    assert problem.hint == "did you mean 'KQ111'?"
 
 
 def test_entry_silences_by_rule_and_object() -> None:

@@ -192,6 +192,46 @@ def test_exception_keeps_the_logs(tmp_path: Path) -> None:
     assert_nothing_left(tmp_path, ports)
 
 
+@pytest.mark.parametrize("step", range(3))
+def test_interruption_at_each_step_of_a_start(step: int, tmp_path: Path) -> None:
+    """A Ctrl-C while a cluster starts, up to its last word, leaves nothing, though the holder lives on."""
+    said: list[str] = []
+
+    def interrupt(text: str) -> None:
+        said.append(text)
+        if len(said) > step:
+            raise KeyboardInterrupt
+
+    bed = Cluster(root=tmp_path, progress=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        bed.start()
+
+    words = ("API server ready", "JobSet and Kueue defined", "ready after")
+    assert (step + 1, True) == (len(said), said[-1].startswith(words[step]))
+    assert ({}, []) == (processes(tmp_path), clusters(tmp_path))
+
+
+def test_holder_that_is_dropped_hangs_up(tmp_path: Path) -> None:
+    """Where a Ctrl-C comes before anybody has taken hold of it, its cluster goes all the same."""
+    held = Held(tmp_path, "dropped", 1)
+    held.start("sleeper", [*SLEEP, str(tmp_path)])
+    eventually("the program runs", lambda: len(processes(tmp_path)) == 2)
+
+    with pytest.warns(ResourceWarning):
+        del held
+
+    assert_nothing_left(tmp_path, [])
+
+
+def test_signal_that_ended_a_program_is_named(tmp_path: Path) -> None:
+    """By its name, for a number says nothing to most people."""
+    held = Held(tmp_path, "killed", 1)
+    held.start("victim", [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"])
+
+    eventually("its end is reported", lambda: complaint(held) == "victim ended: killed by SIGKILL")
+    held.close()
+
+
 def complaint(held: Held) -> str:
     """Return what a check says, or nothing."""
     try:

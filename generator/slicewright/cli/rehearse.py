@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +15,18 @@ from slicewright.cli import show
 from slicewright.cli.examples import examples
 from slicewright.core.problem import Problem, did_you_mean
 from slicewright.core.rehearsal.duration import is_duration, seconds
+from slicewright.core.rehearsal.timing import Timing, read, timed, unclear
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from slicewright.core.rehearsal.report import Report
+    from slicewright.rehearsal.perform import Performance
     from slicewright.rehearsal.scene import Scene
-    from slicewright.testbed.bed import Bed
 
 _BROKEN = 3
 _INTERRUPTED = 130
 _MOST_SPEED = 1_000_000
 """A year in half a minute: above it no duration of the controllers can be told from another."""
 _OF_THE_BED = ("BED", "REH009")
-_OF_THE_TREE = ("REH006", "REH008")
-"""What stands against a rehearsal although no tool broke: a refused platform, a cluster without the mark."""
 
 
 class Duration(click.ParamType[float]):
@@ -57,13 +54,24 @@ class Speed(click.FloatRange):
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """A cluster that runs already."""
+class Span(click.ParamType[Timing]):
+    """A time span for one workload, or for all."""
 
-    kubeconfig: Path
-    context: str
-    mark: bool
+    name = "[[namespace/]name=]duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Timing:
+        """Return whose it is, and the seconds."""
+        found = value if isinstance(value, Timing) else read(str(value))
+        if found is None:
+            self.fail(f"'{value}' is no time span; write for example 90s or my-workload=1h30m", param, ctx)
+        return found
+
+
+def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value == 0:
+        message = f"--{param.name} 0s leaves no time to play"
+        raise click.UsageError(message)
+    return value
 
 
 @click.command(
@@ -71,12 +79,30 @@ class Elsewhere:
     epilog=examples(
         "slicewright rehearse",
         "slicewright rehearse multislice-cluster --speed 20 --html timeline.html",
+        "slicewright rehearse --duration 2h --submit-at team-a/train=30m",
         "slicewright rehearse --kubeconfig kind.yaml --context kind-test --mark",
     ),
 )
 @click.argument("cluster", required=False)
 @click.option("--speed", type=Speed(min=1, max=_MOST_SPEED), help="Play so many seconds in one.")
-@click.option("--deadline", type=Duration(), help="Give up after so long, on the rehearsal's clock.")
+@click.option(
+    "--submit-at",
+    type=Span(),
+    multiple=True,
+    help="When to submit a workload, or all: wins over submitAt in its file. May be repeated.",
+)
+@click.option(
+    "--duration",
+    type=Span(),
+    multiple=True,
+    help="How long a workload runs, or all: wins over duration in its file. May be repeated.",
+)
+@click.option(
+    "--deadline",
+    type=Duration(),
+    callback=_more_than_none,
+    help="Give up after so long, on the rehearsal's clock.",
+)
 @click.option("--delay", type=Duration(), help="How long flex-start nodes take to come.")
 @click.option("--idle", type=Duration(), help="How long flex-start nodes stay without work.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the timeline as a page.")
@@ -98,6 +124,8 @@ class Elsewhere:
 def rehearse(
     cluster: str | None,
     speed: float | None,
+    submit_at: tuple[Timing, ...],
+    duration: tuple[Timing, ...],
     deadline: float | None,
     delay: float | None,
     idle: float | None,
@@ -118,12 +146,17 @@ def rehearse(
     from slicewright.rehearsal.scene import scenes  # noqa: PLC0415 - commands start fast
     from slicewright.workspace.read import read_checkout  # noqa: PLC0415
 
-    elsewhere = _elsewhere(kubeconfig, context, mark=mark)
+    _check_place(kubeconfig, context, mark=mark)
     checkout = show.checked(read_checkout, show.root_of(folder))
-    if cluster and cluster not in checkout.repository.sites:
-        hint = did_you_mean(cluster, checkout.repository.sites)
+    repository = checkout.repository
+    if cluster and cluster not in repository.sites:
+        hint = did_you_mean(cluster, repository.sites)
         raise show.unknown(f"there is no cluster '{cluster}'", hint)
-    wanted = [cluster] if cluster else sorted(checkout.repository.sites)
+    wanted = [cluster] if cluster else sorted(repository.sites)
+    playing = [one.key for one in repository.workloads if set(one.clusters) & set(wanted)]
+    wrong = unclear((*submit_at, *duration), playing) if not repository.problems else None
+    if wrong:
+        raise show.unknown(wrong.message, wrong.hint)
     acts, against = scenes(checkout, wanted)
     if against:
         show.problems(against)
@@ -136,27 +169,30 @@ def rehearse(
         show.problems((unwritable,))
         sys.exit(1)
     times = {"speed": speed, "deadline": deadline, "delay": delay, "idle": idle}
-    reports: list[Report] = []
+    place = (kubeconfig, context, mark) if kubeconfig and context else None
+    played: list[Performance] = []
     for act in acts:
-        reports.append(_play(act, times, elsewhere))
-        if reports[-1].interrupted:
+        parts = timed(timed(act.parts, "submit_at", submit_at), "duration", duration)
+        played.append(_play(replace(act, parts=parts), times, place))
+        if played[-1].report.interrupted or not played[-1].is_played:
             break
+    reports = [one.report for one in played]
+    if output != "junit" and not any(one.is_played or one.report.interrupted for one in played):
+        show.problems(problem for report in reports for problem in report.problems)
+        sys.exit(_exit_code(reports))
     against = _write_page(reports, html) if html else ()
     _write(reports, output)
     show.messages(against)
     sys.exit(_exit_code(reports) or int(bool(against)))
 
 
-def _elsewhere(kubeconfig: Path | None, context: str | None, *, mark: bool) -> Elsewhere | None:
-    if kubeconfig is None:
-        if context or mark:
-            message = "--context and --mark are about an existing cluster: add --kubeconfig FILE"
-            raise click.UsageError(message)
-        return None
-    if not context:
+def _check_place(kubeconfig: Path | None, context: str | None, *, mark: bool) -> None:
+    if kubeconfig is None and (context or mark):
+        message = "--context and --mark are about an existing cluster: add --kubeconfig FILE"
+        raise click.UsageError(message)
+    if kubeconfig is not None and not context:
         message = "name the context of the kubeconfig file, so that no other is meant: --context NAME"
         raise click.UsageError(message)
-    return Elsewhere(kubeconfig, context, mark)
 
 
 def _exit_code(reports: list[Report]) -> int:
@@ -167,52 +203,25 @@ def _exit_code(reports: list[Report]) -> int:
     return 0 if all(report.passed for report in reports) else 1
 
 
-def _play(scene: Scene, times: dict[str, float | None], elsewhere: Elsewhere | None) -> Report:
+def _play(scene: Scene, times: dict[str, float | None], place: tuple[Path, str, bool] | None) -> Performance:
     from slicewright.cli.report.live import Live  # noqa: PLC0415
-    from slicewright.testbed.trouble import BedError  # noqa: PLC0415
+    from slicewright.core.rehearsal.tempo import tempo  # noqa: PLC0415
 
     try:
-        from slicewright.rehearsal.rehearse import rehearse as play  # noqa: PLC0415
-        from slicewright.rehearsal.rehearse import tempo  # noqa: PLC0415
+        from slicewright.rehearsal.perform import Elsewhere, perform  # noqa: PLC0415
     except ModuleNotFoundError as error:
         hint = f"{sys.executable} -m pip install 'slicewright[testbed]'"
         show.problems((Problem("BED008", f"a rehearsal needs the Python package {error.name}", hint),))
         sys.exit(_BROKEN)
     live = Live(scene, sys.stderr)
-    bed: Bed | None = None
+    elsewhere = Elsewhere(*place) if place else None
     try:
-        bed = _bed(scene, elsewhere, live.say)
-        with bed:
-            return play(
-                bed,
-                scene,
-                tempo(scene.parts, **times),
-                clean=elsewhere is not None,
-                progress=live.say,
-                show=live.show,
-            )
-    except BedError as error:
-        live.close()
-        show.problems((error.problem,))
-        sys.exit(1 if error.problem.id in _OF_THE_TREE else _BROKEN)
+        done = perform(scene, tempo(scene.parts, **times), elsewhere, say=live.say, show=live.show)
     finally:
         live.close()
-        if bed is not None and bed.logs:
-            click.echo(f"logs: {bed.logs}", err=True)
-
-
-def _bed(scene: Scene, elsewhere: Elsewhere | None, say: Callable[[str], object]) -> Bed:
-    if elsewhere is None:
-        from slicewright.core.platform.kueue_configuration import played  # noqa: PLC0415
-        from slicewright.testbed.cluster import Cluster  # noqa: PLC0415
-
-        return Cluster(kueue_settings=played(scene.site), progress=say)
-    from slicewright.rehearsal.guard import admit  # noqa: PLC0415
-    from slicewright.testbed.attached import Attached  # noqa: PLC0415
-    from slicewright.testbed.kubeconfig import read  # noqa: PLC0415
-
-    admit(read(elsewhere.kubeconfig, elsewhere.context), mark=elsewhere.mark)
-    return Attached(elsewhere.kubeconfig, context=elsewhere.context, progress=say)
+    if done.logs:
+        click.echo(f"logs: {done.logs}", err=True)
+    return done
 
 
 def _unwritable(html: Path) -> Problem | None:
@@ -240,6 +249,8 @@ def _write_page(reports: list[Report], html: Path) -> tuple[Problem, ...]:
     try:
         html.write_text(page([report.record() for report in reports]), encoding="utf-8")
     except OSError as error:
+        if html.is_file():  # half of a page is none
+            html.unlink()
         return (_not_written(html, error),)
     click.echo(f"timeline: {html}", err=True)
     return ()

@@ -105,7 +105,11 @@ def validate(
     reading = examine_each(found.units, Engine(kinds, skip=skipped), heads=heads)
     made = Engine(kinds, () if schemas_only else semantic_rules(), skipped)
     against, sites = ((), {}) if paths else _input(root)
-    ignores = read_ignore_file(root, lambda: [rule.id for rule in all_rules()])
+
+    def known() -> list[str]:
+        return [rule.id for rule in all_rules()]
+
+    ignores = read_ignore_file(root, known)
     try:
         with _Progress(len(found.units)) as progress:
             report = examine(
@@ -114,6 +118,7 @@ def validate(
                 found=(*found.problems, *against),
                 sites=sites,
                 ignores=ignores,
+                known=known,
                 complete=not paths and not schemas_only,
                 kubeconform=second,
                 tick=progress.tick,

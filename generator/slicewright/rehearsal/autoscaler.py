@@ -27,6 +27,11 @@ Object = dict[str, Any]
 
 REQUEST = ("autoscaling.x-k8s.io/v1", "ProvisioningRequest")
 _LOOK_SECONDS = 0.25
+_JOIN_SECONDS = 10
+_FRESH_SECONDS = 10.0
+"""How long nodes stay that nobody has used yet, of our seconds: the scheduler may be slow."""
+_LEAST_IDLE_SECONDS = 3.0
+"""How long others stay at least: the next pods of a slice may just be on their way."""
 _TEMPLATE = ("v1", "PodTemplate")
 
 
@@ -59,6 +64,8 @@ class Autoscaler:
         """Node pools that were asked for, and when they are there."""
         self._there: dict[str, float] = {}
         """Node pools that are there, and when they were last seen at work."""
+        self._fresh: set[str] = set()
+        """Those of them that nobody has used yet."""
         self._promised: dict[str, str] = {}
         """Node pools that a ProvisioningRequest holds, by its uid."""
         self._ending = threading.Event()
@@ -74,7 +81,7 @@ class Autoscaler:
         """Stop."""
         self._ending.set()
         if self._pools:
-            self._thread.join()
+            self._thread.join(_JOIN_SECONDS)
 
     @property
     def is_busy(self) -> bool:
@@ -113,6 +120,7 @@ class Autoscaler:
         pool = self._pools[name]
         self._api.each(self._api.create, [marked(node, self._mark) for node in pool.nodes])
         self._there[name] = now
+        self._fresh.add(name)
         self._journal.note("poolGrew", node_pool=name, chips=pool.chips, text=f"{len(pool.nodes)} nodes")
 
     def _demand(self, stuck: list[Object], busy: set[str], now: float) -> None:
@@ -195,15 +203,20 @@ class Autoscaler:
 
     def _release(self, busy: set[str], now: float) -> None:
         """Let slices go on which nothing has run for a while and which no request holds."""
+        self._fresh -= busy
         for name in list(self._there):
             if name in self._promised or name in busy:
                 self._there[name] = now
-            elif now - self._there[name] >= self._idle:
+            elif now - self._there[name] >= self._stays(name):
                 del self._there[name]
                 pool = self._pools[name]
                 self._api.each(self._api.delete, pool.nodes)
                 text = f"{len(pool.nodes)} nodes, idle"
                 self._journal.note("poolShrank", node_pool=name, chips=pool.chips, text=text)
+
+    def _stays(self, name: str) -> float:
+        least = _FRESH_SECONDS if name in self._fresh else _LEAST_IDLE_SECONDS
+        return max(self._idle, self._clock.speed * least)
 
 
 def _is_alive(pod: Object) -> bool:

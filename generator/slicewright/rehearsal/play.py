@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.rehearsal.script import run_key
 from slicewright.core.rehearsal.simulate import ends_by_itself, simulated
+from slicewright.core.rehearsal.story import Stories
 from slicewright.rehearsal.faults import Faults
 from slicewright.rehearsal.program import Programs
 from slicewright.testbed.api import ApiError
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.story import Stories
     from slicewright.rehearsal.autoscaler import Autoscaler
     from slicewright.rehearsal.clock import Clock
     from slicewright.rehearsal.journal import Journal
@@ -31,6 +31,10 @@ _QUIET_SECONDS = 10.0
 on events, not on time."""
 _STUCK_SECONDS = 30.0
 """The same where pods are to be made: the controllers try that again after up to 16 seconds."""
+_SLACK_SECONDS = 10.0
+"""How long a Job's pods may take to come after its backoff."""
+_SHRINK_SECONDS = 30.0
+"""For how long, of our seconds, a rehearsal goes on only to see nodes go that nobody needs."""
 _OVER = ("finished", "failed", "refused")
 _PENDING = ("reserved", "starting", "restarting")
 
@@ -55,7 +59,9 @@ class Play:
         self._clock = clock
         self._parts = tuple(parts)
         self._deadline = deadline
-        self._shrinks_within = clock.real(idle) + _QUIET_SECONDS
+        self._shrinks_within = (
+            clock.real(idle) + _QUIET_SECONDS if clock.real(idle) <= _SHRINK_SECONDS else 0.0
+        )
         self._check = check
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._number = itertools.count()
@@ -143,7 +149,7 @@ class Play:
         """
         states = self._journal.ask(_states)
         if all(state in _OVER for state in states.values()):
-            return not autoscaler.has_nodes or self._journal.quiet_seconds() > self._shrinks_within
+            return not autoscaler.has_nodes or self._journal.quiet_seconds() >= self._shrinks_within
         if self._agenda or autoscaler.is_busy:
             return False
         if all(
@@ -152,8 +158,17 @@ class Play:
             return True
         if self._programs.are_at_work or self._journal.ask(_is_at_work):
             return False
+        if any(
+            self._clock.real(self._clock.now() - at) < backoff + _SLACK_SECONDS
+            for at, backoff in self._backoffs()
+        ):
+            return False
         pending = any(state in _PENDING for state in states.values())
         return self._journal.quiet_seconds() > (_STUCK_SECONDS if pending else _QUIET_SECONDS)
+
+    def _backoffs(self) -> list[tuple[float, float]]:
+        found: list[tuple[float, float]] = self._journal.ask(Stories.backoffs)
+        return found
 
 
 def _started(run: str, stories: Stories) -> float | None:

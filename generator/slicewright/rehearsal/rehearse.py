@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.problem import Problem
@@ -13,6 +12,9 @@ from slicewright.core.rehearsal import usage
 from slicewright.core.rehearsal.offline import never_fits
 from slicewright.core.rehearsal.report import Report
 from slicewright.core.rehearsal.script import is_queued, run_key, tpu_pods
+from slicewright.core.rehearsal.simulate import MARK
+from slicewright.core.rehearsal.story import Story
+from slicewright.core.rehearsal.tempo import Tempo, tempo
 from slicewright.core.rehearsal.verdict import judge
 from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.capacity import capacity
@@ -22,56 +24,168 @@ from slicewright.rehearsal.play import Play
 from slicewright.rehearsal.stage import Stage
 from slicewright.rehearsal.watch import Watch
 from slicewright.testbed import kubeconfig, pathways
+from slicewright.testbed.api import ApiError
 from slicewright.testbed.trouble import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.story import Story
+    from slicewright.rehearsal.claim import Claim
     from slicewright.rehearsal.scene import Scene
     from slicewright.testbed.bed import Bed
 
+__all__ = ["Rehearsal", "Tempo", "not_played", "rehearse", "tempo"]
+
 Object = dict[str, Any]
 
-_PLAYED_SECONDS = 10.0
-"""How long the longest workload plays, of our seconds, where nobody says a speed."""
-_MOST_SECONDS = 600.0
-"""The deadline, of our seconds, where nobody says one."""
-_SEEN_SECONDS = 3.0
-"""How long the end of a program may take to be seen."""
-_TOO_LONG = "BED003"
 
+class Rehearsal:
+    """One rehearsal on a bed that stands; the report can be asked for at every moment.
 
-@dataclass(frozen=True, slots=True)
-class Tempo:
-    """How time passes. Spans are in seconds of the rehearsal's clock."""
+    With `clean` all that was made is removed from the cluster, what earlier rehearsals left under the same
+    `claim` included.
+    """
 
-    speed: float
-    deadline: float
-    delay: float
-    """How long flex-start nodes take to come."""
-    idle: float
-    """How long they stay without work."""
+    def __init__(
+        self,
+        bed: Bed,
+        scene: Scene,
+        time: Tempo,
+        *,
+        clean: bool = False,
+        claim: Claim | None = None,
+        progress: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        self._bed = bed
+        self._scene = scene
+        self._time = time
+        self._clean = clean
+        self._claim = claim
+        self._progress = progress
+        self._mark = claim.mark if claim else secrets.token_hex(4)
+        self._runs = [item for part in scene.parts for item in part.runs]
+        pods = {run: count for part in scene.parts for run, count in tpu_pods(part).items()}
+        self._clock = Clock(time.speed)
+        self._journal = Journal(self._clock, pods, {run_key(item) for item in self._runs if is_queued(item)})
+        self._room = capacity(scene.site)
+        self._stage = Stage(bed, self._mark, progress=progress)
+        self._end = 0.0
+        self._interrupted = False
+        self._against: list[Problem] = []
+        self._left = ""
+        """Why what was made is still there; empty where nothing is."""
 
+    def run(self, show: Callable[[Journal, Clock], object] = lambda *_: None) -> None:
+        """Play. An interruption by the user, or the end of a program, ends it, and is in the report."""
+        try:
+            self._play(show)
+        except KeyboardInterrupt:
+            self._interrupted = True
+        except (ApiError, OSError, BedError) as error:
+            self._against.append(self._cause(error))
+        if not (self._clean and self._left):
+            return
+        try:
+            self._progress("removing what was made")
+            self._clear()
+        except KeyboardInterrupt:
+            self._interrupted = True
+        except (ApiError, OSError, BedError) as error:
+            self._left = str(error).partition("\n")[0]
 
-def tempo(
-    parts: Iterable[Part],
-    *,
-    speed: float | None = None,
-    deadline: float | None = None,
-    delay: float | None = None,
-    idle: float | None = None,
-) -> Tempo:
-    """Return how time passes, with what is not given chosen: the longest workload plays some seconds."""
-    longest = max((part.duration for part in parts), default=0.0)
-    chosen = speed or max(1.0, longest / _PLAYED_SECONDS)
-    return Tempo(
-        speed=chosen,
-        deadline=deadline if deadline is not None else _MOST_SECONDS * chosen,
-        delay=delay if delay is not None else 2 * chosen,
-        idle=idle if idle is not None else 3 * chosen,
-    )
+    def report(self) -> Report:
+        """Return what has happened until now."""
+        scene = self._scene
+        journal = self._journal
+        is_cut_short = self._interrupted or bool(self._against)
+        stories = journal.stories.close(self._end)
+        fits = never_fits(self._runs, scene.platform, scene.catalogue)
+        found = [*self._against, *scene.notes, *judge(scene.parts, stories, fits, cut_short=is_cut_short)]
+        if self._clean and self._left:
+            found.append(self._not_removed())
+        has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)
+        room = self._room
+        return Report(
+            cluster=scene.site.cluster.name,
+            speed=self._time.speed,
+            seconds=self._end,
+            interrupted=self._interrupted,
+            operator=pathways.name(os.environ) if has_pathways else "",
+            stories=tuple(_in_order(scene.parts, stories)),
+            queues=usage.by_queue(journal.events, usage.quotas(scene.platform)),
+            pools=usage.by_pool(journal.events, room.chips(), room.pools(), room.chips_at_start()),
+            events=tuple(journal.events),
+            problems=tuple(found),
+            never_fits=fits,
+            is_cut_short=is_cut_short,
+        )
+
+    def _play(self, show: Callable[[Journal, Clock], object]) -> None:
+        scene, time = self._scene, self._time
+        stage, journal, clock, mark = self._stage, self._journal, self._clock, self._mark
+        if self._claim and self._claim.left:
+            self._progress("removing what an earlier rehearsal has left")
+            self._clear()
+        with ExitStack() as stack:
+            self._touch()
+            namespaces = sorted({part.workload.namespace for part in scene.parts})
+            stage.set_up(self._room, scene.platform, namespaces)
+            stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), journal))
+            growing = self._room.growing
+            grower = stack.enter_context(
+                Autoscaler(self._bed.api, journal, clock, growing, mark, delay=time.delay, idle=time.idle)
+            )
+            play = Play(
+                stage,
+                journal,
+                clock,
+                scene.parts,
+                mark,
+                deadline=time.deadline,
+                idle=time.idle,
+                check=self._check,
+            )
+            clock.start()
+            try:
+                play.run(grower, lambda: show(journal, clock))
+            finally:
+                self._end = clock.now()
+
+    def _touch(self) -> None:
+        self._left = "it was interrupted"
+        if self._claim:
+            self._claim.is_clear = False
+
+    def _clear(self) -> None:
+        self._stage.clear(*(self._claim.left if self._claim else ()))
+        self._left = ""
+        if self._claim:
+            self._claim.is_clear = True
+
+    def _check(self) -> None:
+        self._bed.held.check()
+        if self._claim:
+            self._claim.check()
+
+    def _cause(self, error: ApiError | OSError | BedError) -> Problem:
+        """Return why it cannot go on: the program that ended, where it is one of ours."""
+        if isinstance(error, BedError):
+            return error.problem
+        seen = self._bed.ended()
+        if seen:
+            return seen
+        if isinstance(error, ApiError):
+            message = f"the cluster did not do what a rehearsal needs: {error}"
+            return Problem("REH009", message, "is it still well?")
+        return Problem("REH009", f"the cluster does not answer any more: {error}", "is it still up?")
+
+    def _not_removed(self) -> Problem:
+        message = f"what was made is not all removed: {self._left}"
+        hint = f"it carries the label {MARK}={self._mark}"
+        if self._claim:
+            hint += "; the next rehearsal on this cluster removes it"
+        return Problem("REH009", message, hint)
 
 
 def rehearse(
@@ -83,73 +197,54 @@ def rehearse(
     progress: Callable[[str], object] = lambda _: None,
     show: Callable[[Journal, Clock], object] = lambda *_: None,
 ) -> Report:
-    """Play a scene on a bed that stands, and return what happened.
+    """Play a scene on a bed that stands, and return what happened."""
+    one = Rehearsal(bed, scene, time, clean=clean, progress=progress)
+    one.run(show)
+    return one.report()
 
-    An interruption by the user ends the play, and the report tells what happened until then. With `clean`
-    all that was made is removed from the cluster. Raises BedError where the stage cannot be set.
-    """
-    mark = secrets.token_hex(4)
-    runs = [item for part in scene.parts for item in part.runs]
-    pods = {run: count for part in scene.parts for run, count in tpu_pods(part).items()}
-    clock = Clock(time.speed)
-    journal = Journal(clock, pods, {run_key(item) for item in runs if is_queued(item)})
-    room = capacity(scene.site)
-    interrupted = False
-    broken: Problem | None = None
-    with ExitStack() as stack:
-        stage = stack.enter_context(Stage(bed, mark, clean=clean, progress=progress))
-        namespaces = sorted({part.workload.namespace for part in scene.parts})
-        stage.set_up(room, scene.platform, namespaces)
-        stack.enter_context(Watch(kubeconfig.read(bed.kubeconfig), journal))
-        grower = stack.enter_context(
-            Autoscaler(bed.api, journal, clock, room.growing, mark, delay=time.delay, idle=time.idle)
-        )
-        play = Play(
-            stage,
-            journal,
-            clock,
-            scene.parts,
-            mark,
-            deadline=time.deadline,
-            idle=time.idle,
-            check=bed.held.check,
-        )
-        clock.start()
-        try:
-            play.run(grower, lambda: show(journal, clock))
-        except KeyboardInterrupt:
-            interrupted = True
-        except BedError as error:
-            broken = error.problem
-        except OSError as error:
-            broken = _lost(bed, error)
-        end = clock.now()
-    stories = journal.stories.close(end)
-    fits = never_fits(runs, scene.platform, scene.catalogue)
-    problems = judge(scene.parts, stories, fits, cut_short=interrupted)
+
+def not_played(scene: Scene, time: Tempo, problem: Problem | None) -> Report:
+    """Return the report of a rehearsal that has not begun, because of a problem or of a Ctrl-C."""
+    stories = {run_key(item): Story(run_key(item)) for part in scene.parts for item in part.runs}
     return Report(
         cluster=scene.site.cluster.name,
         speed=time.speed,
-        seconds=end,
-        interrupted=interrupted,
-        operator=pathways.name(os.environ) if any(item["kind"] == "PathwaysJob" for item in runs) else "",
+        seconds=0.0,
+        interrupted=problem is None,
+        operator="",
         stories=tuple(_in_order(scene.parts, stories)),
-        queues=usage.by_queue(journal.events, usage.quotas(scene.platform)),
-        pools=usage.by_pool(journal.events, room.chips(), room.pools(), room.chips_at_start()),
-        events=tuple(journal.events),
-        problems=(broken, *problems) if broken else problems,
-        never_fits=fits,
+        queues=(),
+        pools=(),
+        events=(),
+        problems=(problem,) if problem else (),
+        never_fits={},
+        is_cut_short=True,
     )
 
 
-def _lost(bed: Bed, error: OSError) -> Problem:
-    """Return why the API server does not answer any more: the program that ended, where it is one of ours."""
-    try:
-        bed.until("the end of a program to be seen", lambda: None, seconds=_SEEN_SECONDS)
-    except BedError as found:
-        if found.problem.id != _TOO_LONG:
-            return found.problem
+def _check(bed: Bed, claim: Claim | None) -> None:
+    bed.held.check()
+    if claim:
+        claim.check()
+
+
+def _broken(bed: Bed, error: ApiError | OSError | BedError) -> Problem:
+    """Return why it cannot go on: the program that ended, where it is one of ours."""
+    if isinstance(error, BedError):
+        return error.problem
+    seen = bed.ended()
+    if seen:
+        return seen
+    if isinstance(error, ApiError):
+        return Problem(
+            "REH009", f"the cluster did not do what a rehearsal needs: {error}", "is it still well?"
+        )
     return Problem("REH009", f"the cluster does not answer any more: {error}", "is it still up?")
+
+
+def _not_removed(mark: str, why: str) -> Problem:
+    hint = f"the next rehearsal on this cluster removes it: it carries the label {MARK}={mark}"
+    return Problem("REH009", f"not everything that was made could be removed: {why}", hint)
 
 
 def _in_order(parts: Iterable[Part], stories: dict[str, Story]) -> Iterator[tuple[str, Story]]:

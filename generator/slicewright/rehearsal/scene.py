@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.kustomization import compose
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors
 from slicewright.core.rehearsal.script import is_run, part
+from slicewright.core.render.changes import render
 from slicewright.core.render.plans import plan_all
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.plan.site import Site
     from slicewright.core.rehearsal.script import Part
@@ -29,6 +32,8 @@ class Scene:
     parts: tuple[Part, ...]
     platform: tuple[Object, ...]
     catalogue: Catalogue
+    notes: tuple[Problem, ...] = ()
+    """Warnings about what is played: overlays that are older than their workloads."""
 
 
 def scenes(checkout: Checkout, clusters: list[str]) -> tuple[list[Scene], tuple[Problem, ...]]:
@@ -49,7 +54,29 @@ def scenes(checkout: Checkout, clusters: list[str]) -> tuple[list[Scene], tuple[
         if parts:
             stands = tuple(platform.objects(site))
             made.append(Scene(site, tuple(parts), stands, repository.package.catalogue))
-    return made, tuple(found)
+    if found:
+        return made, tuple(found)
+    notes = list(_stale(checkout, {part.plan.folder for scene in made for part in scene.parts}))
+    return [replace(scene, notes=_of(scene, notes)) for scene in made], ()
+
+
+def _of(scene: Scene, notes: list[tuple[str, Problem]]) -> tuple[Problem, ...]:
+    return tuple(problem for cluster, problem in notes if cluster == scene.site.cluster.name)
+
+
+def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]]:
+    """Yield, with their clusters, warnings of what a render would change about live runs."""
+    for run in render(checkout.repository, checkout.existing).runs:
+        folder = f"overlays/{run.cluster}/{run.namespace}/{run.workload}"
+        name = f"{run.namespace}/{run.name}"
+        if folder not in played:
+            message = f"{name} is live in {folder} and is not played: {run.reason}"
+        elif run.effect == "changes":
+            message = f"{folder} is not what a render would write now; {name} is played as it stands there"
+        else:
+            message = f"the next render ends {name} ({run.reason}); it is played, for it is live in {folder}"
+        hint = "run slicewright render first"
+        yield run.cluster, Problem("REH007", message, hint, severity="warning", file=folder)
 
 
 def _live(checkout: Checkout, entry: Planned) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:

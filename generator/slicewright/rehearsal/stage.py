@@ -7,7 +7,7 @@ removed.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal.simulate import MARK, marked
@@ -56,19 +56,11 @@ _GONE_SECONDS = 60
 
 
 class Stage:
-    """Sets up on entry; on exit removes what it made, where the cluster goes on without it."""
+    """Sets up, and removes what it made, where the cluster goes on without it."""
 
-    def __init__(
-        self,
-        bed: Bed,
-        mark: str,
-        *,
-        clean: bool,
-        progress: Callable[[str], object] = lambda _: None,
-    ) -> None:
+    def __init__(self, bed: Bed, mark: str, *, progress: Callable[[str], object] = lambda _: None) -> None:
         self._bed = bed
         self._mark = mark
-        self._clean = clean
         self._progress = progress
 
     @property
@@ -76,23 +68,14 @@ class Stage:
         """Return the client of the cluster."""
         return self._bed.api
 
-    def __enter__(self) -> Self:
-        """Begin."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Remove what was made, if that is asked for."""
-        if self._clean:
-            self.clear()
-
     def set_up(self, capacity: Capacity, platform: Iterable[Object], namespaces: Iterable[str]) -> None:
         """Make the nodes that stand, the namespaces and the platform, and wait for its queues.
 
         Raises BedError where the API server refuses an object.
         """
         nodes = [node for pool in capacity.standing for node in pool.nodes]
-        self.api.each(self.create, nodes)
-        self._progress(f"{len(nodes):,} simulated nodes")
+        self.api.each(self._make, nodes)
+        self._progress(_counted(len(nodes), "simulated node"))
         wanted = [item for item in platform if item["kind"] in _ORDER]
         named = {item["metadata"]["name"] for item in wanted if item["kind"] == "Namespace"}
         wanted += [_namespace(name) for name in namespaces if name not in named]
@@ -100,7 +83,7 @@ class Stage:
             self._make(item)
         queues = [item["metadata"]["name"] for item in wanted if item["kind"] == "ClusterQueue"]
         self._bed.until("the queues to be known to Kueue", lambda: self._known(queues))
-        self._progress(f"{len(queues)} ClusterQueues")
+        self._progress(_counted(len(queues), "ClusterQueue"))
         for name in {*namespaces, *named}:
             self._bed.until(
                 f"the service account of {name}",
@@ -117,11 +100,7 @@ class Stage:
         except ApiError as error:
             if error.reason == "AlreadyExists" and item["kind"] in ("Namespace", "ServiceAccount"):
                 return
-            name = item["metadata"]["name"]
-            hint = "slicewright validate shows what stands against it without a cluster"
-            raise BedError(
-                Problem("REH006", f"{item['kind']} {name} of the platform was refused: {error.message}", hint)
-            ) from error
+            raise BedError(_refused(item, error)) from error
 
     def _known(self, queues: list[str]) -> bool:
         """Tell whether Kueue has taken notice of all queues: active or not, it has said so."""
@@ -133,9 +112,12 @@ class Stage:
         }
         return all("Active" in said.get(name, ()) for name in queues)
 
-    def clear(self) -> None:
-        """Remove what carries the label of this rehearsal, and wait until it has gone."""
-        label = f"{MARK}={self._mark}"
+    def clear(self, *others: str) -> None:
+        """Remove what carries the label of this rehearsal, or of others, and wait until it has gone.
+
+        Raises BedError, ApiError, OSError.
+        """
+        label = f"{MARK} in ({','.join((self._mark, *others))})"
         for kind in _RUNS:
             try:
                 found = self.api.list(*kind, labels=label)
@@ -150,6 +132,19 @@ class Stage:
 
     def _none_left(self, api_version: str, kind: str, label: str) -> bool:
         return not self.api.list(api_version, kind, labels=label)
+
+
+def _refused(item: Object, error: ApiError) -> Problem:
+    which = f"{item['kind']} {item['metadata']['name']}"
+    if error.reason == "AlreadyExists":
+        hint = "what is there is not changed: remove it, or rehearse on another cluster"
+        return Problem("REH006", f"{which} is there already", hint)
+    hint = "slicewright validate shows what stands against it without a cluster"
+    return Problem("REH006", f"{which} of the platform was refused: {error.message}", hint)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _namespace(name: str) -> Object:

@@ -6,13 +6,13 @@ import os
 import re
 import secrets
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from slicewright.core.problem import Problem
 from slicewright.testbed import places, programs, wait
-from slicewright.testbed.api import Api
+from slicewright.testbed.api import Api, ApiError
 from slicewright.testbed.nodes import simulated_nodes
 from slicewright.testbed.process import Held
 from slicewright.testbed.trouble import BedError
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 START_SECONDS = 60
 """For how long a part of a bed may take to get ready; a machine that is busy gets longer, see `wait`."""
+
+_SEEN_SECONDS = 3.0
 
 Answer = TypeVar("Answer")
 
@@ -132,14 +134,17 @@ class Bed:
             hint = "use small letters, digits and hyphens, 42 at most"
             raise BedError(Problem("BED007", f"'{self.name}' is no name for a cluster", hint))
         began = time.monotonic()
-        with ExitStack() as undo:
-            undo.callback(self.stop)
-            undo.callback(self.keep_logs)
+        try:
             self._start()
-            undo.pop_all()
-        took = round(time.monotonic() - began, 1)
-        self.held.note(ready=True, seconds=took, kubeconfig=str(self.kubeconfig))
-        self._progress(f"ready after {took} s")
+            took = round(time.monotonic() - began, 1)
+            self.held.note(ready=True, seconds=took, kubeconfig=str(self.kubeconfig))
+            self._progress(f"ready after {took} s")
+        except BaseException:  # a Ctrl-C too, up to the last moment
+            try:
+                self.keep_logs()
+            finally:
+                self.stop()
+            raise
 
     def add_nodes(self, site: Site) -> int:
         """Create the simulated nodes of a cluster's pools, many at once; return how many."""
@@ -152,6 +157,16 @@ class Bed:
     ) -> Answer:
         """Wait for a condition while all programs live. Raises BedError, which names what was waited for."""
         return wait.until(what, probe, seconds=seconds, check=self.held.check)
+
+    def ended(self) -> Problem | None:
+        """Return the problem of a program that has ended, if there is one: its end may be seen last."""
+        seen = partial(wait.until, "the end of a program", lambda: None, check=self.held.check)
+        try:
+            seen(seconds=_SEEN_SECONDS)
+        except BedError as error:
+            if error.problem.id != wait.TOO_LONG:
+                return error.problem
+        return None
 
     def note(self, **facts: object) -> None:
         """Write facts that `slicewright cluster status` shows."""
@@ -182,7 +197,11 @@ class Bed:
         ground = Ground(self.name, self._held, paths, self._environ, self._progress)
         self._reached = plane.reach(ground)
         self._api = Api(self._reached.access)
-        self._reached.furnish(self._api)
+        try:
+            self._reached.furnish(self._api)
+        except (ApiError, OSError) as error:
+            usual = Problem("BED002", f"the API server did not do what a test bed needs: {error}")
+            raise BedError(self.ended() or usual) from error
 
     def _close_api(self) -> None:
         if self._api:

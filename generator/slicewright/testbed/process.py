@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import queue
+import signal
 import subprocess
 import sys
 import threading
+import weakref
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,26 +25,51 @@ _CLOSE_SECONDS = 60
 _LOG_LINES = 15
 
 
+@dataclass(slots=True)
+class _Heard:
+    """What a keeper has said. It is not part of its holder, so that one that is dropped hangs up."""
+
+    answers: queue.Queue[dict[str, Any]] = field(default_factory=queue.Queue)
+    ended: dict[str, dict[str, Any]] = field(default_factory=dict)
+    kept: str = ""
+
+    def listen(self, events: IO[bytes]) -> None:
+        """Take in events until the keeper is gone."""
+        with events:
+            for line in events:
+                event = json.loads(line)
+                if "ended" in event:
+                    self.ended[event["ended"]] = event
+                elif "closed" in event:
+                    self.kept = event["logs"]
+                else:
+                    self.answers.put(event)
+        self.answers.put({})  # nobody has to wait for it any more
+
+
 class Held:
     """A claimed folder with ports, and the programs that run in it. It goes when this process goes."""
 
     def __init__(self, root: Path, name: str, ports: int) -> None:
         self._root = root
+        self.folder = root / name
+        self.ports: tuple[int, ...] = ()
+        self._heard = _Heard()
+        self._reader: threading.Thread | None = None
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", keeper.__file__, str(root), name, str(ports)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # a Ctrl-C is the holder's, which then closes us
         )
-        self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
-        self._ended: dict[str, dict[str, Any]] = {}
-        self._kept = ""
-        self._reader = threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True)
-        self._reader.start()
-        self.folder = root / name
-        self.ports: tuple[int, ...] = ()
+        # A holder that nobody holds any more hangs up: Popen itself would not let go.
+        weakref.finalize(self, _close, _pipe(self._process.stdin))
         answer: dict[str, Any] = {}
         try:
+            events = _pipe(self._process.stdout)
+            reader = threading.Thread(target=self._heard.listen, args=(events,), daemon=True)
+            reader.start()
+            self._reader = reader
             answer = self._answer()
         finally:
             if "ports" not in answer:
@@ -69,8 +97,8 @@ class Held:
 
     def check(self) -> None:
         """Raise BedError if a program has ended, or the keeper itself."""
-        for name, event in dict(self._ended).items():
-            why = event.get("why") or f"exit code {event['code']}"
+        for name, event in dict(self._heard.ended).items():
+            why = event.get("why") or _how(event["code"])
             raise BedError(self.blame("BED002", f"{name} ended: {why}", name))
         if self._process.poll() is not None:
             message = f"the keeper of the cluster ended with exit code {self._process.returncode}"
@@ -99,18 +127,16 @@ class Held:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._reader.join()
-        if self._process.stdout:
-            self._process.stdout.close()
+        if self._reader:
+            self._reader.join()
+        _close(_pipe(self._process.stdout))
         if self._process.returncode and self._root.is_dir():  # it was killed, and could not tidy up
             with keeper.locked(self._root / keeper.ROOT_LOCK):
                 keeper.sweep(self._root)
-        return Path(self._kept) if self._kept else None
+        return Path(self._heard.kept) if self._heard.kept else None
 
     def _hang_up(self) -> None:
-        if self._process.stdin:
-            with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()
+        _close(_pipe(self._process.stdin))
 
     def _tell(self, command: dict[str, Any]) -> None:
         if self._process.stdin is None:
@@ -125,20 +151,27 @@ class Held:
 
     def _answer(self) -> dict[str, Any]:
         try:
-            return self._answers.get(timeout=_ANSWER_SECONDS)
+            return self._heard.answers.get(timeout=_ANSWER_SECONDS)
         except queue.Empty:
             return {}
 
-    def _read(self, events: IO[bytes] | None) -> None:
-        for line in events or ():
-            event = json.loads(line)
-            if "ended" in event:
-                self._ended[event["ended"]] = event
-            elif "closed" in event:
-                self._kept = event["logs"]
-            else:
-                self._answers.put(event)
-        self._answers.put({})  # the keeper is gone: nobody has to wait for it
+
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None, "it was asked for"  # noqa: S101 - for the types: Popen has it where PIPE is given
+    return stream
+
+
+def _close(stream: IO[bytes]) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        stream.close()
+
+
+def _how(code: int) -> str:
+    """Return how a program ended, from the code that Python gives it: a signal is a negative one."""
+    if code >= 0:
+        return f"exit code {code}"
+    known = {number.value: number.name for number in signal.Signals}
+    return f"killed by {known.get(-code, f'signal {-code}')}"
 
 
 def _refused(name: str, why: str) -> Problem:

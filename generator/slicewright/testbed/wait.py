@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
+TOO_LONG = "BED003"
+"""The id of the problem that something did not come within its time."""
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 0.2
 _LONGEST_STRETCH = 10.0
@@ -56,6 +58,6 @@ def until(
         if answer:
             return answer
         if (took := time.monotonic() - began) > stretched(seconds):
-            raise BedError(blame("BED003", f"{what} took longer than {took:.0f} s{last}"))
+            raise BedError(blame(TOO_LONG, f"{what} took longer than {took:.0f} s{last}"))
         time.sleep(pause)
         pause = min(pause * 1.5, _LONGEST_PAUSE)

@@ -17,7 +17,7 @@ from slicewright.workspace.crowd import Checked, Examined, packed, spread, unpac
 from slicewright.workspace.units import STDIN, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from slicewright.core.check.engine import Engine
     from slicewright.core.check.silence import Ignores
@@ -68,13 +68,14 @@ def examine(
     found: Iterable[Problem] = (),
     sites: Mapping[str, Site] | None = None,
     ignores: Ignores | None = None,
+    known: Callable[[], Collection[str]] = tuple,
     complete: bool = True,
     kubeconform: Kubeconform | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> Report:
     """Check what is being read (`examine_each`), beside problems that were found before.
 
-    `tick` is called for each unit.
+    `known` returns the ids of all rules, and `tick` is called for each unit.
     Unless the check is `complete`, with all rules on a whole repository, nothing is said about reasons for
     silence that silenced nothing.
     """
@@ -99,7 +100,9 @@ def examine(
         others.append(Checked(item, "skipped", clean=True))
         cluster_of[id(item)] = cluster
     problems += _of_each(others, cluster_of, engine, sites or {})
-    left = silence(problems, [checked.item for checked in others], ignores.entries if ignores else ())
+    problems += engine.idle_skips(checked.item for checked in objects)
+    entries = ignores.entries if ignores else ()
+    left = silence(problems, [checked.item for checked in others], entries, known)
     return Report(
         in_order(problem for problem in without_doubles(left) if complete or problem.id != _UNUSED),
         tuple(checked.item for checked in objects),
@@ -162,9 +165,24 @@ def _input_problems(item: Item) -> Iterator[Problem]:
     if schema is None:
         yield item.problem("IN007", ("kind",), f"there is no kind '{item.kind}' in {_OURS}")
         return
-    for problem in schemas().problems(schema, item.data):
-        key = problem.id in ("IN002", "IN006")
-        yield item.problem(problem.id, problem.path, problem.message, problem.hint, key=key)
+    refused = list(schemas().problems(schema, item.data))
+    if item.kind == "TPUCluster" and not refused:
+        from slicewright.core.platform.against_configuration import against_configuration  # noqa: PLC0415
+
+        refused += against_configuration(item.data["spec"], schemas())
+    for problem in refused:
+        yield _placed(item, problem)
+
+
+def _placed(item: Item, problem: Problem) -> Problem:
+    return item.problem(
+        problem.id,
+        problem.path,
+        problem.message,
+        problem.hint,
+        severity=problem.severity,
+        key=problem.id in ("IN002", "IN006"),
+    )
 
 
 def _is_no_manifest(one: Examined) -> bool:

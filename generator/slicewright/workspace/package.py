@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.catalogue.read import read_catalogue
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.check import Schemas
+from slicewright.core.platform import against_configuration
 from slicewright.core.render.repository import Package
 from slicewright.version import __version__
 from slicewright.workspace.data import HERE, data_folder
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.catalogue import Catalogue
 
-_INPUT_SCHEMAS = ("slicewright", "kubernetes")
-"""Folders of schemas/ that input files are checked with."""
+_INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", against_configuration.SCHEMA)
+"""Files of schemas/ that input files are checked with."""
 
 
 @cache
@@ -40,14 +41,21 @@ def schemas() -> Schemas:
     root = data_folder("schemas")
     return Schemas(
         {
-            f"{folder}/{path.name}": json.loads(path.read_text(encoding="utf-8"))
-            for folder in _INPUT_SCHEMAS
-            for path in sorted((root / folder).glob("*.json"))
+            path.relative_to(root).as_posix(): json.loads(path.read_text(encoding="utf-8"))
+            for pattern in _INPUT_SCHEMAS
+            for path in sorted(root.glob(pattern))
         }
     )
 
 
 @cache
+def health() -> dict[str, str]:
+    """Return the health checks for Argo CD, in Lua, by `<group>_<Kind>`."""
+    files = sorted((HERE / "health").glob("*.lua"))
+    return {path.stem: path.read_text(encoding="utf-8") for path in files}
+
+
+@cache
 def package() -> Package:
     """Return all of it."""
-    return Package(__version__, catalogue(), schemas())
+    return Package(__version__, catalogue(), schemas(), health())

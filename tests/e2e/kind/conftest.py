@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from slicewright.testbed.bed import Bed
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put first what brings a bed of its own: while the shared one stands, its KWOK plays every node."""
+    items.sort(key=lambda item: "shared_bed" in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def container_image() -> str:
     """Return an image with a shell, for a container that really runs."""

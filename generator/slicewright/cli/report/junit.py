@@ -5,14 +5,13 @@ from __future__ import annotations
 import html
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from slicewright.cli.report.plain import line
 from slicewright.core.problem import errors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from slicewright.core.problem import Problem
     from slicewright.workspace.examine import Report
 
@@ -30,32 +29,54 @@ def write(report: Report) -> str:
     return document("slicewright validate", suites)
 
 
-def document(title: str, suites: Mapping[str, dict[str, list[Problem]]]) -> str:
-    """Return a document of suites: the problems of each case, by the names of suite and case."""
-    bodies = [_suite(name, cases) for name, cases in sorted(suites.items())]
-    tests = sum(len(cases) for cases in suites.values())
-    failures = sum(_failed(cases) for cases in suites.values())
-    head = f'<testsuites name="{_text(title)}" tests="{tests}" failures="{failures}" errors="0">'
+Skipped = Mapping[str, str]
+"""Why cases were not judged, by their names."""
+_NONE: Skipped = {}
+
+
+def document(
+    title: str, suites: Mapping[str, dict[str, list[Problem]]], skipped: Mapping[str, Skipped] | None = None
+) -> str:
+    """Return a document of suites: the problems of each case, by the names of suite and case.
+
+    A case that was not judged, and against which nothing stands, is `skipped`.
+    """
+    left_out = {name: _left_out(cases, (skipped or {}).get(name, _NONE)) for name, cases in suites.items()}
+    bodies = [_suite(name, cases, left_out[name]) for name, cases in sorted(suites.items())]
+    numbers = _numbers(
+        sum(len(cases) for cases in suites.values()),
+        sum(_failed(cases) for cases in suites.values()),
+        sum(map(len, left_out.values())),
+    )
+    head = f'<testsuites name="{_text(title)}" {numbers}>'
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *bodies, "</testsuites>", ""])
+
+
+def _left_out(cases: dict[str, list[Problem]], skipped: Skipped) -> Skipped:
+    return {name: why for name, why in skipped.items() if not errors(cases.get(name, []))}
+
+
+def _numbers(tests: int, failures: int, skipped: int) -> str:
+    return f'tests="{tests}" failures="{failures}" errors="0" skipped="{skipped}"'
 
 
 def _failed(cases: dict[str, list[Problem]]) -> int:
     return sum(bool(errors(problems)) for problems in cases.values())
 
 
-def _suite(name: str, cases: dict[str, list[Problem]]) -> str:
+def _suite(name: str, cases: dict[str, list[Problem]], skipped: Skipped) -> str:
     shown = _text(name or "slicewright")
-    numbers = f'tests="{len(cases)}" failures="{_failed(cases)}" errors="0" skipped="0"'
-    head = f'  <testsuite name="{shown}" {numbers}>'
-    return "\n".join([head, *(_case(shown, *case) for case in cases.items()), "  </testsuite>"])
+    head = f'  <testsuite name="{shown}" {_numbers(len(cases), _failed(cases), len(skipped))}>'
+    bodies = [_case(shown, subject, found, skipped.get(subject, "")) for subject, found in cases.items()]
+    return "\n".join([head, *bodies, "  </testsuite>"])
 
 
-def _case(suite: str, subject: str, problems: list[Problem]) -> str:
+def _case(suite: str, subject: str, problems: list[Problem], skipped: str) -> str:
     head = f'    <testcase classname="{suite}" name="{_text(subject)}"'
-    if not problems:
+    if not problems and not skipped:
         return f"{head}/>"
     wrong = errors(problems)
-    inside = []
+    inside = [f'      <skipped message="{_text(skipped)}"/>'] if skipped else []
     if wrong:
         message = _text(f"{wrong[0].id} {wrong[0].message}")
         inside.append(f'      <failure type="{wrong[0].id}" message="{message}">{_lines(wrong)}</failure>')

@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check import quota, quota_read, quota_workload
-from slicewright.core.check.read import TPU
 from slicewright.core.check.rules import RULES, run
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.rules.shapes import QUEUE
 from slicewright.core.check.silence import silence
+from slicewright.core.plan.keys import TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -20,6 +20,7 @@ What is missing (SCHEMA005) or has no form (SCHEMA008) is reported at the place 
 may speak of something else.
 """
 _CEL = "CEL001"
+_UNPORTABLE, _DISPUTED = "YAML006", "YAML007"
 SAID_BY = {
     "StartupPolicy and DependsOn APIs are mutually exclusive": "JS117",
     "namespace cannot be set for VolumeClaimPolicies templates": "JS118",
@@ -42,7 +43,7 @@ SAID_BY = {
 
 def without_doubles(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return the problems without those of schemas and CEL that a rule reports too, as an error."""
-    everything = tuple(problems)
+    everything = _without_disputes(problems)
     by_rules: dict[tuple[str, str], list[tuple[str, Path]]] = defaultdict(list)
     for problem in everything:
         if problem.severity == "error" and not problem.id.startswith(("SCHEMA", _CEL)):
@@ -53,6 +54,15 @@ def without_doubles(problems: Iterable[Problem]) -> tuple[Problem, ...]:
         problem
         for problem in everything
         if not _is_said(problem, by_rules.get((problem.file, problem.object), []))
+    )
+
+
+def _without_disputes(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Leave out that kustomize reads a number otherwise where nobody can read it: quotes mend both."""
+    everything = tuple(problems)
+    unportable = {(one.file, one.line, one.column) for one in everything if one.id == _UNPORTABLE}
+    return tuple(
+        one for one in everything if one.id != _DISPUTED or (one.file, one.line, one.column) not in unportable
     )
 
 

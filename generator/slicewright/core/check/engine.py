@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.check import cel
 from slicewright.core.check.explain import explained
+from slicewright.core.check.item import Item
 from slicewright.core.check.kinds import BadSchemaError
+from slicewright.core.check.nested import nested, outside
 from slicewright.core.problem import Problem, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slicewright.core.check.item import Item
     from slicewright.core.check.kinds import KindChecks, KindSchemas
     from slicewright.core.check.rule import Rule
     from slicewright.core.check.world import World
@@ -62,6 +63,15 @@ class Engine:
         """Tell whether the caller asked for no check of this kind."""
         return any(skip.matches(item) for skip in self._skip)
 
+    def idle_skips(self, items: Iterable[Item]) -> Iterator[Problem]:
+        """Yield a warning for each kind that is let pass and that no object is of: it may be misspelt."""
+        objects = {(item.data["apiVersion"], item.kind): item for item in items}
+        for skip in self._skip:
+            if not any(skip.matches(item) for item in objects.values()):
+                message = f"--skip-kind {skip.text}: no object is of that kind"
+                hint = did_you_mean(skip.text, {item.kind for item in objects.values()})
+                yield Problem("IGN104", message, hint or "leave it out", "warning")
+
     def verdict(self, item: Item) -> Verdict:
         """Return what the schema of an object's kind says, without reasons."""
         if self.skips(item):
@@ -78,6 +88,8 @@ class Engine:
         """Yield everything that can be said of one object alone, once its verdict is known."""
         yield from self.schema_problems(item, verdict)
         yield from self.key_problems(item)
+        if not self.skips(item):
+            yield from self._nested_problems(item)
 
     def schema_problems(self, item: Item, verdict: Verdict | None = None) -> Iterator[Problem]:
         """Yield what stands against the schema of one object; `verdict` where it is known already."""
@@ -112,6 +124,15 @@ class Engine:
                 for refused in cel.refused(entry, item.data):
                     hint = f"the API server refuses it by the rule {refused.rule}"
                     yield item.problem("CEL001", refused.path, refused.message, hint)
+
+    def _nested_problems(self, item: Item) -> Iterator[Problem]:
+        """Yield what stands against a controller's configuration inside a ConfigMap."""
+        for found in nested(item):
+            if isinstance(found, Item):
+                for problem in (*self.schema_problems(found), *self.key_problems(found)):
+                    yield outside(item, problem)
+            else:
+                yield found
 
     def rule_problems(self, world: World, items: Iterable[Item] | None = None) -> Iterator[Problem]:
         """Yield what the semantic rules find in some objects (or all) of those that are examined together."""

@@ -6,8 +6,10 @@ pkg/scheduler/flavorassigner: each pod set takes one flavor for all resources of
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,6 +31,9 @@ class Cell:
     nominal: Decimal
     borrowing: Decimal | None = None
     lending: Decimal | None = None
+
+
+_NOTHING = Cell(_ZERO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,55 @@ class Quotas:
     declared: bool = False
     """Whether the queues are those of a TPUCluster, which tells nothing of cpu and memory."""
 
+    @cached_property
+    def _members(self) -> dict[str, list[Node]]:
+        """What is in each cohort: queues, and cohorts with an object of their own."""
+        found: dict[str, list[Node]] = defaultdict(list)
+        for node in (*self.queues.values(), *self.cohorts.values()):
+            found[node.parent].append(node)
+        return found
+
+    @cached_property
+    def _from_below(self) -> tuple[str, ...]:
+        """The names of all cohorts, each after those in it; last those in each other."""
+        names = dict.fromkeys([*self.cohorts, *(name for name in self._members if name)])
+        children = {
+            name: sum(node is self.cohorts.get(node.name) for node in self._members.get(name, ()))
+            for name in names
+        }
+        found = [name for name, count in children.items() if not count]
+        for name in found:
+            above = self.cohorts[name].parent if name in self.cohorts else ""
+            if above:
+                children[above] -= 1
+                if not children[above]:
+                    found.append(above)
+        return tuple(dict.fromkeys([*found, *names]))
+
+    @cached_property
+    def _subtrees(self) -> dict[Key, dict[str, Decimal]]:
+        return {}
+
+    def subtrees(self, key: Key) -> dict[str, Decimal]:
+        """Return by its name what each cohort has of its own, and what its members lend it."""
+        if key not in self._subtrees:
+            totals: dict[str, Decimal] = {}
+            for name in self._from_below:
+                own = self.cohorts[name].cells.get(key, _NOTHING) if name in self.cohorts else _NOTHING
+                totals[name] = own.nominal
+                for node in self._members.get(name, ()):
+                    cell = node.cells.get(key, _NOTHING)
+                    is_cohort = node is self.cohorts.get(node.name)
+                    below = totals.get(node.name, _ZERO) if is_cohort else cell.nominal
+                    totals[name] += below - kept(cell, below)
+            self._subtrees[key] = totals
+        return self._subtrees[key]
+
+
+def kept(cell: Cell, subtree: Decimal) -> Decimal:
+    """Return what a node does not lend."""
+    return _ZERO if cell.lending is None else max(_ZERO, subtree - cell.lending)
+
 
 @dataclass(frozen=True, slots=True)
 class Most:
@@ -90,37 +144,20 @@ class Most:
 
 def most(known: Quotas, queue: Node, key: Key) -> Most:
     """Return what a queue can get at most, with nothing else running (potentialAvailable in Kueue)."""
-    nominal = queue.cells.get(key, Cell(_ZERO)).nominal
-    return Most(nominal, _potential(known, queue, key, frozenset(), leaf=True))
-
-
-def _potential(known: Quotas, node: Node, key: Key, above: frozenset[str], *, leaf: bool = False) -> Decimal:
-    own = node.cells.get(key, Cell(_ZERO))
-    subtree = own.nominal if leaf else _subtree(known, node, key, frozenset())
-    if not node.parent or node.parent in above:
-        return subtree
-    parent = known.cohorts.get(node.parent) or Node(node.parent, "", {})
-    found = _kept(own, subtree) + _potential(known, parent, key, above | {parent.name})
-    return found if own.borrowing is None else min(found, subtree + own.borrowing)
-
-
-def _kept(cell: Cell, subtree: Decimal) -> Decimal:
-    """Return what a node does not lend."""
-    return _ZERO if cell.lending is None else max(_ZERO, subtree - cell.lending)
-
-
-def _subtree(known: Quotas, cohort: Node, key: Key, above: frozenset[str]) -> Decimal:
-    """Return a cohort's own quota and what its members lend it."""
-    total = cohort.cells.get(key, Cell(_ZERO)).nominal
-    for queue in known.queues.values():
-        if queue.parent == cohort.name:
-            cell = queue.cells.get(key, Cell(_ZERO))
-            total += cell.nominal - _kept(cell, cell.nominal)
-    for child in known.cohorts.values():
-        if child.parent == cohort.name and child.name not in above:
-            below = _subtree(known, child, key, above | {cohort.name})
-            total += below - _kept(child.cells.get(key, Cell(_ZERO)), below)
-    return total
+    own = queue.cells.get(key, _NOTHING)
+    way = [(own, own.nominal)]
+    seen: set[str] = set()
+    above = queue.parent
+    while above and above not in seen:
+        seen.add(above)
+        cohort = known.cohorts.get(above, Node(above, "", {}))
+        way.append((cohort.cells.get(key, _NOTHING), known.subtrees(key)[above]))
+        above = cohort.parent
+    total = way.pop()[1]
+    for cell, subtree in reversed(way):
+        total += kept(cell, subtree)
+        total = total if cell.borrowing is None else min(total, subtree + cell.borrowing)
+    return Most(own.nominal, total)
 
 
 def matches(pods: PodSet, flavor: Flavor) -> bool:
@@ -178,22 +215,34 @@ def choices(known: Quotas, queue: Node, sets: Iterable[PodSet]) -> list[Choice]:
 def fits(known: Quotas, queue: Node, wanted: list[Choice]) -> bool:
     """Tell whether some choice of flavors stays within the most that a queue can get."""
     left: dict[Key, Decimal] = {}
-    steps = iter(range(_STEPS))
+    tried = [0]
+    """Of each choice up to the current one, how many of its flavors were tried."""
+    taken: list[dict[Key, Decimal]] = []
+    """What each choice before the current one asks of the flavor that was taken for it."""
+    steps = _STEPS
+    while len(taken) < len(wanted) and steps:
+        flavor = _next(known, queue, wanted[len(taken)], left, tried)
+        if flavor is not None:
+            taken.append({(flavor, name): value for name, value in wanted[len(taken)].requests.items()})
+            left.update({key: left[key] - value for key, value in taken[-1].items()})
+            tried.append(0)
+            steps -= 1
+        elif taken:
+            tried.pop()
+            left.update({key: left[key] + value for key, value in taken.pop().items()})
+        else:
+            return False
+    return True
 
-    def place(index: int) -> bool:
-        if index == len(wanted) or next(steps, None) is None:
-            return True
-        choice = wanted[index]
-        for flavor in choice.flavors:
-            keys = {(flavor, resource): value for resource, value in choice.requests.items()}
-            for key in keys:
-                left.setdefault(key, most(known, queue, key).total)
-            if all(left[key] >= value for key, value in keys.items()):
-                before = {key: left[key] for key in keys}
-                left.update({key: left[key] - value for key, value in keys.items()})
-                if place(index + 1):
-                    return True
-                left.update(before)
-        return False
 
-    return place(0)
+def _next(
+    known: Quotas, queue: Node, choice: Choice, left: dict[Key, Decimal], tried: list[int]
+) -> str | None:
+    """Return the next flavor of a choice that has what it asks for, and count those that were looked at."""
+    for flavor in choice.flavors[tried[-1] :]:
+        tried[-1] += 1
+        for name in choice.requests:
+            left.setdefault((flavor, name), most(known, queue, (flavor, name)).total)
+        if all(left[flavor, name] >= value for name, value in choice.requests.items()):
+            return flavor
+    return None

@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.quota import PodSet
-from slicewright.core.check.read import TPU, amount, at, entries, mapping, text, texts
+from slicewright.core.check.read import amount, at, entries, mapping, text, texts
+from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import shape_selector
 
 if TYPE_CHECKING:

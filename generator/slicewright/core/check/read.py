@@ -8,13 +8,12 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.keys import TPU
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.problem import Path
-
-TPU = "google.com/tpu"
-"""The resource that GKE's device plugin offers: one is a chip."""
 
 GROUP_OF = {
     "AdmissionCheck": "kueue.x-k8s.io",
@@ -282,10 +281,10 @@ def pods_of(data: dict[str, Any], kind: str) -> tuple[Pods, ...]:
         path = ("spec", "jobTemplate", "spec", "template")
         return (Pods(path, mapping(job.get("template")), job, path[:-1], mapping(outer.get("metadata"))),)
     found = []
-    for keys in _TEMPLATES.get(kind, ()):
-        template = at(data, *keys)
+    for way in _TEMPLATES.get(kind, ()):
+        template = at(data, *way)
         if isinstance(template, dict):
-            found.append(Pods(keys, template, {}, (), {}))
+            found.append(Pods(way, template, {}, (), {}))
     if kind == "RayCluster":
         for index, group in entries(at(data, "spec", "workerGroupSpecs")):
             path = ("spec", "workerGroupSpecs", index, "template")

@@ -16,7 +16,7 @@ from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from slicewright.core.check.item import Item
     from slicewright.core.problem import Path
@@ -95,9 +95,16 @@ _WHY = "add a reason: who reads it must know why it is no problem here"
 
 
 def silence(
-    problems: Iterable[Problem], items: Iterable[Item], ignored: Sequence[Entry] = ()
+    problems: Iterable[Problem],
+    items: Iterable[Item],
+    ignored: Sequence[Entry] = (),
+    known: Callable[[], Collection[str]] = tuple,
 ) -> tuple[Problem, ...]:
-    """Return the problems that are not silenced, and those of the silencing itself."""
+    """Return the problems that are not silenced, and those of the silencing itself.
+
+    `known` returns the ids that there are; it is asked where an annotation meets no problem, and with none
+    any id is taken for one.
+    """
     used: set[Entry] = set()
     marks = {(item.file, item.subject): item for item in items if _marks(item)}
     met: set[tuple[str, str, str]] = set()
@@ -114,7 +121,7 @@ def silence(
             left.append(problem)
     left += [entry.problem for entry in ignored if entry not in used]
     for item in marks.values():
-        left += _of_annotations(item, met)
+        left += _of_annotations(item, met, known)
     return tuple(left)
 
 
@@ -122,7 +129,9 @@ def _marks(item: Item) -> list[str]:
     return [key for key in item.annotations if key.startswith(ANNOTATION)]
 
 
-def _of_annotations(item: Item, met: set[tuple[str, str, str]]) -> list[Problem]:
+def _of_annotations(
+    item: Item, met: set[tuple[str, str, str]], known: Callable[[], Collection[str]]
+) -> list[Problem]:
     found = []
     for key in _marks(item):
         rule = key.removeprefix(ANNOTATION)
@@ -131,11 +140,16 @@ def _of_annotations(item: Item, met: set[tuple[str, str, str]]) -> list[Problem]
             message = f"{rule} is silenced without a reason, so it is not"
             found.append(item.problem("IGN101", path, message, _WHY, severity="warning"))
         elif (item.file, item.subject, rule) not in met:
-            hint = "remove the annotation"
-            found.append(
-                item.problem("IGN102", path, f"nothing here breaks {rule}", hint, severity="warning")
-            )
+            found.append(_idle(item, path, rule, known()))
     return found
+
+
+def _idle(item: Item, path: Path, rule: str, known: Collection[str]) -> Problem:
+    if known and rule not in known:
+        message = f"there is no rule '{rule}', so nothing is silenced"
+        return item.problem("IGN103", path, message, did_you_mean(rule, known), severity="warning", key=True)
+    message, hint = f"nothing here breaks {rule}", "remove the annotation"
+    return item.problem("IGN102", path, message, hint, severity="warning")
 
 
 def _silences(entry: Entry, problem: Problem) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from slicewright.core.compose.kustomization import compose, identity
+from slicewright.core.compose.kustomization import FILE_NAME, compose, identity, is_object
 from slicewright.core.difference.side import Folder, Side, folders
+from slicewright.core.document.read import read_documents
 from slicewright.core.document.same import same
 from slicewright.core.document.write import write_document
 from slicewright.core.problem import Problem
@@ -14,6 +15,8 @@ from slicewright.core.render.outdated import unified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from slicewright.core.compose.kustomization import ReadText
 
 KubernetesObject = dict[str, Any]
 Effect = Literal["added", "changed", "removed"]
@@ -113,6 +116,10 @@ def _compose(folder: Folder, side: Side, known: dict[str, _Reading]) -> _Reading
         read[path] = text = side.read_text(path)
         return text
 
+    part = _in_part(folder, recorded)
+    if part is not None:
+        known[folder.path] = made = _Reading(part, None, read)
+        return made
     composed = compose(folder.path, recorded)
     problem = composed.problems[0] if composed.problems else None
     if composed.outside:
@@ -121,6 +128,29 @@ def _compose(folder: Folder, side: Side, known: dict[str, _Reading]) -> _Reading
         problem = Problem("KUS007", message, file=place.partition(":")[0])
     known[folder.path] = made = _Reading(composed.objects, problem, read)
     return made
+
+
+def _in_part(folder: Folder, read_text: ReadText) -> tuple[KubernetesObject, ...] | None:
+    """Return the objects in some files of a folder; None for one that is composed as a whole.
+
+    Of a namespace, those are the files that its list names beside the workloads. Of a Component they are its
+    patches: it changes what somebody else has, and says no more of it.
+    """
+    kustomization = None if folder.workload else _document(read_text(f"{folder.path}/{FILE_NAME}"))
+    found = kustomization if isinstance(kustomization, dict) else {}
+    if found.get("kind") == "Component":
+        names = [entry["path"] for entry in found.get("patches", ()) if "path" in entry]
+    elif folder.namespace and not folder.workload:
+        names = [str(entry) for entry in found.get("resources") or () if str(entry).endswith(".yaml")]
+    else:
+        return None
+    documents = [_document(read_text(f"{folder.path}/{name}")) for name in names]
+    return tuple(data for data in documents if is_object(data))
+
+
+def _document(text: str | None) -> Any:
+    documents, _ = read_documents(text or "", "")
+    return documents[0].data if len(documents) == 1 else None
 
 
 def _against(

@@ -32,13 +32,13 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder with a kustomization: a workload's, or one of the platform."""
+    """A folder with a kustomization: a workload's, one of the platform, or a namespace's own files."""
 
     path: str
     cluster: str
     namespace: str = ""
     workload: str = ""
-    """Empty for a folder of the platform, such as `_platform`."""
+    """Empty for a folder of the platform, such as `_platform`, and for a namespace's."""
 
 
 def folders(side: Side) -> Iterator[Folder]:
@@ -56,6 +56,8 @@ def folders(side: Side) -> Iterator[Folder]:
         cluster, below = parts[1], parts[2]
         if below.startswith("_"):
             yield Folder(folder, cluster)
+        elif len(parts) == _NAMESPACE:
+            yield Folder(folder, cluster, below)
         elif len(parts) == _WORKLOAD:
             namespace = "/".join(parts[:3])
             if namespace not in listed:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import TPU
 from slicewright.core.difference.runs import KINDS
+from slicewright.core.plan.keys import TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

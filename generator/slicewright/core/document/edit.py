@@ -31,27 +31,12 @@ _Change = tuple[int, int, str]
 """Where a text is replaced, from and to, and by what."""
 
 
-class EditError(ValueError):
-    """The value cannot be changed in place."""
-
-
-def set_in_spec(text: str, index: int, key: str, value: int | str) -> str:
-    """Return a text in which `spec.<key>` of the document at an index holds a value.
-
-    The key is added as the first of `spec` where it is missing. Comments, quotes and layout are kept.
-    Raises EditError where no way of writing it there reads as intended, for instance in a spec that is an
-    alias.
-    """
-    edited, refused = set_in_specs(text, key, {index: value})
-    if refused:
-        raise EditError(refused[index])
-    return edited
-
-
 def set_in_specs(text: str, key: str, values: Mapping[int, Value]) -> tuple[str, dict[int, str]]:
     """Return a text in which `spec.<key>` of documents, named by index, holds values.
 
-    Beside it stands why it does not in some of them. The file is read a few times, however many they are.
+    The key is added as the first of `spec` where it is missing. Comments, quotes and layout are kept. Beside
+    the text stands why some documents are left as they are: no way of writing the value there reads as
+    intended, for instance in a spec that is an alias. The file is read a few times, however many they are.
     """
     if text.startswith(_BYTE_ORDER_MARK):
         edited, refused = set_in_specs(text[1:], key, values)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import TPU, at, entries, text, texts
+from slicewright.core.check.read import at, entries, text, texts
+from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import (
     ACCELERATOR,
     ACCELERATOR_COUNT,

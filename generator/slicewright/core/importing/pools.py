@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import TPU, amount
+from slicewright.core.check.read import amount
 from slicewright.core.importing.flavors import Flavor, flavor_of, is_ours, labels_for, quotas_of
 from slicewright.core.importing.naming import default_names, is_pool_name, pool_name, unused
 from slicewright.core.importing.node_pools import (
@@ -20,6 +20,7 @@ from slicewright.core.importing.node_pools import (
     tpu_field,
 )
 from slicewright.core.intent.decode import provisioning
+from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import (
     MAX_RUN_DURATION,
     NODE_POOL,

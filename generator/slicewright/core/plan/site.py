@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from slicewright.core.intent.workload import Provisioning
     from slicewright.core.problem import Path, Problem
 
-NOT_YET = {
-    "gitops": "this version renders nothing for Argo CD or Flux",
-}
-"""Fields of the format that nothing acts on yet; to accept them would be to promise what is not done."""
-
 _OLDEST_JOBSET = (0, 9, 0)
 """The release that brought `groupName`, which the bases write; an older API server refuses it."""
 
@@ -117,11 +112,6 @@ def _not_yet(cluster: Cluster) -> Iterator[Problem]:
         message = "this version renders for JobSet v0.9.0 and newer"
         hint = "upgrade JobSet; without the field v0.12.0 is meant"
         yield cluster.source.problem("FIELD002", ("spec", "versions", "jobset"), message, hint)
-    for name, reason in NOT_YET.items():
-        if name in cluster.spec:
-            message = f"'{name}' has no effect: {reason}"
-            hint = "leave the field out until then"
-            yield cluster.source.problem("FIELD002", ("spec", name), message, hint, key=True)
 
 
 def _twice(cluster: Cluster) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.platform.against_mixing import against_mixing
 from slicewright.core.platform.against_pools import against_pools
 from slicewright.core.platform.against_quota import against_quota
 from slicewright.core.platform.against_references import against_references
@@ -21,6 +22,7 @@ def problems(site: Site) -> tuple[Problem, ...]:
     return (
         *against_references(site),
         *against_pools(site),
+        *against_mixing(site),
         *against_quota(site),
         *against_teams(site),
     )

@@ -53,6 +53,7 @@ def against_quota(site: Site) -> Iterator[Problem]:
             all_entries += entries
     yield from _beyond_pools(site, known, all_entries)
     yield from _policies(site)
+    yield from _without(site)
 
 
 def _of_entry(site: Site, entry: _Entry) -> Iterator[Problem]:
@@ -114,6 +115,10 @@ def _of_nodes(site: Site, entry: _Entry, capacity: CpuCapacity) -> Iterator[Prob
         message = f"CPU pool '{pool.name}' has several node pools, and a flavor can select only one"
         hint = "declare a CPU pool for each node pool"
         yield source.problem("POOL016", (*entry.path, "pool"), message, hint)
+    if quota.nominal_quota == {}:
+        message = f"nominalQuota of '{pool.name}' has no resource, so the queue gets nothing of the pool"
+        hint = "write {cpu: ..., memory: ...}, or leave nominalQuota out for all of the pool"
+        yield source.problem("QUOTA017", (*entry.path, "nominalQuota"), message, hint)
     if TPU in (quota.nominal_quota or {}):
         message = f"'{pool.name}' has no {TPU}"
         hint = "write a quota for the TPU pool"
@@ -190,6 +195,17 @@ def _given(entry: _Entry) -> int:
     if isinstance(entry.capacity, TpuCapacity):
         return chips(entry.quota, entry.capacity).nominal
     return 0 if entry.quota.nominal_quota is not None else nodes(entry.quota, entry.capacity.pool)
+
+
+def _without(site: Site) -> Iterator[Problem]:
+    """Warn of queues without any quota: what Kueue does with their workloads hangs on its configuration."""
+    for at, queue in enumerate(site.cluster.cluster_queues):
+        if not queue.quota:
+            message = f"ClusterQueue '{queue.name}' has no quota: "
+            message += "its workloads wait for ever, or are not counted"
+            hint = "write quota: [{pool: NAME}], with a pool of this cluster"
+            place: Path = ("spec", "clusterQueues", at, "name")
+            yield site.cluster.source.problem("QUOTA016", place, message, hint, warning=True)
 
 
 def _policies(site: Site) -> Iterator[Problem]:

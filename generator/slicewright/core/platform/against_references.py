@@ -101,17 +101,21 @@ def _cohorts(site: Site) -> Iterator[Problem]:
 def _cycles(site: Site) -> Iterator[Problem]:
     """Yield one problem a cycle, at the first of its cohorts."""
     parents = {cohort.name: cohort.parent_name for cohort in site.cluster.cohorts}
-    told: set[str] = set()
+    known: set[str] = set()
     for index, cohort in enumerate(site.cluster.cohorts):
-        way = [cohort.name]
-        while parents.get(way[-1]) and parents[way[-1]] not in way:
-            way.append(parents[way[-1]])
-        if parents.get(way[-1]) == cohort.name and cohort.name not in told:
-            told.update(way)
+        way: dict[str, None] = {}
+        name = cohort.name
+        while name and name not in way and name not in known:
+            way[name] = None
+            name = parents.get(name, "")
+        if name == cohort.name and name not in known:
+            known.update(way)
             message = f"cohorts are part of each other: {' in '.join((*way, cohort.name))}"
             hint = "Kueue admits nothing from a cycle: leave one parentName out"
             place: Path = ("spec", "cohorts", index, "parentName")
             yield site.cluster.source.problem("QUOTA011", place, message, hint)
+        elif name not in way:
+            known.update(way)
 
 
 def _priorities(site: Site) -> Iterator[Problem]:

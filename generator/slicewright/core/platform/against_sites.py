@@ -1,4 +1,4 @@
-"""Clusters whose environments would make the same thing twice."""
+"""Clusters that would make the same thing twice: by their environments, or for the placement of slices."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from slicewright.core.intent.cluster import TpuPool
     from slicewright.core.plan.site import Site
-    from slicewright.core.problem import Problem
+    from slicewright.core.problem import Path, Problem
 
 _DEFAULTS = {
     "networkName": "{prefix}-network",
@@ -24,14 +25,51 @@ _GLOBAL = frozenset({"artifactRepositoryBucketName"})
 
 
 def problems_between(sites: Iterable[Site]) -> Iterator[Problem]:
-    """Yield a problem for each name that two environments have in common.
+    """Yield a problem for each name that two clusters have in common.
 
     Clusters need no such check: a GKE cluster is called as its TPUCluster, of which there is one by name.
     """
+    ours = [site for site in sites if site.cluster.managed]
+    yield from _environments(ours)
+    yield from _policies(site for site in ours if site.cluster.mode == "Standard")
+
+
+def _policies(sites: Iterable[Site]) -> Iterator[Problem]:
+    """Yield a problem for each workload policy that would be made with the name of another one.
+
+    Its default name is that of the cluster and of the pool, and both may hold a hyphen: `a-b` and `c` make
+    what `a` and `b-c` make. Policies lie in a region of a project.
+    """
+    found = [
+        (site, pool, shape.topology, site.cluster.spec["pools"][pool.index].get("placementPolicyName", ""))
+        for site in sites
+        for pool, shape in site.pools
+        if shape.multi_host and shape.machine.placement == "HIGH_THROUGHPUT"
+    ]
+    taken: dict[tuple[str, ...], tuple[Site, TpuPool, str]] = {}
+    for site, pool, topology, written in sorted(found, key=lambda entry: bool(entry[3])):
+        spec = site.cluster.spec
+        region = "-".join(spec.get("location", "").split("-")[:2])
+        name = written or f"{site.cluster.name}-{pool.name}"
+        key = (spec.get("project", ""), region, name)
+        if written and key not in taken:
+            continue
+        first, its_pool, its_topology = taken.setdefault(key, (site, pool, topology))
+        is_same = first is site and its_pool.name == pool.name
+        if is_same or (written and its_topology == topology):
+            continue
+        message = f"the workload policy of pool '{pool.name}' is called '{name}', as that of pool "
+        message += f"'{its_pool.name}' of cluster '{first.cluster.name}'"
+        hint = "write another placementPolicyName for one of them, or give the pool another name"
+        place: Path = ("spec", "pools", pool.index, "placementPolicyName" if written else "name")
+        yield site.cluster.source.problem("POOL032", place, message, hint)
+
+
+def _environments(sites: Iterable[Site]) -> Iterator[Problem]:
     taken: dict[tuple[str, ...], Site] = {}
     for site in sites:
         environment = site.cluster.spec.get("environment")
-        if environment is None or not site.cluster.managed:
+        if environment is None:
             continue
         for field, key, shown in _names(site, environment):
             other = taken.setdefault((field, *key), site)

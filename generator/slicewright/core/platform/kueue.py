@@ -35,7 +35,12 @@ def has_kueue(site: Site) -> bool:
 
 def release(site: Site) -> tuple[int, int]:
     """Return the minor release of a cluster's Kueue."""
-    written: str = site.cluster.spec.get("versions", {}).get("kueue", DEFAULT_RELEASE)
+    return release_of(site.cluster.spec)
+
+
+def release_of(spec: dict[str, Any]) -> tuple[int, int]:
+    """Return the minor release of Kueue that the spec of a TPUCluster speaks of."""
+    written: str = spec.get("versions", {}).get("kueue", DEFAULT_RELEASE)
     major, minor = written.removeprefix("v").split(".")[:2]
     return int(major), int(minor)
 

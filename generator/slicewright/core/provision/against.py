@@ -45,6 +45,7 @@ def problems(site: Site, catalogue: Catalogue) -> tuple[Problem, ...]:
         found += _autoscaling(site, pool, pool.slices, "slices")
         found += _policy(site, pool, shape)
     for cpu in site.cluster.cpu_pools:
+        found += _has_chips(site, catalogue, cpu)
         found += _autoscaling(site, cpu, cpu.nodes, "nodes")
     found += where.problems(site)
     total = _node_pools(site)
@@ -56,6 +57,19 @@ def problems(site: Site, catalogue: Catalogue) -> tuple[Problem, ...]:
         found += _names(site)
         found += environment.problems(site)
     return tuple(found)
+
+
+def _has_chips(site: Site, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
+    """Yield that the machines of a CPU pool have TPUs, and how a pool of them is written."""
+    shape = next((row for row in catalogue.rows() if row.machine_type == pool.machine_type), None)
+    if shape is None:
+        return
+    message = f"{pool.machine_type} has TPUs, and '{pool.name}' is written as a CPU pool"
+    tpu = f"accelerator: {shape.generation}, topology: {shape.topology}, machineType: {shape.machine_type}"
+    hint = (
+        f"write {{name: {pool.name}, tpu: {{{tpu}}}, slices: 1}}, with the topology and slices that you have"
+    )
+    yield site.cluster.source.problem("POOL033", (*_path(pool), "machineType"), message, hint)
 
 
 def _empty(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.intent.workload import Provisioning
-from slicewright.core.plan.placement import COMPUTE_CLASS
+from slicewright.core.plan.placement import COMPUTE_CLASS, SPOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,7 +169,7 @@ def _slices(site: Site, pool: TpuPool, shape: Shape) -> Iterator[NodePool]:
         scaling=Scaling(0, shape.hosts),
         max_run_duration_seconds=written.get("maxRunDurationSeconds"),
         labels=tuple(sorted(labels.items())),
-        taints=((COMPUTE_CLASS, of_class, "NoSchedule"),) if of_class else (),
+        taints=tuple((key, value, "NoSchedule") for key, value in _taints(pool).items()),
         boot_disk=shape.machine.boot_disk,
     )
     for index, name in enumerate(names):
@@ -179,6 +179,16 @@ def _slices(site: Site, pool: TpuPool, shape: Shape) -> Iterator[NodePool]:
             yield replace(one, name=name, nodes=shape.hosts, zones=own, scaling=None)
         else:
             yield replace(one, name=name)
+
+
+def _taints(pool: TpuPool) -> dict[str, str]:
+    """Return the taints that keep pods off which did not ask for such nodes, and that GKE does not add.
+
+    GKE marks nodes of a node pool on Spot machines with a label alone, which no other pod is kept off by.
+    """
+    if pool.provisioning.type == "ComputeClass":
+        return {COMPUTE_CLASS: pool.provisioning.name}
+    return {SPOT: "true"} if pool.provisioning.type == "Spot" else {}
 
 
 def _cpu_nodes(site: Site, pool: CpuPool) -> Iterator[NodePool]:

@@ -18,6 +18,13 @@ if [ $# -gt 0 ]; then
 fi"""
 
 _DIFFER = """\
+# Runs a command that says what is there. Where it cannot, nothing can be compared, which is no difference.
+ask() {
+  "$@" && return
+  echo "cannot see what is there: the command above has failed, and nothing is known of differences" >&2
+  exit 3
+}
+
 differs=no
 # Adds a line to the table of differences.
 differ() {
@@ -35,7 +42,7 @@ expect() {
 }"""
 
 _CLUSTER = """\
-row=$(gcloud container clusters list --location="$LOCATION" --filter="name ~ ^$CLUSTER\\$" \\
+row=$(ask gcloud container clusters list --location="$LOCATION" --filter="name ~ ^$CLUSTER\\$" \\
   --project="$PROJECT" --format='csv[no-heading,separator="|"](status,autopilot.enabled)')
 if [ -z "$row" ]; then
   differ "$CLUSTER" cluster there absent
@@ -48,12 +55,12 @@ expect "$CLUSTER" mode {mode} "$mode\""""
 
 _NODE_POOLS = """\
 # Instances count as nodes by the labels that GKE gives them.
-found=$(gcloud container node-pools list --location="$LOCATION" --cluster="$CLUSTER" --project="$PROJECT" \\
-  --format='csv[no-heading,separator="|"](name,status,config.machineType,placementPolicy.tpuTopology,
-    placementPolicy.policyName.basename(),config.flexStart,queuedProvisioning.enabled,config.spot,
+found=$(ask gcloud container node-pools list --location="$LOCATION" --cluster="$CLUSTER" \\
+  --project="$PROJECT" --format='csv[no-heading,separator="|"](name,status,config.machineType,
+    placementPolicy.tpuTopology,placementPolicy.policyName.basename(),config.flexStart,queuedProvisioning.enabled,config.spot,
     config.reservationAffinity.consumeReservationType,autoscaling.enabled,autoscaling.minNodeCount,
     autoscaling.maxNodeCount,locations.list(separator=","))')
-running=$(gcloud compute instances list --project="$PROJECT" \\
+running=$(ask gcloud compute instances list --project="$PROJECT" \\
   --filter="labels.goog-k8s-cluster-name = $CLUSTER AND labels.goog-k8s-cluster-location = $LOCATION
     AND status = RUNNING" --format='value(labels.goog-k8s-node-pool-name)')
 
@@ -100,13 +107,14 @@ echo {said}"""
 
 
 def verify_script(site: Site, pools: tuple[NodePool, ...]) -> str:
-    """Return the script; it exits 1 with a table where something differs."""
+    """Return the script; it exits 1 with a table where something differs, and 3 where it cannot see."""
     said = f"cluster {site.cluster.name} is there, and {_all(pools)} as {site.cluster.source.file.path} says"
     blocks = [
         head(
             site,
             purpose=f"Compares cluster {site.cluster.name} with its file; changes nothing.\n"
-            "usage: bash verify.sh",
+            "usage: bash verify.sh\n"
+            "exit: 0 all as the file says, 1 something differs, 2 usage, 3 gcloud cannot say what is there",
         ),
         _NO_OPTIONS,
         _DIFFER,

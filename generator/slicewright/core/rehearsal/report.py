@@ -37,6 +37,8 @@ class Report:
     problems: tuple[Problem, ...]
     never_fits: Mapping[str, str]
     """What the offline quota check says of runs that can never be admitted."""
+    is_cut_short: bool = False
+    """Whether it did not come to its end: somebody interrupted it, or it broke."""
 
     @property
     def passed(self) -> bool:

@@ -21,6 +21,9 @@ _CAUSE = "FailedScheduling"
 _TRIED_AGAIN = "FailedCreate"
 """A controller could not make a pod, and tries again: told and over when all pods run."""
 
+_FIRST_BACKOFF, _LONGEST_BACKOFF, _MOST_DOUBLINGS = 10.0, 600.0, 6
+"""What the Job controller waits after a failure and at most, in seconds; each further failure doubles it."""
+
 Outcome = Literal["waiting", "running", "finished", "failed", "refused", "notSubmitted"]
 
 
@@ -165,6 +168,25 @@ class Stories:
             pod.end is None and pod.start.ends for pods in self._pods.values() for pod in pods.values()
         )
 
+    def backoffs(self) -> list[tuple[float, float]]:
+        """Return when the Jobs of runs that have not ended lost their last pod, and their backoff.
+
+        The first is on the rehearsal's clock, the second in real seconds: the Job controller waits so long
+        before it makes pods again.
+        """
+        found = []
+        for run, pods in self._pods.items():
+            story = self.of[run]
+            since = story.evictions[-1].at if story.evictions else -1.0  # what Kueue takes away is no failure
+            lost: dict[str, list[float]] = {}
+            for pod in pods.values():
+                is_lost = pod.end is not None and not pod.is_there
+                if is_lost and pod.start.attempt >= story.restarts and pod.start.at > since:
+                    lost.setdefault(pod.start.job_uid, []).append(pod.until(since))
+            if run in self._state:
+                found += [(max(times), _backoff(len(times))) for times in lost.values()]
+        return found
+
     def state_of(self, run: str) -> str:
         """Return what a run does now: its state, or how it ended."""
         if run in self._state:
@@ -267,6 +289,11 @@ class Stories:
     def _over(self, story: Story, event: Event, outcome: Outcome) -> None:
         story.ended, story.outcome, story.end_text = event.at, outcome, event.text
         self._enter(story, None, event.at)
+
+
+def _backoff(failures: int) -> float:
+    doublings = min(failures - 1, _MOST_DOUBLINGS)
+    return min(_FIRST_BACKOFF * 2.0**doublings, _LONGEST_BACKOFF)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,9 +77,19 @@ def _runs(stories: tuple[tuple[str, Story], ...], end: float, width: int) -> Ite
             facts.append(f"waited {shown(max(0.0, story.wait))}")
         if story.restarts:
             facts.append(_counted(story.restarts, "restart"))
-        facts += [f"{eviction.reason} at {shown(eviction.at)}" for eviction in story.evictions]
+        facts += _evictions(story)
         why = f": {story.why}" if story.outcome != "finished" and story.why else ""
         yield f"{story.run:{_column(stories)}}  {bar}  {', '.join(facts)}{why}"
+
+
+def _evictions(story: Story) -> Iterable[str]:
+    """Yield one fact a reason: what happens again and again would push everything else off the line."""
+    moments: dict[str, list[float]] = {}
+    for eviction in story.evictions:
+        moments.setdefault(eviction.reason, []).append(eviction.at)
+    for reason, (first, *others) in moments.items():
+        more = f" and {_counted(len(others), 'time')} more" if others else ""
+        yield f"{reason} at {shown(first)}{more}"
 
 
 def _outcome(story: Story) -> str:

@@ -21,7 +21,8 @@ def judge(
     """Return the problems of a rehearsal.
 
     `never_fits` says of which runs the offline quota check knew that they can never be admitted, and why.
-    In one that was `cut_short` by a person, what has not happened yet is not held against anybody.
+    In one that was `cut_short`, by a person or because a program died, what has not happened yet is not held
+    against anybody; an expectation counts where all runs that it is about are over.
     """
     found: list[Problem] = []
     everyone = {part.key: part for part in parts}
@@ -32,6 +33,8 @@ def judge(
             continue
         for index, expected in enumerate(part.expect):
             (kind, value) = next(iter(expected.items()))
+            if cut_short and not _is_decided(kind, value, part, everyone, stories):
+                continue
             path: Path = ("spec", "rehearsal", "expect", index, kind)
             for message in _CHECK[kind](value, part, everyone, stories):
                 found.append(part.workload.source.problem("REH004", path, message, _HINT))
@@ -39,6 +42,22 @@ def judge(
 
 
 _HINT = "the timeline shows what happened instead; change the workload, the queues or the expectation"
+
+
+_OVER = ("finished", "failed", "refused")
+
+
+def _is_decided(
+    kind: str, value: Any, part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
+) -> bool:
+    """Tell whether all runs are over that an expectation is about."""
+    names = {
+        "order": value,
+        "together": value,
+        "notBefore": [value["workload"]] if kind == "notBefore" else (),
+    }
+    others = [_other(name, part, everyone, stories) for name in names.get(kind, ())]
+    return all(story is None or story.outcome in _OVER for story in (stories[part.current], *others))
 
 
 def _runs(part: Part, stories: Mapping[str, Story]) -> Iterator[str]:
@@ -55,7 +74,7 @@ def _of_run(part: Part, story: Story, never_fits: str | None, *, cut_short: bool
         message = f"{story.run} {_DID_NOT_FINISH[story.outcome]}"
         if never_fits and story.admitted is None:
             message += f"; the quota check says that it never fits: {never_fits}"
-        hint = story.why or "the timeline shows how far it came; is the deadline long enough?"
+        hint = story.why or _far(part, story)
         yield source.problem("REH001", ("metadata", "name"), message, hint)
     for piece in story.slices:
         if len(piece.node_pools) > 1:
@@ -69,6 +88,14 @@ def _of_run(part: Part, story: Story, never_fits: str | None, *, cut_short: bool
         message = f"{story.run} was admitted, although the quota check says that it never fits: {never_fits}"
         hint = "one of the two is wrong; please report it with the rehearsal's JSON"
         yield source.problem("REH005", ("metadata", "name"), message, hint)
+
+
+def _far(part: Part, story: Story) -> str:
+    if story.outcome == "notSubmitted":
+        return (
+            f"it is to be submitted at {shown(part.submit_at)}: play longer with --deadline, or submit sooner"
+        )
+    return "the timeline shows how far it came; is the deadline long enough?"
 
 
 def _shared(part: Part, story: Story) -> Iterator[Problem]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.compose.kustomization import FILE_NAME
+from slicewright.core.gitops import anchor, place
 from slicewright.core.problem import Problem, errors, in_order
-from slicewright.core.render import platform, tree
+from slicewright.core.render import gitops, platform, tree
 from slicewright.core.render.clashes import clashes
 from slicewright.core.render.existing import (
     Existing,
@@ -23,6 +24,7 @@ from slicewright.core.run import header
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from slicewright.core.plan.site import Site
     from slicewright.core.render.platform import PlatformChange
     from slicewright.core.render.repository import Repository
 
@@ -103,6 +105,10 @@ class _Draft:
         _, cluster, namespace, workload = folder.split("/")
         self.runs.append(RunChange(effect, cluster, namespace, workload, name, reason))
 
+    def texts(self) -> dict[str, str]:
+        """Return the tree as it will be, but what this render has yet to make."""
+        return {path: self.existing.texts[path] for path in self.kept} | self.files
+
 
 def render(
     repository: Repository, existing: Mapping[str, str], selected: frozenset[str] | None = None
@@ -127,15 +133,25 @@ def render(
         still = _key(folder) in keys
         _end_folder(draft, folder, "the workload left the cluster" if still else "the workload is gone")
     rendered = [folder for folder in wanted if folder in touched]
-    _lists(draft, [*rendered, *(folder for folder in present if folder not in touched)], touched)
-    listed = {posixpath.dirname(folder) for folder in touched}
+    lasting = gitops.lasting(repository.sites, draft.existing)
+    listed = {posixpath.dirname(folder) for folder in touched} | (lasting if selected is None else set())
+    staying_folders = [*rendered, *(folder for folder in present if folder not in touched)]
+    _lists(draft, staying_folders, listed, lasting, repository)
+    synced = _synced(draft.existing, listed, repository, everything=selected is None)
     if selected is not None:
-        _keep_others(draft, touched, listed)
+        _keep_others(draft, touched, listed, synced)
     beside = [entry for folder, entry in wanted.items() if posixpath.dirname(folder) in listed]
     staying = sorted(draft.kept & draft.existing.frozen.keys())
     draft.problems += clashes(beside, staying, bases, draft.existing)
     if selected is None and not errors(problems):
         draft.files |= platform.files(repository.sites)
+    if not errors(draft.problems):
+        texts = draft.texts() if synced else {}
+        sources = {folder: entry.workload.source for folder, entry in wanted.items()}
+        for cluster in synced:
+            files, warnings = gitops.files(repository, cluster, texts, sources)
+            draft.files |= files
+            draft.problems += warnings
     return _finish(draft, planned, repository)
 
 
@@ -242,20 +258,41 @@ def _run_of(path: str) -> str:
     return posixpath.basename(path).removesuffix(".yaml")
 
 
-def _lists(draft: _Draft, staying: Iterable[str], touched: set[str]) -> None:
-    """Write the list of each namespace in which something is touched: the workloads that it holds then."""
-    namespaces: dict[str, set[str]] = {posixpath.dirname(folder): set() for folder in touched}
+def _lists(
+    draft: _Draft, staying: Iterable[str], listed: set[str], lasting: set[str], repository: Repository
+) -> None:
+    """Write the list of each of some namespaces: the workloads that it holds then, and what holds it open."""
+    namespaces: dict[str, set[str]] = {namespace: set() for namespace in listed}
     for folder in staying:
         namespaces.get(posixpath.dirname(folder), set()).add(posixpath.basename(folder))
     for namespace, workloads in namespaces.items():
-        if workloads:
-            draft.files |= tree.workload_list(namespace, workloads)
+        first: list[str] = []
+        if namespace in lasting or (workloads and gitops.is_synced(_site(namespace, repository))):
+            draft.files |= anchor.files(namespace)
+            first = [anchor.FILE_NAME]
+        if first or workloads:
+            draft.files |= tree.workload_list(namespace, workloads, first)
 
 
-def _keep_others(draft: _Draft, touched: set[str], namespaces: set[str]) -> None:
+def _site(folder: str, repository: Repository) -> Site | None:
+    return repository.sites.get(folder.split("/")[1])
+
+
+def _synced(existing: Existing, listed: set[str], repository: Repository, *, everything: bool) -> list[str]:
+    """Return the clusters whose syncing is rendered: with workloads named, where it was rendered before."""
+    named = {folder.split("/")[1] for folder in listed}
+    return [
+        name
+        for name, site in repository.sites.items()
+        if gitops.is_synced(site) and (everything or (name in named and gitops.is_present(name, existing)))
+    ]
+
+
+def _keep_others(draft: _Draft, touched: set[str], namespaces: set[str], synced: list[str]) -> None:
     """Keep what belongs to workloads that were not named."""
     for folder, paths in draft.existing.folders.items():
-        if folder not in touched and folder not in namespaces:
+        rendered = place.is_below(folder) and folder.split("/")[1] in synced
+        if folder not in touched and folder not in namespaces and not rendered:
             draft.kept.update(paths)
 
 

@@ -1,4 +1,4 @@
-"""The platform in the tree: what workloads stand on, and the scripts that make the cluster below it."""
+"""The platform in the tree: what workloads stand on, the scripts that make the cluster, what syncs it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from slicewright.core.gitops import place
 from slicewright.core.platform import against as against_platform
 from slicewright.core.platform import tree as platform
 from slicewright.core.platform.against_sites import problems_between
@@ -62,19 +63,25 @@ def problems(
 
 
 def cluster_of(folder: str) -> str:
-    """Return the cluster whose platform a folder of the tree belongs to, '' for one of workloads."""
+    """Return the cluster whose platform, or what syncs it, a folder belongs to, '' for one of workloads."""
     root, _, rest = folder.partition("/")
     cluster = rest.partition("/")[0]
-    return cluster if root == PROVISION or folder == platform.folder(cluster) else ""
+    ours = root == PROVISION or folder == platform.folder(cluster) or place.is_below(folder)
+    return cluster if ours else ""
 
 
 def change(path: str, effect: PlatformEffect, sites: Mapping[str, Site]) -> PlatformChange:
     """Say what happens to a file of a platform, and why."""
     cluster = cluster_of(posixpath.dirname(path))
-    if effect != "removed":
-        reason = "it is new" if effect == "added" else "the platform is live"
+    syncs = place.is_below(posixpath.dirname(path))
+    if effect == "added":
+        reason = "it is new"
+    elif effect == "changed":
+        reason = "what syncs the cluster is live" if syncs else "the platform is live"
     elif cluster not in sites:
         reason = "the cluster is gone"
+    elif syncs:
+        reason = "nothing asks for it"
     else:
         reason = "nothing asks for it" if sites[cluster].cluster.managed else "managed is false"
     return PlatformChange(effect, cluster, path, reason)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.document.read import read_documents
+from slicewright.core.gitops import against as against_gitops
 from slicewright.core.intent import decode
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.plan.site import Site, survey
+from slicewright.core.platform.against_configuration import against_configuration
 from slicewright.core.problem import Problem, did_you_mean
 from slicewright.core.render import platform
 
@@ -43,6 +45,8 @@ class Package:
     version: str
     catalogue: Catalogue
     schemas: Schemas
+    health: Mapping[str, str] = field(default_factory=dict)
+    """Health checks for Argo CD, in Lua, by `<group>_<Kind>`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +88,13 @@ def read_repository(
             continue
         site, problems = survey(decode.cluster(source), package.catalogue)
         found += problems
+        found += (_placed(source, one) for one in against_configuration(source.data["spec"], package.schemas))
         if site.cluster.name in sites:
             found.append(_twice(source, sites[site.cluster.name].cluster.source))
         sites.setdefault(site.cluster.name, site)
     found += identities(workloads)
     found += platform.problems(sites, workloads, package.catalogue)
+    found += against_gitops.problems(sites.values())
     return Repository(
         package, settings, tuple(workloads), sites, read_text, tuple(found), frozenset(refused_clusters)
     )
@@ -110,13 +116,15 @@ def _whole_floats(source: Source, value: object, path: Path) -> Iterator[Problem
 
 def against_schema(source: Source, schema: str, schemas: Schemas) -> tuple[Problem, ...]:
     """Return what a schema has against a document, each problem with its place."""
-    return tuple(
-        # An unknown key, or one beside which another stands: the key is what is wrong, not its value.
-        source.problem(problem.id, problem.path, problem.message, problem.hint, key=True)
-        if problem.id in ("IN002", "IN006")
-        else source.placed(problem)
-        for problem in schemas.problems(schema, source.data)
-    )
+    return tuple(_placed(source, problem) for problem in schemas.problems(schema, source.data))
+
+
+def _placed(source: Source, problem: Problem) -> Problem:
+    """Return a problem with its place; of an unknown key, or one beside another, that is the key."""
+    if problem.id not in ("IN002", "IN006"):
+        return source.placed(problem)
+    warning = problem.severity == "warning"
+    return source.problem(problem.id, problem.path, problem.message, problem.hint, key=True, warning=warning)
 
 
 def _cluster_name(source: Source) -> set[str]:

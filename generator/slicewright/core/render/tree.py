@@ -260,9 +260,9 @@ def run_list(folder: str, files: Iterable[str]) -> dict[str, str]:
     return _list(folder, "the live runs in this folder", sorted(files))
 
 
-def workload_list(folder: str, workloads: Iterable[str]) -> dict[str, str]:
-    """Return the kustomization that lists the workloads of a namespace, one a line."""
-    return _list(folder, "the workloads in this folder", sorted(workloads))
+def workload_list(folder: str, workloads: Iterable[str], first: Iterable[str] = ()) -> dict[str, str]:
+    """Return the kustomization that lists the workloads of a namespace, one a line, after what lasts."""
+    return _list(folder, "the workloads in this folder", [*first, *sorted(workloads)])
 
 
 def _list(folder: str, of: str, entries: list[str]) -> dict[str, str]:

@@ -89,6 +89,30 @@ def _null_paths(value: Any, path: Path) -> Iterator[Path]:
                 stack.append((below, (*where, key)))
 
 
+_Identity = tuple[str, str, str, str, str]
+
+
+def _identity(item: Item) -> _Identity:
+    return item.file, item.group, item.kind, item.namespace, item.name
+
+
+def _first_of_name(world: World) -> dict[_Identity, tuple[Item, int]]:
+    """Return the first object of each identity in each file, with the line of its document."""
+    return {
+        _identity(item): (item, item.source.document.line)
+        for item in reversed(world.items)
+        if item.name and item.source
+    }
+
+
+def _twice(item: Item, world: World) -> Iterator[Finding]:
+    first, line = world.once("first of a name", _first_of_name).get(_identity(item), (item, 0))
+    if first is not item:
+        of = f" in namespace '{item.namespace}'" if item.namespace else ""
+        message = f"{item.kind} '{item.name}'{of} stands in this file already, in the document at line {line}"
+        yield Finding(("metadata", "name"), message)
+
+
 RULES = (
     Rule(
         id="GIT120",
@@ -133,5 +157,16 @@ RULES = (
         kinds=frozenset(),
         check=_nulls,
         sources=("tried with kustomize 5.8.1",),
+    ),
+    Rule(
+        id="GIT124",
+        severity="warning",
+        title="An object stands once in a file",
+        why="kubectl apply writes one over the other, and kubectl create fails at the second. Objects of one "
+        "name in several files may be of several environments; in a kustomization kustomize refuses them.",
+        hint="remove one of the two, or rename it",
+        kinds=frozenset(),
+        check=_twice,
+        sources=("Kubernetes documentation, page Declarative Management of Kubernetes Objects",),
     ),
 )

@@ -7,6 +7,7 @@ import re
 from slicewright.core.plan.names import MAX_LABEL
 
 _DNS1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_SIGN = re.compile(r"[-a-z0-9]")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
@@ -17,9 +18,20 @@ def against_dns1035(name: str) -> str:
     """Return what keeps a name from being a DNS-1035 label; empty where nothing does."""
     if len(name) > MAX_LABEL:
         return f"has {len(name)} characters, {MAX_LABEL} at most"
-    if not _DNS1035.fullmatch(name):
-        return "must begin with a letter and hold only lower-case letters, digits and hyphens"
-    return ""
+    if _DNS1035.fullmatch(name):
+        return ""
+    wrong = next((sign for sign in name if not _SIGN.fullmatch(sign)), "")
+    if wrong:
+        return f"has {wrong!r}, which is no lower-case letter, digit or hyphen"
+    if name and name[-1] == "-":
+        return "must end with a letter or digit, not with a hyphen"
+    return f"must begin with a letter, not with {name[0]!r}" if name else "must not be empty"
+
+
+def as_dns1035(name: str) -> str:
+    """Return a name of the same words as a DNS-1035 label, as long as it may be; empty where none is left."""
+    words = re.sub(r"[^-a-z0-9]+", "-", name.lower()).strip("-")
+    return words if words[:1].isalpha() else words.lstrip("-0123456789")
 
 
 def is_subdomain(name: str) -> bool:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.nearest import joined
 from slicewright.core.check import quota, quota_read, quota_workload
-from slicewright.core.check.read import TPU, amount, at, entries, plain, text
+from slicewright.core.check.read import amount, at, entries, plain, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.kueue_queues import groups, quotas
 from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS, of_labels
+from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY
 
 if TYPE_CHECKING:
@@ -198,14 +199,29 @@ def _removed(item: Item, world: World) -> Iterator[Finding]:
     yield Finding(_LABEL, message)
 
 
-def _cycle(item: Item, world: World) -> Iterator[Finding]:
+def _cycles(world: World) -> dict[str, tuple[str, ...]]:
+    """Return the cohorts that are in each other, each with the way back to itself."""
     parents = {cohort.name: quota_read.parent_of(cohort) for cohort in world.of_kind("Cohort")}
-    way = [item.name]
-    while (parent := parents.get(way[-1], "")) and parent not in way:
-        way.append(parent)
-    if parent == item.name:
+    found: dict[str, tuple[str, ...]] = {}
+    seen: set[str] = set()
+    for first in parents:
+        way: dict[str, int] = {}
+        name = first
+        while name in parents and name not in seen:
+            seen.add(name)
+            way[name] = len(way)
+            name = parents[name]
+        if name in way:
+            cycle = tuple(way)[way[name] :]
+            found |= {one: (*cycle[index:], *cycle[:index], one) for index, one in enumerate(cycle)}
+    return found
+
+
+def _cycle(item: Item, world: World) -> Iterator[Finding]:
+    way = world.once("cycles of cohorts", _cycles).get(item.name)
+    if way is not None:
         path: Path = ("spec", "parent" if item.version == "v1alpha1" else "parentName")
-        yield Finding(path, f"the cohorts form a cycle: {' -> '.join((*way, parent))}")
+        yield Finding(path, f"the cohorts form a cycle: {' -> '.join(way)}")
 
 
 RULES = (

@@ -8,6 +8,7 @@ from slicewright.core.check.read import at, count, mapping, number, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import (
     against_dns1035,
+    as_dns1035,
     is_domain_prefixed_path,
     is_label_value,
     is_subdomain,
@@ -40,12 +41,22 @@ def _names(item: Item, _world: World) -> Iterator[Finding]:
         against = against_dns1035(job)
         completions = number(pods.job.get("completions"))
         if against:
-            yield Finding(path, f"Job name '{job}' {against}")
+            yield Finding(path, f"Job name '{job}' {against}", _renamed(item.name, pods.name))
         elif is_indexed(pods) and completions is not None:
             pod = f"{job}-{completions - 1}-abcde"
             against = against_dns1035(pod)
             if against:
                 yield Finding(path, f"pod name '{pod}' {against}")
+
+
+def _renamed(jobset: str, replicated_job: str) -> str:
+    """Return what to call a JobSet or a replicatedJob with a wrong character; nothing for long names."""
+    for what, name in (("JobSet", jobset), ("replicatedJob", replicated_job)):
+        right = as_dns1035(name)
+        # The second name stands after a letter and a hyphen, so it may begin with a digit.
+        if right != name and (what == "JobSet" or not is_subdomain(name) or "." in name):
+            return f"rename the {what}" + (f", for example '{right}'" if right else "")
+    return ""
 
 
 def _group_names(item: Item, _world: World) -> Iterator[Finding]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import TPU, at, entries, mapping, sequence, text
+from slicewright.core.check.read import at, entries, mapping, sequence, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_label_key, is_label_value
+from slicewright.core.plan.keys import TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

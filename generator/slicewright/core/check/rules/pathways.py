@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import TPU, at, entries, sequence, text, words
+from slicewright.core.check.read import at, entries, sequence, text, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, is_pathways, shape, shapes
+from slicewright.core.plan.keys import TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import TPU, at, entries, mapping, text, texts
+from slicewright.core.check.read import at, entries, mapping, text, texts
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import POD_KINDS, is_tpu, shape, shapes
+from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import (
     ACCELERATOR,
     FLEX_START,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.nearest import joined
-from slicewright.core.check.read import TPU, amount, at, number
+from slicewright.core.check.read import amount, at, number
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import (
     JOB_KINDS,
@@ -22,6 +22,7 @@ from slicewright.core.check.rules.shapes import (
     shape,
     shapes,
 )
+from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY
 from slicewright.core.problem import did_you_mean
 

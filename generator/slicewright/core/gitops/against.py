@@ -1,0 +1,64 @@
+"""What stands against the names that clusters give to AppProjects of Argo CD."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.gitops import project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slicewright.core.intent.gitops import ArgoCD
+    from slicewright.core.plan.site import Site
+    from slicewright.core.problem import Path, Problem
+
+_AT: Path = ("spec", "gitops", "argocd", "project")
+_BUILT_IN = "default"
+"""The AppProject that every Argo CD has, and that Applications of anybody may be in."""
+
+
+def problems(sites: Iterable[Site]) -> Iterator[Problem]:
+    """Yield what is wrong with each AppProject that a TPUCluster names itself."""
+    synced = [(site, argocd) for site in sites if (argocd := site.cluster.gitops.argocd) is not None]
+    taken: dict[tuple[str, str], tuple[Site, ArgoCD]] = {}
+    for site, argocd in synced:
+        if not site.cluster.managed:
+            yield from _idle(site, argocd)
+            continue
+        name = project.names(site, argocd).platform
+        owner = _owner(name, synced)
+        first, other = taken.setdefault((argocd.namespace, name), (site, argocd))
+        if argocd.project == _BUILT_IN:
+            message = "the AppProject 'default' belongs to Argo CD, and to every Application without another"
+            yield _problem(site, message)
+        elif argocd.project and owner:
+            yield _problem(site, f"an AppProject '{name}' is rendered for cluster '{owner}' already")
+        elif other.destination != argocd.destination:
+            message = (
+                f"clusters '{first.cluster.name}' and '{site.cluster.name}' would share the AppProject "
+                f"'{name}', and in one Argo CD the second would overwrite the first"
+            )
+            yield _problem(site if argocd.project else first, message)
+
+
+def _owner(name: str, synced: list[tuple[Site, ArgoCD]]) -> str:
+    """Return the cluster whose other AppProjects are called like this, or may be."""
+    for site, argocd in synced:
+        named = project.names(site, argocd)
+        if name == named.gitops or name.startswith(named.namespace("")):
+            return site.cluster.name
+    return ""
+
+
+def _problem(site: Site, message: str) -> Problem:
+    hint = f"leave project out: it is {site.cluster.name}-platform then"
+    return site.cluster.source.problem("GITOPS001", _AT, message, hint)
+
+
+def _idle(site: Site, argocd: ArgoCD) -> Iterator[Problem]:
+    """Refuse a name for the AppProject of a platform that is not ours to sync."""
+    if argocd.project:
+        message = "'project' has no effect: managed is false, and the platform is not synced"
+        hint = "leave it out: each namespace has an AppProject of its own"
+        yield site.cluster.source.problem("FIELD002", _AT, message, hint, key=True)

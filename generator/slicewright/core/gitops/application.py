@@ -1,0 +1,104 @@
+"""Applications of Argo CD: which folder of the tree goes where, and how it is synced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.gitops.place import folder, in_repository
+from slicewright.core.gitops.project import API_VERSION, HOME, names
+from slicewright.core.plan.keys import RUN
+
+if TYPE_CHECKING:
+    from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
+    from slicewright.core.intent.gitops import ArgoCD
+    from slicewright.core.plan.site import Site
+
+KubernetesObject = dict[str, Any]
+
+_PATHS = "argocd.argoproj.io/manifest-generate-paths"
+FINALIZER = "resources-finalizer.argocd.argoproj.io"
+"""Deleting an Application that has it deletes what it synced."""
+_RUNS = (("batch", "Job"), ("jobset.x-k8s.io", "JobSet"), ("pathways-job.pathways.domain", "PathwaysJob"))
+_HASHED = f'select(.metadata.labels["{RUN}"] != null) | .spec'
+"""The spec of a run that never changes: what differs there, Kueue and webhooks wrote."""
+_OPTIONS = ("ApplyOutOfSyncOnly=true", "RespectIgnoreDifferences=true", "CreateNamespace=false")
+_RETRIES = 10
+"""About 40 minutes of patience with a webhook or a quota: after that a commit is not tried again."""
+_BACKOFF = {"duration": "30s", "factor": 2, "maxDuration": "5m"}
+
+
+def root(site: Site, argocd: ArgoCD) -> KubernetesObject:
+    """Return the Application that keeps the Applications and AppProjects, itself among them."""
+    name = names(site, argocd).gitops
+    path = f"{folder(site.cluster.name)}/argocd"
+    return _application(argocd, name, name, path, {"server": HOME, "namespace": argocd.namespace})
+
+
+def platform(site: Site, argocd: ArgoCD) -> KubernetesObject:
+    """Return the Application of what workloads stand on."""
+    name = f"{site.cluster.name}-platform"
+    path = f"overlays/{site.cluster.name}/_platform"
+    return _application(argocd, name, names(site, argocd).platform, path, argocd.destination)
+
+
+def of_namespace(site: Site, argocd: ArgoCD, namespace: SyncedNamespace) -> KubernetesObject:
+    """Return the Application of all runs in a namespace; what it synced outlives it."""
+    project = names(site, argocd).namespace(namespace.name)
+    outside = {path for workload in namespace.workloads for path in workload.outside}
+    return _of_runs(argocd, project, project, namespace, namespace.folder, outside)
+
+
+def of_workload(
+    site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload
+) -> KubernetesObject:
+    """Return the Application of the runs of a workload, which end with it: its TPUWorkload is gone then."""
+    project = names(site, argocd).namespace(namespace.name)
+    name = f"{project}.{workload.name}"
+    made = _of_runs(argocd, name, project, namespace, workload.folder, set(workload.outside))
+    made["metadata"]["finalizers"] = [FINALIZER]
+    return made
+
+
+def _of_runs(
+    argocd: ArgoCD, name: str, project: str, namespace: SyncedNamespace, path: str, outside: set[str]
+) -> KubernetesObject:
+    destination = {**argocd.destination, "namespace": namespace.name}
+    made = _application(argocd, name, project, path, destination, outside)
+    ignored = [{"group": group, "kind": kind, "jqPathExpressions": [_HASHED]} for group, kind in _RUNS]
+    policy = made["spec"].pop("syncPolicy")
+    made["spec"] |= {"ignoreDifferences": ignored, "syncPolicy": policy}
+    return made
+
+
+def _application(
+    argocd: ArgoCD,
+    name: str,
+    project: str,
+    path: str,
+    destination: dict[str, str],
+    outside: set[str] | frozenset[str] = frozenset(),
+) -> KubernetesObject:
+    watched = [".", *(f"/{in_repository(argocd.path, entry)}" for entry in sorted(outside))]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Application",
+        "metadata": {
+            "name": name,
+            "namespace": argocd.namespace,
+            "annotations": {_PATHS: ";".join(watched)},
+        },
+        "spec": {
+            "project": project,
+            "source": {
+                "repoURL": argocd.repo_url,
+                "targetRevision": argocd.target_revision,
+                "path": in_repository(argocd.path, path),
+            },
+            "destination": dict(destination),
+            "syncPolicy": {
+                "automated": {"prune": True, "selfHeal": False, "allowEmpty": False},
+                "syncOptions": list(_OPTIONS),
+                "retry": {"limit": _RETRIES, "backoff": dict(_BACKOFF)},
+            },
+        },
+    }

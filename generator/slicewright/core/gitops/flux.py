@@ -1,0 +1,149 @@
+"""The files for Flux: overlays/<cluster>/_gitops/flux, and flux-access beside it.
+
+There are two folders because Flux asks the API server about every object of a Kustomization before it
+applies one: a Role in a namespace that the platform has yet to make would keep the platform from coming.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.compose.kustomization import FILE_NAME
+from slicewright.core.document.write import write_document, write_documents
+from slicewright.core.gitops.flux_access import access
+from slicewright.core.gitops.flux_health import HEALTH
+from slicewright.core.gitops.flux_kustomization import kustomization, runs_patch
+from slicewright.core.gitops.flux_name import flux_name
+from slicewright.core.gitops.place import ROOT, folder
+from slicewright.core.run import header
+from slicewright.core.run.identity import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
+    from slicewright.core.intent.gitops import Flux
+    from slicewright.core.plan.site import Site
+
+KubernetesObject = dict[str, Any]
+
+_FLUX = "flux"
+_ACCESS_FILE = "access.yaml"
+
+
+def files(site: Site, namespaces: tuple[SyncedNamespace, ...], *, platform: bool = True) -> dict[str, str]:
+    """Return the files for Flux by path; none where the cluster's file asks for none.
+
+    `platform` says whether the folder of a managed cluster's platform holds anything.
+    """
+    flux = site.cluster.gitops.flux
+    if flux is None:
+        return {}
+    here, inputs = folder(site.cluster.name), _inputs(site)
+    depends = [_platform_name(site)] if site.cluster.managed and platform else []
+    made: dict[str, str] = {}
+    listed: list[str] = []
+    for name, objects in _parts(site, flux, namespaces, depends):
+        made[f"{here}/{_FLUX}/{name}"] = header.live(inputs, write_documents(objects))
+        listed.append(name)
+    if listed:
+        made[f"{here}/{_FLUX}/{FILE_NAME}"] = _list("the Kustomizations of Flux in this folder", listed)
+    if not flux.service_account_name:
+        for namespace in namespaces:
+            where = _access_folder(site, namespace)
+            objects = list(access(_account(site, namespace), flux.namespace, namespace))
+            made[f"{where}/{_ACCESS_FILE}"] = header.live(inputs, write_documents(objects))
+            made[f"{where}/{FILE_NAME}"] = _list("what Flux may do in this namespace", [_ACCESS_FILE])
+    return made
+
+
+def _parts(
+    site: Site, flux: Flux, namespaces: tuple[SyncedNamespace, ...], depends: list[str]
+) -> Iterator[tuple[str, list[KubernetesObject]]]:
+    """Yield each file of Kustomizations with its objects, in order of the list.
+
+    What changes with a workload has a file of its own. `depends` names the platform where there is one.
+    """
+    apart = flux.kustomization_per == "Workload"
+    if depends:
+        yield "platform.yaml", [_platform(site, flux)]
+    for namespace in namespaces:
+        own = [] if flux.service_account_name else [_access(site, flux, namespace, depends)]
+        if not apart:
+            own.append(_synced(site, flux, namespace, depends))
+        if own:
+            yield f"namespace-{namespace.name}.yaml", own
+    for namespace in namespaces if apart else ():
+        for workload in namespace.workloads:
+            name = f"workload-{namespace.name}.{workload.name}.yaml"
+            yield name, [_synced(site, flux, namespace, depends, workload)]
+
+
+def _platform(site: Site, flux: Flux) -> KubernetesObject:
+    path = f"{ROOT}/{site.cluster.name}/_platform"
+    return kustomization(
+        flux, _platform_name(site), path, deletionPolicy="Orphan", wait=True, healthCheckExprs=list(HEALTH)
+    )
+
+
+def _access(site: Site, flux: Flux, namespace: SyncedNamespace, depends: list[str]) -> KubernetesObject:
+    """Return the Kustomization of what Flux may do in a namespace.
+
+    Its objects stay when it goes: a Kustomization that goes with it needs its account to end its run.
+    """
+    name, path = _access_name(site, namespace), _access_folder(site, namespace)
+    return kustomization(flux, name, path, depends, deletionPolicy="Orphan", wait=False)
+
+
+def _synced(
+    site: Site,
+    flux: Flux,
+    namespace: SyncedNamespace,
+    depends: list[str],
+    workload: SyncedWorkload | None = None,
+) -> KubernetesObject:
+    """Return the Kustomization of a namespace, or of one of its workloads.
+
+    With one for each workload, the end of a TPUWorkload is the end of its Kustomization: the run ends too.
+    """
+    parts = [site.cluster.name, namespace.name]
+    name = flux_name(*parts, workload.name) if workload else flux_name(*parts)
+    access_first = [] if flux.service_account_name else [_access_name(site, namespace)]
+    return kustomization(
+        flux,
+        name,
+        workload.folder if workload else namespace.folder,
+        [*depends, *access_first],
+        serviceAccountName=flux.service_account_name or _account(site, namespace),
+        deletionPolicy="Delete" if workload else "Orphan",
+        wait=False,
+        patches=[runs_patch()],
+    )
+
+
+def _platform_name(site: Site) -> str:
+    return flux_name(f"{site.cluster.name}-platform")
+
+
+def _access_name(site: Site, namespace: SyncedNamespace) -> str:
+    return flux_name(f"{site.cluster.name}-access", namespace.name)
+
+
+def _account(site: Site, namespace: SyncedNamespace) -> str:
+    return flux_name(site.cluster.name, namespace.name)
+
+
+def _access_folder(site: Site, namespace: SyncedNamespace) -> str:
+    return f"{folder(site.cluster.name)}/flux-access/{namespace.name}"
+
+
+def _list(what: str, names: list[str]) -> str:
+    listed = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": names}
+    return header.live(what, write_document(listed))
+
+
+def _inputs(site: Site) -> str:
+    """Name the file that the files come from, with a digest of what of it was read."""
+    facts = {"flux": site.cluster.spec["gitops"]["flux"], "managed": site.cluster.managed}
+    path = site.cluster.source.file.path
+    return f"{path}, cluster {site.cluster.name}; sha256:{digest(facts)[:16]}"

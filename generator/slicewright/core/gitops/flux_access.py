@@ -1,0 +1,61 @@
+"""What Flux may do in a namespace: an account of its own there, with the least rights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.gitops.namespace import SyncedNamespace
+
+_RBAC = "rbac.authorization.k8s.io"
+ROLE = "flux-sync"
+"""The Role's name and its binding's."""
+ALWAYS = (
+    ("", "ConfigMap"),
+    ("", "PersistentVolumeClaim"),
+    ("", "Service"),
+    ("batch", "Job"),
+    ("jobset.x-k8s.io", "JobSet"),
+    ("pathways-job.pathways.domain", "PathwaysJob"),
+)
+"""Kinds that Flux may manage in every namespace: a right that went with the last object of its kind would be
+missing when that object is to be deleted."""
+_VERBS = ["get", "list", "watch", "create", "patch", "delete"]
+"""Server-side apply creates and patches, pruning gets and deletes."""
+
+
+def access(account: str, flux_namespace: str, namespace: SyncedNamespace) -> Iterator[dict[str, Any]]:
+    """Yield the service account that Flux acts as, which lives beside Flux, and its rights."""
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": flux_namespace}
+    metadata = {"name": account, "namespace": flux_namespace}
+    yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    version, within = f"{_RBAC}/v1", {"name": ROLE, "namespace": namespace.name}
+    yield {"apiVersion": version, "kind": "Role", "metadata": within, "rules": _rules(namespace.kinds)}
+    yield {
+        "apiVersion": version,
+        "kind": "RoleBinding",
+        "metadata": dict(within),
+        "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": ROLE},
+        "subjects": [subject],
+    }
+
+
+def _rules(kinds: tuple[tuple[str, str], ...]) -> list[dict[str, Any]]:
+    """Return one rule a group."""
+    groups: dict[str, list[str]] = {}
+    for group, kind in sorted({*ALWAYS, *kinds}):
+        groups.setdefault(group, []).append(_resource(kind))
+    return [
+        {"apiGroups": [group], "resources": sorted(names), "verbs": list(_VERBS)}
+        for group, names in groups.items()
+    ]
+
+
+def _resource(kind: str) -> str:
+    """Return the name of a kind in the paths of the API, formed as the API's own code guesses it."""
+    word = kind.lower()
+    if word.endswith("s"):
+        return f"{word}es"
+    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"

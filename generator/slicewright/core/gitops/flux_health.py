@@ -1,0 +1,25 @@
+"""When Flux takes the objects of a platform for ready, in the Common Expression Language.
+
+Flux reads an object without an expression, and without the conditions that it knows itself, as ready as soon
+as it is there. No expression says `failed`: whatever keeps a queue from being active may still come.
+"""
+
+from __future__ import annotations
+
+_API = "kueue.x-k8s.io/v1beta2"
+"""Flux looks at group and kind alone, so that older releases of Kueue are meant too."""
+
+
+def _active(*reasons: str) -> str:
+    """Return the expression that what was written last is active, or inactive for a reason that is wanted."""
+    good = " || ".join(["c.status == 'True'", *(f"c.reason == '{reason}'" for reason in reasons)])
+    seen = "has(c.observedGeneration) && c.observedGeneration == metadata.generation"
+    return f"has(status.conditions) && status.conditions.exists(c, c.type == 'Active' && {seen} && ({good}))"
+
+
+HEALTH = (
+    {"apiVersion": _API, "kind": "AdmissionCheck", "current": _active()},
+    {"apiVersion": _API, "kind": "ClusterQueue", "current": _active("Stopped")},
+    {"apiVersion": _API, "kind": "LocalQueue", "current": _active("Stopped", "ClusterQueueIsInactive")},
+)
+"""A queue that a person stopped is as it should be, and so is one behind it."""

@@ -1,0 +1,132 @@
+"""AppProjects of Argo CD: what its Applications may sync, from where, and to where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.gitops.namespace import SyncedNamespace
+    from slicewright.core.intent.gitops import ArgoCD
+    from slicewright.core.plan.site import Site
+
+KubernetesObject = dict[str, Any]
+
+API_VERSION = "argoproj.io/v1alpha1"
+HOME = "https://kubernetes.default.svc"
+"""The cluster in which Argo CD runs, as it calls it."""
+_FINALIZER = "resources-finalizer.argocd.argoproj.io"
+"""An AppProject that has it stays while an Application needs it: without its project none can be deleted."""
+_LONGEST = 255
+"""Characters of a description."""
+_RBAC, _KUEUE = "rbac.authorization.k8s.io", "kueue.x-k8s.io"
+_WIDE = (
+    ("", "Namespace"),
+    ("cloud.google.com", "ComputeClass"),
+    (_KUEUE, "AdmissionCheck"),
+    (_KUEUE, "ClusterQueue"),
+    (_KUEUE, "Cohort"),
+    (_KUEUE, "ProvisioningRequestConfig"),
+    (_KUEUE, "ResourceFlavor"),
+    (_KUEUE, "Topology"),
+    (_KUEUE, "WorkloadPriorityClass"),
+    ("scheduling.k8s.io", "PriorityClass"),
+)
+"""Kinds of platforms that stand in no namespace."""
+_NARROW = (
+    ("", "ConfigMap"),
+    ("", "ResourceQuota"),
+    ("", "ServiceAccount"),
+    (_KUEUE, "LocalQueue"),
+    (_RBAC, "Role"),
+    (_RBAC, "RoleBinding"),
+)
+RUNS = (
+    ("", "ConfigMap"),
+    ("", "PersistentVolumeClaim"),
+    ("", "Service"),
+    ("batch", "Job"),
+    ("jobset.x-k8s.io", "JobSet"),
+    ("pathways-job.pathways.domain", "PathwaysJob"),
+)
+"""Kinds of runs, of what often stands beside them, and of the anchor.
+
+They may be synced wherever runs are, whatever is there today: Argo CD does not prune what a project does
+not allow any more, and the last object of a kind goes in the same commit in which it would leave the list.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the AppProjects of a cluster are called. No name of a cluster or a namespace has a dot in it."""
+
+    cluster: str
+    platform: str
+
+    @property
+    def gitops(self) -> str:
+        """That of the Applications and AppProjects themselves."""
+        return f"{self.cluster}-gitops"
+
+    def namespace(self, name: str) -> str:
+        """That of a namespace."""
+        return f"{self.cluster}.{name}"
+
+
+def names(site: Site, argocd: ArgoCD) -> Names:
+    """Return what the AppProjects of a cluster are called."""
+    cluster = site.cluster.name
+    return Names(cluster, argocd.project or f"{cluster}-platform")
+
+
+def root(site: Site, argocd: ArgoCD) -> KubernetesObject:
+    """Return the AppProject of the Applications and AppProjects of a cluster."""
+    about = f"What Argo CD syncs to cluster {site.cluster.name}"
+    kinds = (("argoproj.io", "AppProject"), ("argoproj.io", "Application"))
+    home = {"server": HOME, "namespace": argocd.namespace}
+    return _project(argocd, names(site, argocd).gitops, about, home, kinds)
+
+
+def platform(site: Site, argocd: ArgoCD) -> KubernetesObject:
+    """Return the AppProject of the platform: its kinds only, in every namespace.
+
+    A list of namespaces would keep Argo CD from pruning what stands in one that leaves it.
+    """
+    about = f"What workloads of cluster {site.cluster.name} stand on"
+    everywhere = {**argocd.destination, "namespace": "*"}
+    made = _project(argocd, names(site, argocd).platform, about, everywhere, _NARROW)
+    made["spec"]["clusterResourceWhitelist"] = _listed(_WIDE)
+    return made
+
+
+def of_namespace(site: Site, argocd: ArgoCD, namespace: SyncedNamespace) -> KubernetesObject:
+    """Return the AppProject of the teams of a namespace: one namespace, and no kind that stands in none."""
+    name = names(site, argocd).namespace(namespace.name)
+    where = f"in namespace {namespace.name} of cluster {site.cluster.name}"
+    about = f"The runs of {' and '.join(namespace.teams)} {where}" if namespace.teams else f"The runs {where}"
+    if len(about) > _LONGEST:
+        about = f"The runs of {len(namespace.teams)} teams {where}"
+    destination = {**argocd.destination, "namespace": namespace.name}
+    return _project(argocd, name, about, destination, {*RUNS, *namespace.kinds})
+
+
+def _project(
+    argocd: ArgoCD, name: str, about: str, destination: dict[str, str], kinds: Iterable[tuple[str, str]]
+) -> KubernetesObject:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "AppProject",
+        "metadata": {"name": name, "namespace": argocd.namespace, "finalizers": [_FINALIZER]},
+        "spec": {
+            "description": about,
+            "sourceRepos": [argocd.repo_url],
+            "destinations": [destination],
+            "namespaceResourceWhitelist": _listed(kinds),
+        },
+    }
+
+
+def _listed(kinds: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]

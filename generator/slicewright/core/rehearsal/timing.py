@@ -1,0 +1,78 @@
+"""Time spans that somebody gives on the command line, each for one workload or for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from slicewright.core.problem import did_you_mean
+from slicewright.core.rehearsal.duration import is_duration, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.rehearsal.script import Part
+
+Field = Literal["submit_at", "duration"]
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """A span for the workload `name` or `namespace/name`; for all where that is empty."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """A name that means no workload, or several; `hint` has those that may be meant."""
+
+    message: str
+    hint: str
+
+
+def read(text: str) -> Timing | None:
+    """Return what `[[NAMESPACE/]NAME=]DURATION` says; nothing where it has another form."""
+    name, equals, span = text.rpartition("=")
+    if not is_duration(span) or (equals and not name):
+        return None
+    return Timing(name, seconds(span))
+
+
+def unclear(timings: Iterable[Timing], keys: Iterable[str]) -> Unclear | None:
+    """Return the first name that does not mean exactly one of some workloads (`namespace/name`)."""
+    known = sorted(set(keys))
+    for timing in timings:
+        meant = [key for key in known if _means(timing.name, key)]
+        if timing.name and not meant:
+            names = known if "/" in timing.name else [key.partition("/")[2] for key in known]
+            message = f"no workload '{timing.name}' takes part in this rehearsal"
+            return Unclear(message, did_you_mean(timing.name, names))
+        if timing.name and len(meant) > 1:
+            message = f"'{timing.name}' may be one of {len(meant)} workloads: say which"
+            return Unclear(message, " or ".join(meant))
+    return None
+
+
+def timed(parts: Iterable[Part], field: Field, timings: Iterable[Timing]) -> tuple[Part, ...]:
+    """Return parts with the spans that are given for them.
+
+    A span for one workload goes before one for all, and a later one before an earlier one.
+    """
+    ordered = sorted(timings, key=lambda timing: bool(timing.name))
+    changed = []
+    for part in parts:
+        for timing in ordered:
+            if not timing.name or _means(timing.name, part.key):
+                part = _with(part, field, timing.seconds)  # noqa: PLW2901 - each builds on the one before
+        changed.append(part)
+    return tuple(changed)
+
+
+def _with(part: Part, field: Field, span: float) -> Part:
+    return replace(part, submit_at=span) if field == "submit_at" else replace(part, duration=span)
+
+
+def _means(name: str, key: str) -> bool:
+    return name == (key if "/" in name else key.partition("/")[2])

@@ -1,0 +1,180 @@
+"""The namespaces that Argo CD or Flux syncs, read off the tree as it will be, and the files for it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from slicewright.core.build.scope import is_namespaced
+from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity
+from slicewright.core.document.read import read_documents
+from slicewright.core.gitops import anchor, place, tree
+from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
+from slicewright.core.render.existing import PATCH, ROOT, is_namespace, is_workload
+from slicewright.core.run import header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from slicewright.core.intent.source import Source
+    from slicewright.core.plan.site import Site
+    from slicewright.core.problem import Path, Problem
+    from slicewright.core.render.existing import Existing
+    from slicewright.core.render.repository import ReadText, Repository
+
+Kind = tuple[str, str]
+"""Group and kind."""
+
+_WORDS = re.compile(r"^(apiVersion|kind): (.*)$", re.MULTILINE)
+"""What an object is, in a file of ours: nothing below its own keys begins a line so."""
+
+
+def is_synced(site: Site | None) -> bool:
+    """Tell whether somebody is to sync a cluster."""
+    return site is not None and bool(site.cluster.gitops.argocd or site.cluster.gitops.flux)
+
+
+def lasting(sites: Mapping[str, Site], existing: Existing) -> set[str]:
+    """Return the folders of the namespaces that are synced whatever is in them.
+
+    They are those of teams and of LocalQueues, and every one that was synced before: what was in it last is
+    pruned by whoever syncs it. It stays until somebody deletes the folder.
+    """
+    found = {
+        f"{ROOT}/{name}/{namespace}"
+        for name, site in sites.items()
+        if is_synced(site)
+        for namespace in _named(site)
+    }
+    for folder, paths in existing.folders.items():
+        if is_namespace(folder) and f"{folder}/{anchor.FILE_NAME}" in paths:
+            found |= {folder} if is_synced(sites.get(folder.split("/")[1])) else set()
+    return found
+
+
+def _named(site: Site) -> Iterator[str]:
+    yield from (team.namespace for team in site.cluster.teams)
+    yield from (queue.namespace for queue in site.cluster.local_queues)
+
+
+def files(
+    repository: Repository, cluster: str, texts: Mapping[str, str], sources: Mapping[str, Source]
+) -> tuple[dict[str, str], list[Problem]]:
+    """Return the files that sync a cluster by path, and what of its runs will not be synced.
+
+    `texts` is the tree as it will be, below overlays/; `sources` has the TPUWorkloads by their folder.
+    """
+    site = repository.sites[cluster]
+    found: list[Problem] = []
+    namespaces = _namespaces(repository, site, texts, sources, found)
+    return tree.files(site, namespaces, repository.package.health), found
+
+
+def _namespaces(
+    repository: Repository,
+    site: Site,
+    texts: Mapping[str, str],
+    sources: Mapping[str, Source],
+    found: list[Problem],
+) -> tuple[SyncedNamespace, ...]:
+    start = f"{ROOT}/{site.cluster.name}/"
+    folders: dict[str, list[str]] = defaultdict(list)
+    for path in texts:
+        if path.startswith(start):
+            folders[posixpath.dirname(path)].append(path)
+    stands = _Stands(repository.read_text)
+    workloads: dict[str, list[SyncedWorkload]] = defaultdict(list)
+    kinds: dict[str, set[Kind]] = defaultdict(set)
+    for folder in sorted(filter(is_workload, folders)):
+        namespace, name = posixpath.split(folder)
+        made, outside = stands.of(folder, {path: texts[path] for path in folders[folder]})
+        workloads[namespace].append(SyncedWorkload(name, folder, outside))
+        kinds[namespace] |= {kind for kind in made if is_namespaced(*kind)}
+        wide = sorted(kind for group, kind in made if not is_namespaced(group, kind))
+        if wide and folder in sources:
+            found.append(_wide(sources[folder], wide))
+    return tuple(
+        SyncedNamespace(
+            name=posixpath.basename(folder),
+            folder=folder,
+            teams=tuple(team.name for team in site.cluster.teams if _is_in(team.namespace, folder)),
+            workloads=tuple(workloads[folder]),
+            kinds=tuple(sorted(kinds[folder])),
+        )
+        for folder in sorted(folders)
+        if is_namespace(folder) and f"{folder}/{anchor.FILE_NAME}" in folders[folder]
+    )
+
+
+def _wide(source: Source, kinds: list[str]) -> Problem:
+    """Warn of objects that the rights of a namespace do not reach."""
+    message = f"the run brings objects that stand in no namespace ({', '.join(kinds)}): they are not synced"
+    hint = "declare them in custom/, and apply them as the platform is"
+    place: Path = ("spec", "components") if "components" in source.data["spec"] else ("spec",)
+    return source.problem("GITOPS002", place, message, hint, key=True, warning=True)
+
+
+def _is_in(namespace: str, folder: str) -> bool:
+    return posixpath.basename(folder) == namespace
+
+
+class _Stands:
+    """What the folders of workloads make, and what they stand on."""
+
+    def __init__(self, read_text: ReadText) -> None:
+        self._read_text = read_text
+        self._known: dict[tuple[str, ...], tuple[frozenset[Kind], tuple[str, ...]]] = {}
+
+    def of(self, folder: str, texts: Mapping[str, str]) -> tuple[frozenset[Kind], tuple[str, ...]]:
+        """Return the kinds of the objects of a workload, and the folders outside of its own that it needs."""
+        runs = [path for path in texts if not path.endswith((f"/{FILE_NAME}", PATCH))]
+        if runs:
+            return frozenset(kind for path in runs for kind in _kinds(texts[path])), ()
+        needed = tuple(_entries(folder, texts.get(f"{folder}/{FILE_NAME}", "")))
+        if needed not in self._known:
+            self._known[needed] = self._composed(*needed)
+        return self._known[needed]
+
+    def _composed(self, *needed: str) -> tuple[frozenset[Kind], tuple[str, ...]]:
+        read: set[str] = set()
+
+        def recorded(path: str) -> str | None:
+            text = self._read_text(path)
+            if text is not None:
+                read.add(posixpath.dirname(path))
+            return text
+
+        try:
+            objects = compose_with(needed[0], needed[1:], recorded) if needed else []
+        except Stopped:  # of a workload that was not named: the render that names it says what is wrong
+            objects = []
+        kinds = frozenset(identity(item)[:2] for item in objects)
+        return kinds, tuple(sorted(path for path in read if not _is_within(path, read)))
+
+
+def _entries(folder: str, text: str) -> Iterator[str]:
+    """Yield the folders on which a Fixed overlay stands: its base, then its components."""
+    documents, _ = read_documents(text, "")
+    data = documents[0].data if len(documents) == 1 else None
+    overlay = data if isinstance(data, dict) else {}
+    for key in ("resources", "components"):
+        for entry in overlay.get(key) or ():
+            yield posixpath.normpath(f"{folder}/{entry}")
+
+
+def _is_within(path: str, others: set[str]) -> bool:
+    return any(path.startswith(f"{other}/") for other in others)
+
+
+def _kinds(text: str) -> Iterator[Kind]:
+    """Yield the kinds of the objects in a frozen run."""
+    for document in header.body_of(text).split("\n---\n"):
+        words = dict(_WORDS.findall(document))
+        yield words.get("apiVersion", "").rpartition("/")[0], words.get("kind", "")
+
+
+def is_present(cluster: str, existing: Existing) -> bool:
+    """Tell whether there is anything yet that syncs a cluster."""
+    return any(folder.startswith(f"{place.folder(cluster)}/") for folder in existing.folders)

@@ -1,0 +1,168 @@
+"""One rehearsal at a time on a cluster that is not ours alone: a Lease, which its holder renews."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import threading
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from slicewright.core.problem import Problem
+from slicewright.core.rehearsal.simulate import MARK
+from slicewright.testbed.api import Api, ApiError
+from slicewright.testbed.trouble import BedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slicewright.testbed.kubeconfig import Access
+
+Object = dict[str, Any]
+
+LEASE = ("coordination.k8s.io/v1", "Lease")
+NAME, NAMESPACE = "slicewright-rehearsal", "kube-system"
+_LEFT = f"{MARK}-left"
+"""The annotation with the marks of rehearsals whose objects may still be there."""
+_RENEW_SECONDS = 2.0
+_FORGET_SECONDS = 15
+"""After so long without a sign of life a rehearsal is taken for dead."""
+_LOOK_SECONDS = 0.5
+
+
+class Claim:
+    """Holds a cluster from `with` to its end.
+
+    The Lease goes at the end, unless something may be left that carries our mark: then it stays, and the next
+    rehearsal, which finds it without a sign of life, knows what to remove.
+    """
+
+    def __init__(self, access: Access, *, progress: Callable[[str], object] = lambda _: None) -> None:
+        self.mark = secrets.token_hex(4)
+        """The value of the label on all that this rehearsal makes."""
+        self.left: tuple[str, ...] = ()
+        """Those of rehearsals that ended without removing everything."""
+        self.is_clear = True
+        """Whether nothing is there that carries one of these marks."""
+        self._server = access.server
+        self._api = Api(access)
+        self._progress = progress
+        self._lost = ""
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._renew, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Claim the cluster. Raises BedError where another rehearsal plays on it."""
+        try:
+            self._take()
+        except (ApiError, OSError) as error:
+            self._api.close()
+            raise BedError(self._unusable(f"it cannot be claimed: {error}")) from error
+        except BaseException:
+            self._api.close()
+            raise
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let the cluster go."""
+        self._ending.set()
+        self._thread.join()
+        if self.is_clear and not self._lost:
+            with contextlib.suppress(ApiError, OSError):  # else it is forgotten after a while
+                self._api.delete(self._lease())
+        self._api.close()
+
+    def check(self) -> None:
+        """Raise BedError if somebody has taken the cluster from us."""
+        if self._lost:
+            raise BedError(self._unusable(self._lost))
+
+    def _take(self) -> None:
+        found = self._api.find(*LEASE, NAME, NAMESPACE)
+        if found is not None:
+            self._outlive(found)
+            marks = found["metadata"].get("annotations", {}).get(_LEFT, "")
+            self.left = tuple(mark for mark in marks.split(",") if mark)
+            self.is_clear = not self.left
+            version = found["metadata"]["resourceVersion"]
+        try:
+            if found is None:
+                self._api.create(self._lease())
+            else:
+                self._api.patch(self._lease(), {**self._lease(), **_at_version(self._lease(), version)})
+        except ApiError as error:
+            if error.reason in ("AlreadyExists", "Conflict", "NotFound"):
+                raise BedError(self._taken(self._holder())) from error
+            raise
+
+    def _outlive(self, found: Object) -> None:
+        """Wait until a Lease has been without a sign of life for long enough. Raises BedError at the first.
+
+        What counts is whether it changes, by our own clock: that of another machine may be a wrong one.
+        """
+        holder = found["spec"].get("holderIdentity", "")
+        self._progress(
+            f"waiting up to {_FORGET_SECONDS} s to see whether the rehearsal of {holder} still lives"
+        )
+        until = time.monotonic() + _FORGET_SECONDS
+        while time.monotonic() < until:
+            time.sleep(_LOOK_SECONDS)
+            now = self._api.find(*LEASE, NAME, NAMESPACE)
+            if now is None or now["metadata"]["resourceVersion"] != found["metadata"]["resourceVersion"]:
+                raise BedError(self._taken(holder))
+
+    def _renew(self) -> None:
+        seen = time.monotonic()
+        while not self._ending.wait(_RENEW_SECONDS):
+            try:
+                if self._holder() != _identity():
+                    self._lost = f"the rehearsal of {self._holder()} has taken it over"
+                    return
+                self._api.patch(self._lease(), self._lease())
+                seen = time.monotonic()
+            except (ApiError, OSError) as error:
+                if time.monotonic() - seen > _FORGET_SECONDS:
+                    self._lost = f"it does not answer any more: {error}"
+                    return
+
+    def _holder(self) -> str:
+        found = self._api.find(*LEASE, NAME, NAMESPACE)
+        return str(found["spec"].get("holderIdentity", "")) if found else ""
+
+    def _lease(self) -> Object:
+        return {
+            "apiVersion": LEASE[0],
+            "kind": LEASE[1],
+            "metadata": {
+                "name": NAME,
+                "namespace": NAMESPACE,
+                "labels": {MARK: self.mark},
+                "annotations": {_LEFT: ",".join((*self.left, self.mark))},
+            },
+            "spec": {
+                "holderIdentity": _identity(),
+                "leaseDurationSeconds": _FORGET_SECONDS,
+                "renewTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            },
+        }
+
+    def _taken(self, holder: str) -> Problem:
+        hint = f"wait for its end; one that was killed is forgotten after {_FORGET_SECONDS} s"
+        message = f"another rehearsal plays on {self._server}: {holder or 'it has just begun'}"
+        return Problem("REH009", message, hint)
+
+    def _unusable(self, why: str) -> Problem:
+        return Problem("REH009", f"{self._server} cannot be used: {why}", "start the rehearsal again")
+
+
+def _at_version(lease: Object, version: str) -> Object:
+    return {"metadata": {**lease["metadata"], "resourceVersion": version}}
+
+
+def _identity() -> str:
+    """Return who holds it, in words that tell a person where to look."""
+    return f"process {os.getpid()} on {socket.gethostname()}"

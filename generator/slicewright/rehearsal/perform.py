@@ -1,0 +1,104 @@
+"""One rehearsal with its test bed, which comes and goes: there is a report, whatever comes between."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from slicewright.core.platform.kueue_configuration import played
+from slicewright.rehearsal.claim import Claim
+from slicewright.rehearsal.guard import admit
+from slicewright.rehearsal.interruption import Interruption
+from slicewright.rehearsal.rehearse import Rehearsal, not_played
+from slicewright.testbed.attached import Attached
+from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.kubeconfig import read
+from slicewright.testbed.trouble import BedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from slicewright.core.problem import Problem
+    from slicewright.core.rehearsal.report import Report
+    from slicewright.core.rehearsal.tempo import Tempo
+    from slicewright.rehearsal.clock import Clock
+    from slicewright.rehearsal.journal import Journal
+    from slicewright.rehearsal.scene import Scene
+    from slicewright.testbed.bed import Bed
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A cluster that runs already."""
+
+    kubeconfig: Path
+    context: str
+    mark: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """What came of it."""
+
+    report: Report
+    is_played: bool
+    """Whether the play began; if not, the report holds no more than the reason."""
+    logs: Path | None
+    """Where the logs of the test bed are, if they were kept."""
+
+
+def perform(
+    scene: Scene,
+    time: Tempo,
+    elsewhere: Elsewhere | None = None,
+    *,
+    say: Callable[[str], object] = lambda _: None,
+    show: Callable[[Journal, Clock], object] = lambda *_: None,
+) -> Performance:
+    """Play a scene on a test bed of its own, or elsewhere.
+
+    A Ctrl-C ends it with what has happened until then. The test bed is gone afterwards.
+    """
+    bed: Bed | None = None
+    rehearsal: Rehearsal | None = None
+    trouble: Problem | None = None
+    is_cut = False
+    with Interruption() as interruption:
+        try:
+            with ExitStack() as stack:
+                claim = _claimed(stack, elsewhere, say) if elsewhere else None
+                bed = _bed(scene, elsewhere, say)
+                try:
+                    bed.start()
+                    rehearsal = Rehearsal(
+                        bed, scene, time, clean=elsewhere is not None, claim=claim, progress=say
+                    )
+                    rehearsal.run(show)
+                finally:
+                    with interruption.held_back():
+                        bed.stop()
+        except KeyboardInterrupt:
+            is_cut = True
+        except BedError as error:
+            trouble = error.problem
+        # A Ctrl-C may have come before `try` was there to stop it, or while it was on its way out.
+        with interruption.held_back():
+            if bed is not None:
+                bed.stop()
+            report = rehearsal.report() if rehearsal else not_played(scene, time, trouble)
+    report = replace(report, interrupted=report.interrupted or is_cut or interruption.was_asked_for)
+    return Performance(report, rehearsal is not None, bed.logs if bed else None)
+
+
+def _claimed(stack: ExitStack, elsewhere: Elsewhere, say: Callable[[str], object]) -> Claim:
+    access = read(elsewhere.kubeconfig, elsewhere.context)
+    admit(access, mark=elsewhere.mark)
+    return stack.enter_context(Claim(access, progress=say))
+
+
+def _bed(scene: Scene, elsewhere: Elsewhere | None, say: Callable[[str], object]) -> Bed:
+    if elsewhere is None:
+        return Cluster(kueue_settings=played(scene.site), progress=say)
+    return Attached(elsewhere.kubeconfig, context=elsewhere.context, progress=say)

@@ -1,0 +1,153 @@
+"""What the tutorials of this repository show when they are played, on whatever cluster that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from . import kit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .kit import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A cluster of this repository, how fast it is played, and what its record has to show.
+
+    A minute, which the tutorials allow for some answers of Kueue, has to be longer than Kueue takes.
+    """
+
+    cluster: str
+    speed: float
+    shown: Callable[[Record], Record]
+    expected: Record
+
+
+def _multislice(record: Record) -> Record:
+    """Seed 000: three slices run first, then one and two together, and the queue is full each time.
+
+    demo and low-priority have pods of different priority: whether they meet on a node pool is a race, but
+    every run that shared one is warned of.
+    """
+    together = [kit.run(record, f"multislice-{name}") for name in ("1slice", "2slice")]
+    first = kit.run(record, "multislice-3slice")
+    pieces = [(entry["run"], piece) for entry in record["workloads"] for piece in entry["slices"]]
+    warned = {problem["message"].split()[3]: problem["id"] for problem in record["problems"]}
+    return {
+        "verdict": record["verdict"],
+        "finished": record["summary"]["finished"],
+        "three slices fill the queue": _is_full(record, first["admitted"]),
+        "one and two fill the queue": _is_full(record, max(entry["admitted"] for entry in together)),
+        "node pools of each slice": {len(piece["nodePools"]) for _, piece in pieces},
+        "three slices share nothing": all(piece["exclusive"] for piece in first["slices"]),
+        "warned where shared": warned
+        == dict.fromkeys((run for run, piece in pieces if not piece["exclusive"]), "REH010"),
+    }
+
+
+def _flex_start(record: Record) -> Record:
+    """Seed 001: both pools start empty, grow on demand, and are empty when all is over."""
+    return {
+        "problems": record["problems"],
+        "finished": record["summary"]["finished"],
+        "grew": _node_pools(record, "poolGrew"),
+        "shrank": _node_pools(record, "poolShrank"),
+        "chips at the start": [pool["there"][0][1] for pool in record["pools"]],
+        "chips at the end": [pool["there"][-1][1] for pool in record["pools"]],
+    }
+
+
+def _training(record: Record) -> Record:
+    """Seed 002: a workload of class low is pushed aside by one of class medium, and comes back."""
+    pushed = kit.run(record, "hello-world-multislice")
+    return {
+        "problems": record["problems"],
+        "finished": record["summary"]["finished"],
+        "pushed aside": {eviction["reason"] for eviction in pushed["evictions"]},
+        "came back": kit.states(pushed).count("running") > 1,
+    }
+
+
+def _pathways(record: Record) -> Record:
+    """Seed 003: as PathwaysJob and as JobSets; it ends when the program of its head does.
+
+    The headless one runs on; a slice that is lost comes back.
+    """
+    ended = [entry for entry in record["workloads"] if entry["outcome"] == "finished"]
+    return {
+        "problems": record["problems"],
+        "operator": record["pathwaysOperator"],
+        "outcomes": {entry["run"]: entry["outcome"] for entry in record["workloads"]},
+        "faults": kit.faults(record),
+        "ran before they ended": all(entry["started"] < entry["ended"] for entry in ended),
+    }
+
+
+def _is_full(record: Record, at: float) -> bool:
+    """Tell whether the only queue has all of its quota in use at a time."""
+    (queue,) = record["queues"]
+    used = [chips for since, chips in queue["used"] if since <= at]
+    return bool(used[-1] >= queue["limitChips"])
+
+
+def _node_pools(record: Record, kind: str) -> set[str]:
+    """Return the node pools that grew or shrank."""
+    return {event["nodePool"] for event in record["events"] if event["kind"] == kind}
+
+
+SEEDS = (
+    Seed(
+        "multislice-cluster",
+        speed=25,
+        shown=_multislice,
+        expected={
+            "verdict": "passed",
+            "finished": 5,
+            "three slices fill the queue": True,
+            "one and two fill the queue": True,
+            "node pools of each slice": {1},
+            "three slices share nothing": True,
+            "warned where shared": True,
+        },
+    ),
+    Seed(
+        "flex-start-cluster",
+        speed=900,
+        shown=_flex_start,
+        expected={
+            "problems": [],
+            "finished": 2,
+            "grew": {"single-host", "multi-host"},
+            "shrank": {"single-host", "multi-host"},
+            "chips at the start": [0, 0],
+            "chips at the end": [0, 0],
+        },
+    ),
+    Seed(
+        "gke-tpu-training-cluster",
+        speed=40,
+        shown=_training,
+        expected={"problems": [], "finished": 4, "pushed aside": {"Preempted"}, "came back": True},
+    ),
+    Seed(
+        "pathways-cluster",
+        speed=30,
+        shown=_pathways,
+        expected={
+            "problems": [],
+            "operator": "simulated operator",
+            "outcomes": {
+                "default/pathways-job": "finished",
+                "default/pathways-jobset": "finished",
+                "default/pathways-elastic": "finished",
+                "default/pathways-colocated": "finished",
+                "default/pathways-headless": "running",
+            },
+            "faults": ["default/pathways-elastic SliceLoss"],
+            "ran before they ended": True,
+        },
+    ),
+)

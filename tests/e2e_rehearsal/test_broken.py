@@ -1,0 +1,64 @@
+"""The command with test beds of its own: interrupted, broken, side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from .command import rehearsing
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+
+@pytest.mark.parametrize(
+    ("moment", "said"),
+    [
+        ("API server ready", "c1: 1 not submitted; played 0.0s"),
+        ("2 simulated nodes", "c1: 1 not submitted; played 0.0s"),
+        ("team/a running", "c1: 1 still ran; played"),
+    ],
+)
+def test_interruption_ends_with_a_partial_report(moment: str, said: str, repo: Repo) -> None:
+    """Ctrl-C while the test bed starts, is set up, or plays: exit 130, and what happened until then."""
+    with rehearsing(repo, "--speed", "1") as running:
+        running.until(moment)
+        running.interrupt()
+        code, out, _ = running.end()
+
+    assert (130, said) == (code, out[: len(said)])
+    assert out.splitlines()[0].endswith(", interrupted")
+
+
+def test_program_that_dies_is_named_and_others_do_not_notice(repo: Repo) -> None:
+    """Three rehearsals side by side: two lose a program each, which is named with its log; one plays on."""
+    with (
+        rehearsing(repo, "--speed", "1") as first,
+        rehearsing(repo, "--speed", "1", "-o", "junit") as second,
+        rehearsing(repo, "--speed", "2", "-o", "junit", "--html", "/dev/full") as third,
+    ):
+        for running, program in ((first, "kueue"), (second, "kube-apiserver")):
+            running.until("team/a running")
+            running.kill_program(program)
+        of_first, of_second, of_third = first.end(), second.end(), third.end()
+
+    assert (3, "c1: 1 still ran; played") == (of_first[0], of_first[1][:23])
+    assert "BED002 kueue ended: killed by SIGKILL\n  {" in of_first[2]
+    assert "REH001" not in of_first[2]
+    assert (3, {"tests": "2", "failures": "1", "errors": "0", "skipped": "1"}) == (
+        of_second[0],
+        _numbers(of_second[1]),
+    )
+    assert "BED002 kube-apiserver ended: killed by SIGKILL" in of_second[1]
+    assert {"tests": "1", "failures": "0", "errors": "0", "skipped": "0"} == _numbers(of_third[1])
+    assert (1, True) == (
+        of_third[0],
+        "/dev/full: FILE003 the page cannot be written: No space left on device" in of_third[2],
+    )
+
+
+def _numbers(xml: str) -> dict[str, str]:
+    root = ET.fromstring(xml)  # noqa: S314 - our own
+    return {name: root.attrib[name] for name in ("tests", "failures", "errors", "skipped")}

@@ -1,0 +1,97 @@
+"""Plays at the edges: no time at all, far too much of it, and slices that share what should be theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .kit import play, run, spec, states
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+    from slicewright.testbed.bed import Bed
+
+FLEX = "provisioning: FlexStart"
+HALF = """
+failurePolicy: {{maxRestarts: 0}}
+{priority}
+rehearsal: {{submitAt: {at}, duration: 30s}}
+patches:
+- target: {{kind: JobSet}}
+  ops:
+  - {{op: replace, path: /spec/replicatedJobs/0/template/spec/parallelism, value: 1}}
+  - {{op: replace, path: /spec/replicatedJobs/0/template/spec/completions, value: 1}}
+"""
+"""A JobSet that takes one of the two hosts of its slice, so that there is room beside it."""
+
+
+def test_spans_of_nothing_and_of_days_are_played(bed: Bed, empty: Repo) -> None:
+    """Pods that end at once have run; nodes that go at once are used first; nobody waits for idle days."""
+    empty.cluster(
+        spec="""
+        pools:
+        - {name: tpus, tpu: v5litepod-8, slices: 1}
+        - {name: flex, tpu: v5litepod-16, slices: 1, provisioning: FlexStart}
+        """
+    )
+    empty.workload("instant", spec("rehearsal: {duration: 0s}"))
+    empty.workload("flex", spec(f"{FLEX}\nrehearsal: {{duration: 0s}}", tpu="v5litepod-16"))
+    at_once = play(bed, empty, speed=1, delay=0, idle=0, deadline=60)
+    for_days = play(bed, empty, speed=1, delay=0, idle=10 * 86_400, deadline=60)
+
+    for record in (at_once, for_days):
+        assert ([], 2) == (record["problems"], record["summary"]["finished"])
+        assert ["starting", "running"] == states(run(record, "flex"))
+        assert record["seconds"] < 60
+    assert ["poolGrew", "poolShrank"] == grown(at_once)
+    assert ["poolGrew"] == grown(for_days)
+
+
+def test_deadline_before_the_submission_is_told(bed: Bed, empty: Repo) -> None:
+    """What was never submitted has not finished, and the hint says when it would have been."""
+    empty.cluster(spec="pools: [{name: tpus, tpu: v5litepod-8, slices: 1}]")
+    empty.workload("late", spec("rehearsal: {submitAt: 2h}"))
+    record = play(bed, empty, speed=1, deadline=2)
+    (problem,) = record["problems"]
+
+    assert "default/late was not submitted before the end" == problem["message"]
+    assert "it is to be submitted at 2h00m: play longer with --deadline, or submit sooner" == problem["hint"]
+
+
+def test_slices_of_two_priorities_share_what_each_asked_for_alone(bed: Bed, empty: Repo) -> None:
+    """JobSet keeps pods of one priority apart: of two, both say REH010; of one, the second waits."""
+    empty.cluster(
+        spec="""
+        pools: [{name: tpus, tpu: v5litepod-8, slices: 1}]
+        priorityClasses: [{name: urgent, value: 1000, podPriorityClass: true}]
+        """
+    )
+    empty.workload("first", spec(HALF.format(priority="", at="0s")))
+    empty.workload("second", spec(HALF.format(priority="", at="10s")))
+    apart = play(bed, empty, speed=5)
+    empty.workload(
+        "second", spec(HALF.format(priority="podTemplate: {spec: {priorityClassName: urgent}}", at="10s"))
+    )
+    shared = play(bed, empty, speed=5)
+
+    assert [] == apart["problems"]
+    assert {True} == {piece["exclusive"] for entry in apart["workloads"] for piece in entry["slices"]}
+    assert [
+        (
+            "REH010",
+            "warning",
+            "slice slice/0 of default/first shared the node pool tpus-0 with default/second",
+        ),
+        (
+            "REH010",
+            "warning",
+            "slice slice/0 of default/second shared the node pool tpus-0 with default/first",
+        ),
+    ] == [(problem["id"], problem["severity"], problem["message"]) for problem in shared["problems"]]
+    assert "passed" == shared["verdict"]
+    assert {False} == {piece["exclusive"] for entry in shared["workloads"] for piece in entry["slices"]}
+
+
+def grown(record: dict[str, Any]) -> list[str]:
+    """Return how the pools changed."""
+    return [event["kind"] for event in record["events"] if event["kind"].startswith("pool")]

@@ -1,0 +1,114 @@
+"""A cluster that Flux syncs: its files for Flux, and a tree with runs for them to point at."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from tests.bases.kit import kustomize, parsed
+from tests.platforms.kit import cluster, repository
+
+from slicewright.core.gitops.flux import files
+from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
+from slicewright.core.run import header
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Repo
+
+    from slicewright.core.plan.site import Site
+
+Object = dict[str, Any]
+
+FLUX = "sourceRef: {name: flux-system}"
+QUEUES = """
+pools:
+- {name: tpus, tpu: v5litepod-8, slices: 3}
+- {name: cpu-np, machineType: n2-standard-64, nodes: 1}
+clusterQueues:
+- name: cluster-queue
+  quota: [{pool: tpus}]
+  localQueues: [{name: queue, namespace: team-a}, {name: queue, namespace: team-b}]
+teams: [{name: a, namespace: team-a}, {name: b, namespace: team-b}]
+"""
+NAMESPACES = {"team-a": ("fixed", "hashed", "path", "two"), "team-b": ()}
+ANCHOR = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: slicewright, namespace: team-a}\n"
+
+WORKLOADS = {
+    "hashed": "{clusters: [c1], tpu: v5litepod-8, queueName: queue, container: {image: i, script: 'a ${B}'}}",
+    "path": "{clusters: [c1], tpu: v5litepod-8, api: PathwaysJob, pathways: {pathwaysDir: gs://b/p}, "
+    "container: {image: i, script: a}}",
+    "two": "{clusters: [c1], tpu: v5litepod-4, api: Job, container: {image: i, script: a}}",
+    "fixed": "{clusters: [c1], tpu: v5litepod-8, naming: Fixed, container: {image: i, script: 'a ${B}'}}",
+}
+
+
+def site(flux: str = FLUX, *, name: str = "c1", managed: bool = True) -> Site:
+    """Return a cluster with a `flux` block of these fields, with one for Argo CD where there are none."""
+    head = "" if managed else "managed: false\n"
+    block = f"gitops:\n  flux:\n{textwrap.indent(textwrap.dedent(flux).strip(), '    ')}\n"
+    if not flux:
+        block = "gitops: {argocd: {repoURL: https://example.com/a.git}}\n"
+    return repository(cluster(f"{head}{QUEUES.lstrip()}{block}", name=name)).sites[name]
+
+
+def namespace(name: str, *workloads: str, kinds: tuple[tuple[str, str], ...] = ()) -> SyncedNamespace:
+    """Return a namespace of the cluster c1 with workloads."""
+    folder = f"overlays/c1/{name}"
+    own = tuple(SyncedWorkload(workload, f"{folder}/{workload}") for workload in workloads)
+    return SyncedNamespace(name, folder, (), own, kinds)
+
+
+def namespaces() -> tuple[SyncedNamespace, ...]:
+    """Return the namespaces of the tree."""
+    return tuple(namespace(name, *workloads) for name, workloads in NAMESPACES.items())
+
+
+def documents(text: str) -> list[Object]:
+    """Return the objects of a generated file."""
+    return list(yaml.load_all(header.body_of(text), Loader=yaml.CSafeLoader))
+
+
+def objects(of: Site, synced: tuple[SyncedNamespace, ...]) -> list[Object]:
+    """Return all objects of the files for Flux, without the lists of Kustomize."""
+    return [
+        item
+        for path, text in files(of, synced).items()
+        if not path.endswith("/kustomization.yaml")
+        for item in documents(text)
+    ]
+
+
+def kustomizations(of: Site, synced: tuple[SyncedNamespace, ...]) -> dict[str, Object]:
+    """Return the specs of Flux's Kustomizations by their names."""
+    found = [item for item in objects(of, synced) if item["kind"] == "Kustomization"]
+    return {item["metadata"]["name"]: item["spec"] for item in found}
+
+
+def render(repo: Repo) -> None:
+    """Write the cluster c1, its runs with an anchor beside them, and the files for Flux."""
+    repo.write("clusters/c1.yaml", cluster(QUEUES))
+    for name, spec in WORKLOADS.items():
+        repo.workload(name, spec, metadata=", namespace: team-a")
+    repo.run("render")
+    listed = yaml.safe_load(repo.read("overlays/c1/team-a/kustomization.yaml"))
+    listed["resources"] = ["_anchor.yaml", *listed["resources"]]
+    repo.write("overlays/c1/team-a/kustomization.yaml", yaml.safe_dump(listed))
+    repo.write("overlays/c1/team-a/_anchor.yaml", ANCHOR)
+    for path, text in files(site(), namespaces()).items():
+        repo.write(path, text)
+
+
+def applied(version: str, root: Path, spec: Object) -> list[Object]:
+    """Return what Flux would apply: its patches go into the list of the folder, then kustomize builds."""
+    file = root / spec["path"] / "kustomization.yaml"
+    before = file.read_text(encoding="utf-8")
+    listed = yaml.safe_load(before)
+    listed["patches"] = [*listed.get("patches", []), *spec.get("patches", [])]
+    file.write_text(yaml.safe_dump(listed), encoding="utf-8")
+    try:
+        return parsed(kustomize(version, file.parent))
+    finally:
+        file.write_text(before, encoding="utf-8")

@@ -1,0 +1,87 @@
+"""A cluster that Argo CD syncs: a repository of a few lines, and the objects that are rendered for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from tests.platforms.kit import cluster, repository
+
+from slicewright.core.gitops import tree
+from slicewright.core.problem import in_order
+from slicewright.core.run import header
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+    from slicewright.core.gitops.namespace import SyncedNamespace
+    from slicewright.core.plan.site import Site
+
+Object = dict[str, Any]
+
+URL = "https://example.com/tree.git"
+PLATFORM = """
+pools:
+- {name: tpus, tpu: v5litepod-8, slices: 3}
+clusterQueues:
+- {name: cluster-queue, quota: [{pool: tpus}], localQueues: [{name: queue, namespace: team-a}]}
+teams: [{name: a, namespace: team-a}]
+"""
+GITOPS = f"gitops: {{argocd: {{repoURL: '{URL}'}}}}\n"
+JOB = "{clusters: [c1], tpu: v5litepod-8, container: {image: i, script: a}}"
+FIXED = "{clusters: [c1], tpu: v5litepod-8, naming: Fixed, container: {image: i, script: a}}"
+HERE = "overlays/c1/_gitops/argocd"
+
+
+def argocd(fields: str = "", *, name: str = "c1") -> str:
+    """Return a TPUCluster of two lines that Argo CD syncs, with these fields beside the repository's URL."""
+    more = f", {fields}" if fields else ""
+    block = f"gitops: {{argocd: {{repoURL: '{URL}'{more}}}}}"
+    return cluster(f"{PLATFORM.strip()}\n{block}", name=name)
+
+
+def site(fields: str = "", *, managed: bool = True) -> Site:
+    """Return a cluster that Argo CD syncs, against which nothing stands."""
+    text = argocd(fields)
+    found = repository(text if managed else text.replace("spec:\n", "spec:\n  managed: false\n"))
+    assert [problem.text() for problem in found.problems if problem.severity == "error"] == []
+    return found.sites["c1"]
+
+
+def said(*texts: str) -> str:
+    """Return what is said against some TPUClusters, as a terminal shows it."""
+    return "".join(f"{problem.text()}\n" for problem in in_order(repository(*texts).problems))
+
+
+def made(of: Site, *namespaces: SyncedNamespace) -> dict[str, list[Object]]:
+    """Return the documents of the files for Argo CD by their names."""
+    found = tree.files(of, namespaces, {})
+    return {
+        path.removeprefix(f"{HERE}/"): documents(text)
+        for path, text in found.items()
+        if path.startswith(f"{HERE}/")
+    }
+
+
+def documents(text: str) -> list[Object]:
+    """Return the objects of a generated file."""
+    return list(yaml.load_all(header.body_of(text), Loader=yaml.CSafeLoader))
+
+
+def synced(repo: Repo, gitops: str = GITOPS, *, platform: str = PLATFORM, name: str = "c1") -> None:
+    """Write a TPUCluster of ours, with what is to sync it."""
+    repo.write(f"clusters/{name}.yaml", cluster(f"{platform.strip()}\n{gitops}", name=name))
+
+
+def workload(repo: Repo, name: str = "a", spec: str = JOB, namespace: str = "team-a") -> None:
+    """Write a workload into a namespace."""
+    repo.workload(name, spec, metadata=f", namespace: {namespace}")
+
+
+def names(repo: Repo, folder: str = HERE) -> list[str]:
+    """Return the names of the files in a folder of the tree, which its list names but for itself."""
+    found = [path.removeprefix(f"{folder}/") for path in repo.tree() if path.startswith(f"{folder}/")]
+    if found:
+        listed = documents(repo.read(f"{folder}/kustomization.yaml"))[0]["resources"]
+        assert sorted(listed) == [name for name in found if name != "kustomization.yaml"]
+    return [name for name in found if name != "kustomization.yaml"]

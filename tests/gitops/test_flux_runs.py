@@ -1,0 +1,78 @@
+"""What Flux makes of runs: its patches, applied by the real kustomize as Flux applies them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.bases.kit import VERSIONS, kustomize, parsed
+
+from .flux_kit import FLUX, applied, kustomizations, namespaces, render, site
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+WRITE_ONCE = {
+    "kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent",
+    "kustomize.toolkit.fluxcd.io/substitute": "disabled",
+}
+RUN = "slicewright.dev/run"
+PER_WORKLOAD = f"{FLUX}\nkustomizationPer: Workload"
+
+
+def marks(found: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return the names of objects that Flux writes once, and of those that it keeps as they are in Git."""
+    sides: dict[str, list[str]] = {"once": [], "always": []}
+    for item in found:
+        own = item["metadata"].get("annotations", {})
+        is_once = all(own.get(key) == value for key, value in WRITE_ONCE.items())
+        assert is_once or not any(key in own for key in WRITE_ONCE)
+        sides["once" if is_once else "always"].append(
+            item["metadata"]["name"].rpartition("-")[0] or item["kind"]
+        )
+    return {side: sorted(names) for side, names in sides.items()}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_runs_are_written_once(empty: Repo, version: str) -> None:
+    """Hashed runs of every kind get the annotations; the anchor and Fixed objects do not."""
+    render(empty)
+    spec = kustomizations(site(), namespaces())["c1.team-a"]
+
+    found = applied(version, empty.root, spec)
+    assert {"once": ["hashed", "path", "two"], "always": ["ConfigMap", "JobSet"]} == marks(found)
+    kinds = {item["kind"] for item in found if RUN in item["metadata"].get("labels", {})}
+    assert kinds == {"Job", "JobSet", "PathwaysJob"}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_nothing_else_of_a_run_changes(empty: Repo, version: str) -> None:
+    """Without the annotations, what Flux applies is what the overlay builds: names and kinds too."""
+    render(empty)
+    spec = kustomizations(site(), namespaces())["c1.team-a"]
+
+    found = applied(version, empty.root, spec)
+    for item in found:
+        own = item["metadata"].get("annotations", {})
+        kept = {key: value for key, value in own.items() if key not in WRITE_ONCE}
+        item["metadata"].pop("annotations", None)
+        item["metadata"] |= {"annotations": kept} if kept else {}
+    assert parsed(kustomize(version, empty.root / "overlays/c1/team-a")) == found
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_workloads_one_by_one(empty: Repo, version: str) -> None:
+    """A workload's own folder is patched alike, and one without a hashed run is no error."""
+    render(empty)
+    specs = kustomizations(site(PER_WORKLOAD), namespaces())
+
+    found = {
+        name: marks(applied(version, empty.root, specs[f"c1.team-a.{name}"]))
+        for name in ("fixed", "hashed", "two")
+    }
+    expected = {
+        "fixed": {"once": [], "always": ["JobSet"]},
+        "hashed": {"once": ["hashed"], "always": []},
+        "two": {"once": ["two"], "always": []},
+    }
+    assert expected == found

@@ -1,0 +1,137 @@
+"""`kueue` of a TPUCluster is checked against Kueue's own Configuration before anything is written."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.check.kit import run, write
+
+from slicewright.binaries.find import find
+from slicewright.core.intent.check import Schemas
+from slicewright.core.platform.against_configuration import SCHEMA, against_configuration
+from slicewright.core.platform.kueue_configuration import configuration
+from slicewright.core.problem import Problem
+
+from .kit import POOLS, cluster, site
+
+TEXT = (Path(__file__).resolve().parents[2] / "schemas" / SCHEMA).read_text(encoding="utf-8")
+SCHEMAS = Schemas({SCHEMA: json.loads(TEXT)})
+FINE = "{waitForPodsReady: {timeout: 1h}, integrations: {frameworks: [pod]}, featureGates: {X: true}}"
+
+
+def against(kueue: str, release: str = "v0.19.2") -> list[tuple[str, str, str, str]]:
+    """Return (severity, path, message, hint) of what stands against a block."""
+    spec = yaml.safe_load(f"versions: {{kueue: {release}}}\nkueue: {kueue}")
+    found = against_configuration(spec, SCHEMAS)
+    return [(one.severity, one.dotted(), one.message, one.hint) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("kueue", "path", "message", "hint"),
+    [
+        (
+            "{waitForPodReady: {timeout: 1h}}",
+            "spec.kueue.waitForPodReady",
+            "unknown key 'waitForPodReady'",
+            "did you mean 'waitForPodsReady'?",
+        ),
+        (
+            "{waitForPodsReady: {requeuingStrategy: {backoffBaseSecond: 1}}}",
+            "spec.kueue.waitForPodsReady.requeuingStrategy.backoffBaseSecond",
+            "unknown key 'backoffBaseSecond'",
+            "did you mean 'backoffBaseSeconds'?",
+        ),
+        (
+            "{integrations: {frameworks: pod}}",
+            "spec.kueue.integrations.frameworks",
+            "'frameworks' must be a list or nothing, not a string (pod)",
+            "",
+        ),
+    ],
+)
+def test_what_kueue_would_not_start_with(kueue: str, path: str, message: str, hint: str) -> None:
+    """A field that Kueue does not know or cannot read is refused, with the nearest name."""
+    assert against(kueue) == [("error", path, message, hint)]
+
+
+@pytest.mark.parametrize(
+    ("kueue", "release", "severities"),
+    [
+        (FINE, "v0.19.2", []),
+        ("{}", "v0.19.2", []),
+        ("{a: 1}", "v0.19.7", ["error"]),
+        ("{a: 1}", "v0.20.0", ["warning"]),
+        ("{a: 1}", "v0.15.0", ["warning"]),
+        ("{a: 1}", "v0.14.4", []),
+        ("null", "v0.19.2", []),
+    ],
+)
+def test_verdict_is_as_sure_as_the_schema(kueue: str, release: str, severities: list[str]) -> None:
+    """Another release of the version may know a field more; of an earlier version there is no schema."""
+    assert [severity for severity, *_ in against(kueue, release)] == severities
+
+
+def test_apiversion_and_kind_may_be_written_and_must_be_right() -> None:
+    """Whoever copies a whole Configuration into the block has both in it."""
+    assert against("{apiVersion: config.kueue.x-k8s.io/v1beta2, kind: Configuration}") == []
+    assert [path for _, path, *_ in against("{kind: 1}")] == ["spec.kueue.kind"]
+
+
+@pytest.mark.parametrize("repository", [False, True])
+def test_validate_says_it_at_its_place(tmp_path: Path, *, repository: bool) -> None:
+    """`validate` of the repository, or of the file, points at the key in the TPUCluster."""
+    text = cluster(f"{POOLS}\nkueue:\n  waitForPodReady: {{timeout: 1h}}\n")
+    write(tmp_path, {"clusters/c1.yaml": text, "slicewright.yaml": "{}\n", "bases/README.md": ""})
+
+    done = run(tmp_path, *([] if repository else ["clusters/c1.yaml"]), "-o", "json")
+
+    (problem,) = (one for one in done.json["problems"] if one["path"].startswith("spec.kueue"))
+    assert ("IN002", "clusters/c1.yaml", 9, 5) == (
+        problem["id"],
+        problem["file"],
+        problem["line"],
+        problem["column"],
+    )
+    assert problem["hint"] == "did you mean 'waitForPodsReady'?"
+    assert done.code == 1
+
+
+@pytest.mark.parametrize(
+    "kueue",
+    [
+        "{}",
+        FINE,
+        "{waitForPodReady: {timeout: 1h}}",
+        "{integrations: {frameworks: pod}}",
+        "{waitForPodsReady: {requeuingStrategy: {backoffLimitCount: few}}}",
+        "{metrics: {enableClusterQueueResources: true, port: 1}}",
+    ],
+)
+def test_verdict_is_that_of_kueue(tmp_path: Path, kueue: str) -> None:
+    """The real manager refuses the rendered Configuration where we do, and loads it where we do not."""
+    program = find("kueue")
+    assert not isinstance(program, Problem)
+    written: dict[str, Any] = yaml.safe_load(kueue)
+    rendered = configuration(site(f"{POOLS}\nkueue: {{}}"), written)
+    (tmp_path / "config.yaml").write_text(json.dumps(rendered), encoding="utf-8")
+
+    done = subprocess.run(
+        [str(program), "--config=config.yaml"],
+        cwd=tmp_path,
+        env={"KUBECONFIG": str(tmp_path / "none")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    refused = bool(against(kueue))
+    assert (refused, not refused) == (
+        "Unable to load the configuration" in done.stderr,
+        "Configuration loaded" in done.stderr,
+    )

@@ -1,0 +1,93 @@
+"""Rehearsals as JUnit XML, as CI systems read it: what they count is what is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from slicewright.cli.report.rehearsed import junit
+from slicewright.core.problem import Problem
+from slicewright.core.rehearsal.report import Report
+from slicewright.core.rehearsal.story import Story
+
+from .kit import ran
+
+FAILED = Problem("REH001", "default/b was still waiting at the end", object="TPUWorkload default/b")
+SHARED = replace(FAILED, id="REH010", severity="warning", message="shared <its> & 'pool'\x1b")
+DIED = Problem("BED002", "kueue ended: killed by SIGKILL\n  its last words")
+COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+
+
+def report(*problems: Problem, cluster: str = "c1", interrupted: bool = False, cut: bool = False) -> Report:
+    """Return a rehearsal of two workloads, of which one finished and the other waits."""
+    stories = (
+        ("default/a", ran("default/a", (1, 2))),
+        ("default/b", Story("default/b-1", outcome="waiting")),
+    )
+    return Report(
+        cluster, 1.0, 9.0, interrupted, "", stories, (), (), (), problems, {}, is_cut_short=cut or interrupted
+    )
+
+
+def cases(*reports: Report) -> dict[tuple[str | None, str | None], list[str]]:
+    """Return what each case holds, once all counts are right."""
+    root = ET.fromstring(junit(list(reports)))  # noqa: S314 - our own
+    assert "testsuites" == root.tag
+    for element in (root, *root):
+        found = list(element.iter("testcase"))
+        assert len(found) == int(element.get("tests", ""))
+        for name, tag in COUNTED.items():
+            assert sum(case.find(tag) is not None for case in found) == int(element.get(name, ""))
+    for suite in root:
+        assert [("testcase", suite.get("name"))] * len(suite) == [
+            (case.tag, case.get("classname")) for case in suite
+        ]
+    return {
+        (suite.get("name"), case.get("name")): [child.tag for child in case]
+        for suite in root
+        for case in suite
+    }
+
+
+A, B = "TPUWorkload default/a", "TPUWorkload default/b"
+
+
+@pytest.mark.parametrize(
+    ("played", "expected"),
+    [
+        (report(), {("c1", A): [], ("c1", B): []}),
+        (report(FAILED), {("c1", A): [], ("c1", B): ["failure"]}),
+        (report(SHARED), {("c1", A): [], ("c1", B): ["system-out"]}),
+        (report(FAILED, SHARED), {("c1", A): [], ("c1", B): ["failure", "system-out"]}),
+        (report(interrupted=True), {("c1", A): [], ("c1", B): ["skipped"], ("c1", "c1"): ["skipped"]}),
+        (
+            report(FAILED, interrupted=True),
+            {("c1", A): [], ("c1", B): ["failure"], ("c1", "c1"): ["skipped"]},
+        ),
+        (report(DIED, cut=True), {("c1", A): [], ("c1", B): ["skipped"], ("c1", "c1"): ["failure"]}),
+        (
+            report(DIED, interrupted=True),
+            {("c1", A): [], ("c1", B): ["skipped"], ("c1", "c1"): ["failure"]},
+        ),
+    ],
+)
+def test_a_workload_is_a_case(played: Report, expected: dict[tuple[str, str], list[str]]) -> None:
+    """What was not judged is skipped, not passed; what is about no workload has the cluster's name."""
+    assert expected == cases(played)
+
+
+def test_a_cluster_is_a_suite() -> None:
+    """Suites and their cases do not mix, and the whole counts all of them."""
+    assert {("c1", A): [], ("c1", B): [], ("c2", A): [], ("c2", B): ["failure"]} == cases(
+        report(), report(FAILED, cluster="c2")
+    )
+
+
+def test_skipped_case_says_why() -> None:
+    """With the run, which is called otherwise than its workload."""
+    assert 'message="the rehearsal was interrupted before default/b-1 came to its end"' in junit(
+        [report(interrupted=True)]
+    )
+    assert 'message="the rehearsal broke off before default/b-1 came to its end"' in junit([report(cut=True)])

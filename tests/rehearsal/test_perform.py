@@ -1,0 +1,118 @@
+"""A rehearsal with its test bed: whenever Ctrl-C comes, the bed goes, and there is a report."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slicewright.core.problem import Problem
+from slicewright.core.rehearsal.tempo import Tempo
+from slicewright.rehearsal import perform as module
+from slicewright.rehearsal.perform import perform
+from slicewright.rehearsal.rehearse import not_played
+from slicewright.rehearsal.scene import scenes
+from slicewright.testbed.trouble import BedError
+from slicewright.workspace.read import read_checkout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.conftest import Repo
+
+    from slicewright.core.rehearsal.report import Report
+    from slicewright.rehearsal.scene import Scene
+
+TIME = Tempo(1.0, 60.0, 1.0, 1.0)
+BROKEN = Problem("BED002", "etcd ended: exit code 1")
+
+
+class Staged:
+    """Test bed and rehearsal in one; at one moment something happens."""
+
+    logs = None
+
+    def __init__(self, moment: str, what: str, played: Report) -> None:
+        self.moment, self.what, self.played = moment, what, played
+        self.is_up = False
+
+    def __call__(self, *_: Any, **__: Any) -> Staged:
+        """Return it as the rehearsal that plays on it."""
+        return self
+
+    def start(self) -> None:
+        """Be up, or nearly so."""
+        self.is_up = True
+        self._comes("starting")
+
+    def run(self, _show: object) -> None:
+        """Play."""
+        self._comes("playing")
+
+    def report(self) -> Report:
+        """Return what was played."""
+        self._comes("reporting")
+        return self.played
+
+    def stop(self) -> None:
+        """Go."""
+        self._comes("stopping")
+        self.is_up = False
+
+    def _comes(self, moment: str) -> None:
+        if moment != self.moment:
+            return
+        if self.what == "error":
+            raise BedError(BROKEN)
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.fixture(autouse=True)
+def _in_front() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def scene(repo: Repo) -> Scene:
+    """Return a cluster with one workload."""
+    repo.run("render")
+    ((found,), _) = scenes(read_checkout(repo.root), ["c1"])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("moment", "what", "expected"),
+    [
+        ("never", "", (True, False, ["REH001"])),
+        ("starting", "Ctrl-C", (False, True, [])),
+        ("playing", "Ctrl-C", (True, True, ["REH001"])),
+        ("stopping", "Ctrl-C", (True, True, ["REH001"])),
+        ("reporting", "Ctrl-C", (True, True, ["REH001"])),
+        ("starting", "error", (False, False, ["BED002"])),
+    ],
+)
+def test_there_is_a_report_and_no_bed(
+    moment: str,
+    what: str,
+    expected: tuple[bool, bool, list[str]],
+    scene: Scene,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While the bed starts, plays, stops, and after that: told is whether it was played, and interrupted."""
+    told = Problem("REH001", "default/a failed")
+    staged = Staged(moment, what, replace(not_played(scene, TIME, told), interrupted=False))
+    monkeypatch.setattr(module, "_bed", lambda *_: staged)
+    monkeypatch.setattr(module, "Rehearsal", staged)
+    done = perform(scene, TIME)
+
+    assert not staged.is_up
+    assert expected == (
+        done.is_played,
+        done.report.interrupted,
+        [problem.id for problem in done.report.problems],
+    )
+    assert ["default/a"] == [key for key, _ in done.report.stories]

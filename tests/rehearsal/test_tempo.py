@@ -1,0 +1,36 @@
+"""How fast time passes where nobody says it."""
+
+from __future__ import annotations
+
+import pytest
+
+from slicewright.core.rehearsal.tempo import Tempo, tempo
+
+from .kit import part_of
+
+
+@pytest.mark.parametrize(
+    ("rehearsal", "delay", "speed"),
+    [
+        ("", None, 6.0),
+        ("duration: 0s", None, 1.0),
+        ("duration: 5s", None, 1.0),
+        ("duration: 2h", None, 720.0),
+        ("submitAt: 5d", None, 7200.0),
+        ("{duration: 60s, submitAt: 60s}", None, 6.0),
+        ("faults: [{kind: HostFailure, at: 1h, duration: 1h}]", None, 120.0),
+        ("faults: [{kind: HostFailure, at: 1h}]", None, 60.0),
+        ("", 2 * 86_400.0, 2880.0),
+    ],
+)
+def test_days_play_in_seconds(rehearsal: str, delay: float | None, speed: float) -> None:
+    """The longest run takes ten seconds, and no waiting for one thing more than a minute."""
+    assert speed == tempo([part_of(rehearsal)], delay=delay).speed
+
+
+def test_what_is_given_holds() -> None:
+    """Also where it is nothing."""
+    part = part_of("duration: 2h")
+
+    assert Tempo(2.0, 30.0, 0.0, 0.0) == tempo([part], speed=2, deadline=30, delay=0, idle=0)
+    assert Tempo(10.0, 6000.0, 20.0, 30.0) == tempo([part], speed=10)

@@ -1,0 +1,65 @@
+"""Time spans from the command line: whose they are, and which of them holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from slicewright.core.rehearsal.timing import Timing, Unclear, read, timed, unclear
+
+from .kit import part_of
+
+KEYS = ("default/train", "team-a/eval", "team-b/eval")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("90s", Timing("", 90.0)),
+        ("0s", Timing("", 0.0)),
+        ("train=1h30m", Timing("train", 5400.0)),
+        ("team-a/eval=2d", Timing("team-a/eval", 172_800.0)),
+        ("train=", None),
+        ("=90s", None),
+        ("train", None),
+        ("90", None),
+        ("", None),
+    ],
+)
+def test_span_may_carry_the_name_of_a_workload(text: str, expected: Timing | None) -> None:
+    """Without one it is for all; what has no unit is none."""
+    assert expected == read(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("", None),
+        ("train", None),
+        ("team-a/eval", None),
+        ("trian", Unclear("no workload 'trian' takes part in this rehearsal", "did you mean 'train'?")),
+        (
+            "team-a/evil",
+            Unclear("no workload 'team-a/evil' takes part in this rehearsal", "did you mean 'team-a/eval'?"),
+        ),
+        (
+            "eval",
+            Unclear("'eval' may be one of 2 workloads: say which", "team-a/eval or team-b/eval"),
+        ),
+    ],
+)
+def test_name_means_one_workload(name: str, expected: Unclear | None) -> None:
+    """A misspelt one comes with the nearest, one that several have with all of them."""
+    assert expected == unclear([Timing("train", 1.0), Timing(name, 2.0)], KEYS)
+
+
+def test_given_span_wins_over_the_file() -> None:
+    """One for a workload goes before one for all, and among equals the later one holds."""
+    parts = [part_of("{submitAt: 1m, duration: 1m}", name=name) for name in ("a", "b")]
+    spans = [Timing("default/a", 7.0), Timing("", 3.0), Timing("a", 9.0), Timing("", 5.0)]
+
+    assert [(9.0, 60.0), (5.0, 60.0)] == [
+        (part.submit_at, part.duration) for part in timed(parts, "submit_at", spans)
+    ]
+    assert [(60.0, 9.0), (60.0, 5.0)] == [
+        (part.submit_at, part.duration) for part in timed(parts, "duration", spans)
+    ]

@@ -1,0 +1,94 @@
+"""Quota that a TPUCluster declares, where there are no objects of Kueue."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from tests.rules.kit import findings, world
+from tests.rules.queues import job, pods, said
+
+from slicewright.core.check.quota import most
+from slicewright.core.check.quota_read import quotas
+from slicewright.core.plan.keys import TPU
+
+
+def test_quota_of_a_declared_cpu_pool_has_no_limit() -> None:
+    """A TPUCluster gives CPU pools in nodes, whose cpu nothing here knows; `nominalQuota` gives numbers."""
+    site = {
+        "metadata": {"name": "west"},
+        "spec": {
+            "pools": [
+                {"name": "cpu-np", "machineType": "n2-standard-64", "nodes": 1},
+                {"name": "small", "machineType": "n2-standard-4", "nodes": 1},
+            ],
+            "clusterQueues": [
+                {
+                    "name": "a",
+                    "quota": [{"pool": "cpu-np"}, {"pool": "small", "nominalQuota": {"cpu": "4"}}],
+                    "localQueues": [{"name": "q"}],
+                }
+            ],
+        },
+    }
+    known = quotas(world(site=site))
+
+    assert said(most(known, known.queues["a"], ("small", "cpu"))) == "4 (nominal 4, borrowing 0)"
+    assert Decimal("Infinity") == most(known, known.queues["a"], ("cpu-np", "cpu")).total
+    assert findings("FIT101", job(template=pods({"cpu": "100"})), site=site) == []
+
+
+def test_declared_limits_are_in_the_unit_of_the_quota() -> None:
+    """Borrowing and lending limits of a TPUCluster count slices, or chips beside nominalChips."""
+    site = {
+        "metadata": {"name": "west"},
+        "spec": {
+            "pools": [{"name": "tpus", "tpu": "v5litepod-16", "slices": 4}],
+            "cohorts": [{"name": "all"}],
+            "clusterQueues": [
+                {
+                    "name": "a",
+                    "cohortName": "all",
+                    "quota": [{"pool": "tpus", "nominalSlices": 1, "borrowingLimit": 1}],
+                    "localQueues": [{"name": "q"}],
+                },
+                {
+                    "name": "b",
+                    "cohortName": "all",
+                    "quota": [{"pool": "tpus", "nominalChips": 48, "lendingLimit": 8}],
+                },
+            ],
+        },
+    }
+    known = quotas(world(site=site))
+
+    assert said(most(known, known.queues["a"], ("v5e-4x4", TPU))) == "24 (nominal 16, borrowing 8)"
+    assert said(most(known, known.queues["b"], ("v5e-4x4", TPU))) == "64 (nominal 48, borrowing 16)"
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ([{"borrowingLimit": 2}, {"borrowingLimit": 1}], "80 (nominal 32, borrowing 48)"),
+        ([{"borrowingLimit": 0}, {}], "160 (nominal 32, borrowing 128)"),
+        ([{"lendingLimit": 1}, {"lendingLimit": 0}], "160 (nominal 32, borrowing 128)"),
+    ],
+)
+def test_declared_pools_of_one_flavor_add_up(limits: list[dict[str, int]], expected: str) -> None:
+    """Two pools of one shape are one flavor: nominal quota and limits are sums, and no limit is none."""
+    quota = [
+        {"pool": pool, "nominalSlices": 1, **limit} for pool, limit in zip(("a", "b"), limits, strict=True)
+    ]
+    site = {
+        "metadata": {"name": "west"},
+        "spec": {
+            "pools": [{"name": name, "tpu": "v5litepod-16", "slices": 8} for name in ("a", "b")],
+            "cohorts": [{"name": "all", "quota": [{"pool": "a", "nominalSlices": 8}]}],
+            "clusterQueues": [
+                {"name": "q", "cohortName": "all", "quota": quota, "localQueues": [{"name": "q"}]}
+            ],
+        },
+    }
+    known = quotas(world(site=site))
+
+    assert said(most(known, known.queues["q"], ("v5e-4x4", TPU))) == expected
