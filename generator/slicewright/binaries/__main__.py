@@ -34,10 +34,11 @@ def main(names: tuple[str, ...], *, listing: bool) -> None:
     """Build the pinned programs into the cache that all checkouts share, where they are missing."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupted)
-    wanted = [tools()[name] for name in dict.fromkeys(names)] or list(tools().values())
+    wanted = [tools()[name] for name in dict.fromkeys(names)]
     if listing:
-        _show(wanted)
+        _show(wanted or list(tools().values()))
         return
+    wanted = wanted or [tool for tool in tools().values() if not tool.asked]
     problems = build_all(wanted, sys.stderr, folder=tools_folder())
     for problem in problems:
         click.echo(problem.text(), err=True)

@@ -115,4 +115,6 @@ def _executable(path: Path) -> bool:
 
 
 def _get(tool: Tool) -> str:
-    return "run 'make tools'" if places.tools_folder() else f"put {tool.title} on PATH"
+    if places.tools_folder() is None:
+        return f"put {tool.title} on PATH"
+    return f"run 'python -m slicewright.binaries --only {tool.name}'" if tool.asked else "run 'make tools'"

@@ -22,7 +22,8 @@ class Tool:
 
     `folder` is its wrapper module below tools/; several programs may share one. `stamps` are the Go variables
     that the linker sets. `ask` are the arguments that print the version; a program without such arguments is
-    read instead (see `buildinfo`). `seconds` is what the first build took on two cores.
+    read instead (see `buildinfo`). `seconds` is what the first build took on two cores. What has `asked` is
+    built only where it is named: one target of the Makefile needs it, and it takes its time.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Tool:
     ask: tuple[str, ...]
     seconds: int
     stamps: tuple[tuple[str, str], ...] = ()
+    asked: bool = False
 
     @property
     def variable(self) -> str:
@@ -60,7 +62,7 @@ def versions() -> Mapping[str, str]:
 
 @cache
 def tools() -> Mapping[str, Tool]:
-    """Return every program that `make tools` builds, by name, in the order in which it builds them."""
+    """Return every program that can be built, by name, in the order in which `make tools` builds them."""
     pinned = versions()
     rows = (
         _kustomize("kustomize", pinned["kustomize"]),
@@ -114,6 +116,23 @@ def tools() -> Mapping[str, Tool]:
             ask=("version",),
             seconds=230,
             stamps=(("github.com/opentofu/opentofu/version.dev", "no"),),
+        ),
+        Tool(
+            name="argocd",
+            version=pinned["argoCDTested"],
+            module="github.com/argoproj/argo-cd/v3",
+            package="github.com/argoproj/argo-cd/v3/cmd",
+            folder="argocd",
+            binary="argocd",
+            ask=(),
+            seconds=390,
+            stamps=(
+                (
+                    "github.com/argoproj/argo-cd/v3/common.version",
+                    pinned["argoCDTested"].removeprefix("v"),
+                ),
+            ),
+            asked=True,
         ),
     )
     return MappingProxyType({tool.name: tool for tool in rows})

@@ -1,0 +1,67 @@
+"""One cluster with one Argo CD for all tests; each test finds it without anything of another one."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.e2e import kit as clusters
+from tests.e2e_argocd import argo, kit, loopback
+from tests.e2e_argocd.repository import Git, Tree
+
+from slicewright.testbed.cluster import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from slicewright.testbed.bed import Bed
+
+pytest.register_assert_rewrite("tests.e2e_argocd.ours")
+
+collect_ignore_glob = [] if os.environ.get(loopback.INSIDE) else ["test_*.py"]
+"""They run in a network namespace of their own, which `make e2e-argocd` makes."""
+
+
+@pytest.fixture(scope="session")
+def shared_bed(request: pytest.FixtureRequest) -> Iterator[Bed]:
+    """Hold the cluster and its Argo CD; the logs are kept when a test failed."""
+    loopback.bring_up()
+    with Cluster() as bed:
+        argo.start(bed)
+        yield bed
+        if request.session.testsfailed:
+            bed.keep_logs()
+    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+    if bed.logs and reporter:
+        reporter.write_line(f"logs of the cluster: {bed.logs}")
+
+
+@pytest.fixture(scope="session")
+def not_ours(shared_bed: Bed) -> frozenset[str]:
+    """Return what was there before the first test, which no test removes."""
+    return frozenset(clusters.identities(shared_bed))
+
+
+@pytest.fixture
+def bed(shared_bed: Bed, not_ours: frozenset[str]) -> Iterator[Bed]:
+    """Hold the cluster for one test."""
+    yield shared_bed
+    kit.remove_applications(shared_bed)
+    kit.remove_tracked(shared_bed)
+    clusters.clear(shared_bed, not_ours)
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> Git:
+    """A repository for plain manifests."""
+    return Git(tmp_path / "plain")
+
+
+@pytest.fixture
+def tree(bed: Bed, tmp_path: Path) -> Tree:
+    """A GitOps repository of ours; the cluster has the nodes that it asks for. Nothing is rendered yet."""
+    made = Tree(tmp_path / "tree")
+    bed.add_nodes(made.site)
+    return made

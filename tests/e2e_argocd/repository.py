@@ -1,0 +1,121 @@
+"""A git repository that Argo CD clones: one by hand, and one that `slicewright init` makes."""
+
+from __future__ import annotations
+
+import subprocess
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from click.testing import CliRunner
+
+import slicewright
+from slicewright.cli.main import cli
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from slicewright.core.plan.site import Site
+
+Object = dict[str, Any]
+
+_IDENTITY = ("-c", "user.name=Anybody", "-c", "user.email=anybody@example.com", "-c", "commit.gpgsign=false")
+_SLICE = (
+    "clusters: [sample]",
+    "tpu: v5litepod-8",
+    "queueName: team",
+    "container: {image: 'python:3.12', script: python train.py}",
+)
+
+
+class Git:
+    """A repository in a folder, with the branch that Argo CD follows."""
+
+    def __init__(self, root: Path) -> None:
+        """Begin without a commit; the folder may have files."""
+        self.root = root
+        root.mkdir(parents=True, exist_ok=True)
+        self._git("init", "--quiet", "--initial-branch", "main")
+
+    @property
+    def url(self) -> str:
+        """Return the URL by which Argo CD clones it."""
+        return self.root.as_uri()
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file, its text without the common indent."""
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+
+    def read(self, path: str) -> str:
+        """Return the text of a file."""
+        return (self.root / path).read_text(encoding="utf-8")
+
+    def folder(self, path: str, items: Iterable[Object]) -> None:
+        """Write a folder that kustomize builds into some objects, and nothing else."""
+        for old in (self.root / path).glob("*.yaml"):
+            old.unlink()
+        names = []
+        for item in items:
+            names.append(f"{item['kind'].lower()}-{item['metadata']['name']}.yaml")
+            self.write(f"{path}/{names[-1]}", yaml.safe_dump(item))
+        self.write(f"{path}/kustomization.yaml", yaml.safe_dump({"resources": names}))
+
+    def commit(self, message: str) -> str:
+        """Commit everything and return the revision."""
+        self._git("add", "--all")
+        self._git(*_IDENTITY, "commit", "--quiet", "--allow-empty", "--message", message)
+        return self._git("rev-parse", "HEAD")
+
+    def _git(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(self.root), *arguments],
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+
+class Tree(Git):
+    """A GitOps repository of ours, as `slicewright init` makes it."""
+
+    def __init__(self, root: Path) -> None:
+        """Make it, with Argo CD in the sample's cluster file."""
+        super().__init__(root)
+        self.run("init", str(root), "--slicewright-requirement", "slicewright")
+        sample = self.read("clusters/sample.yaml")
+        self.write("clusters/sample.yaml", f"{sample}  gitops: {{argocd: {{repoURL: '{self.url}'}}}}\n")
+
+    @property
+    def site(self) -> Site:
+        """Return the cluster, of which there is one."""
+        (site,) = slicewright.load(self.root).repository.sites.values()
+        return site
+
+    def run(self, *arguments: str) -> str:
+        """Run a command of slicewright, which has to succeed, and return what it prints."""
+        done = CliRunner().invoke(cli, arguments, prog_name="slicewright", catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    def render(self, message: str, *arguments: str) -> str:
+        """Render, commit, and return the revision."""
+        self.run("render", "-C", str(self.root), *arguments)
+        return self.commit(message)
+
+    def workload(self, name: str, *fields: str, namespace: str = "default") -> None:
+        """Write a TPUWorkload for the cluster: one slice, and lines of its spec beside that."""
+        metadata = f"{{name: {name}, namespace: {namespace}}}"
+        head = f"apiVersion: slicewright.dev/v1alpha1\nkind: TPUWorkload\nmetadata: {metadata}\nspec:\n"
+        lines = "".join(f"  {line}\n" for line in (*_SLICE, *fields))
+        self.write(f"workloads/{name}.yaml", head + lines)
+
+    def cluster(self, old: str, new: str) -> None:
+        """Change the cluster's file, which has to have what is changed."""
+        text = self.read("clusters/sample.yaml")
+        assert text.count(old) == 1, text
+        self.write("clusters/sample.yaml", text.replace(old, new))

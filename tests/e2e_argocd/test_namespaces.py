@@ -1,0 +1,89 @@
+"""Who may sync what, and how Applications come and go with namespaces and workloads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from tests.e2e import kit as clusters
+from tests.e2e_argocd import kit, naive, ours
+from tests.e2e_argocd.ours import without_checks  # noqa: F401 - a fixture
+
+if TYPE_CHECKING:
+    from tests.e2e_argocd.kit import Object
+    from tests.e2e_argocd.repository import Tree
+
+    from slicewright.testbed.bed import Bed
+
+QUEUES = "[{name: team, namespace: default}"
+VISION = "sample.vision"
+CLUSTER_QUEUE = {
+    "apiVersion": clusters.KUEUE,
+    "kind": "ClusterQueue",
+    "metadata": {"name": "greedy"},
+    "spec": {"namespaceSelector": {}, "resourceGroups": []},
+}
+"""A team's own quota."""
+PROJECT = {
+    "apiVersion": kit.PROJECT[0],
+    "kind": kit.PROJECT[1],
+    "metadata": {"name": "greedy", "namespace": "argocd"},
+    "spec": {"sourceRepos": ["*"], "destinations": [{"namespace": "*", "server": "*"}]},
+}
+"""A team's own rights."""
+ELSEWHERE = {**naive.jobset("greedy"), "metadata": {"name": "greedy", "namespace": "kube-public"}}
+"""A run in somebody else's namespace."""
+
+
+def test_a_new_namespace_gets_an_application(bed: Bed, tree: Tree) -> None:
+    """The root Application brings what a commit adds: a namespace, its queue, and its run, which runs."""
+    ours.begin(bed, tree)
+    first = ours.until_running(bed, "hello")
+
+    tree.cluster(QUEUES, f"{QUEUES}, {{name: team, namespace: vision}}")
+    tree.cluster("  gitops:", "  teams: [{name: vision, namespace: vision}]\n  gitops:")
+    tree.workload("see", namespace="vision")
+    ours.push(bed, tree, "another team")
+
+    assert ours.applications(bed) == [ours.ROOT, ours.PLATFORM, ours.RUNS, VISION]
+    ours.until_running(bed, "see", "vision")
+    assert ours.until_running(bed, "hello") == first
+
+
+@pytest.mark.parametrize("item", [CLUSTER_QUEUE, PROJECT, ELSEWHERE], ids=lambda item: item["kind"])
+def test_a_teams_folder_reaches_no_further_than_its_namespace(bed: Bed, tree: Tree, item: Object) -> None:
+    """What somebody puts into a namespace's folder by hand is refused, if it is no run of that namespace."""
+    ours.begin(bed, tree)
+    folder = "overlays/sample/default"
+    listed = yaml.safe_load(tree.read(f"{folder}/kustomization.yaml"))
+    listed["resources"].append("greedy.yaml")
+    tree.write(f"{folder}/kustomization.yaml", yaml.safe_dump(listed))
+    tree.write(f"{folder}/greedy.yaml", yaml.safe_dump(item))
+    tree.commit("more than runs")
+
+    kit.look(bed, ours.RUNS)
+
+    bed.until(
+        "Argo CD to refuse it",
+        lambda: "not permitted in project" in kit.sync_message(kit.application(bed, ours.RUNS)),
+    )
+    found = bed.api.find(item["apiVersion"], item["kind"], "greedy", item["metadata"].get("namespace", ""))
+    assert found is None
+
+
+def test_an_application_of_each_workload_ends_with_it(bed: Bed, tree: Tree) -> None:
+    """With applicationPer Workload a deleted TPUWorkload deletes its Application, and that ends its run."""
+    tree.cluster("argocd: {", "argocd: {applicationPer: Workload, ")
+    tree.workload("other")
+    ours.begin(bed, tree)
+    first, (old, _) = ours.until_running(bed, "hello"), ours.until_running(bed, "other")
+    mine, others = f"{ours.RUNS}.hello", f"{ours.RUNS}.other"
+    assert ours.applications(bed) == [ours.ROOT, ours.PLATFORM, mine, others]
+
+    (tree.root / "workloads" / "other.yaml").unlink()
+    ours.push(bed, tree, "one workload less")
+
+    ours.until_gone(bed, old)
+    bed.until("its Application to go", lambda: bed.api.find(*kit.APPLICATION, others, "argocd") is None)
+    assert ours.until_running(bed, "hello") == first
