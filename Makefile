@@ -10,6 +10,7 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 CLUSTER_TESTS := tests/binaries tests/testbed tests/e2e tests/e2e_rules tests/e2e_rehearsal
 BROWSER_TESTS := tests/e2e_html
+ARGOCD_TESTS := tests/e2e_argocd
 
 ##@ Use
 
@@ -49,7 +50,7 @@ imports: $(VENV)/.dev ## Check which module may import which.
 
 .PHONY: unit
 unit: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the core.
-	@$(BIN)/python -m pytest -n 2 $(addprefix --ignore=,$(CLUSTER_TESTS) $(BROWSER_TESTS)) \
+	@$(BIN)/python -m pytest -n 2 $(addprefix --ignore=,$(CLUSTER_TESTS) $(BROWSER_TESTS) $(ARGOCD_TESTS)) \
 	  --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 .PHONY: e2e-process
