@@ -96,10 +96,15 @@ spec:
 def platform_bed(shared_bed: Bed, not_ours: frozenset[str]) -> Iterator[Bed]:
     """Hold the cluster for one test, and take away the kinds that only platforms have as well."""
     yield shared_bed
-    kit.clear(shared_bed, not_ours)
+    remove_platform(shared_bed, not_ours)
+
+
+def remove_platform(bed: Bed, not_ours: frozenset[str]) -> None:
+    """Remove what tests made, the kinds that only platforms have as well."""
+    kit.clear(bed, not_ours)
     for api_version, kind in MORE:
-        found = [item for item in shared_bed.api.list(api_version, kind) if _is_ours(item)]
-        shared_bed.api.each(shared_bed.api.delete, found)
+        found = [item for item in bed.api.list(api_version, kind) if _is_ours(item)]
+        bed.api.each(bed.api.delete, found)
 
 
 def _is_ours(item: Object) -> bool:

@@ -9,7 +9,7 @@ import yaml
 from tests.bases.kit import kustomize, parsed
 from tests.platforms.kit import cluster, repository
 
-from slicewright.core.gitops.flux import files
+from slicewright.core.gitops import tree
 from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
 from slicewright.core.run import header
 
@@ -34,7 +34,6 @@ clusterQueues:
 teams: [{name: a, namespace: team-a}, {name: b, namespace: team-b}]
 """
 NAMESPACES = {"team-a": ("fixed", "hashed", "path", "two"), "team-b": ()}
-ANCHOR = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: slicewright, namespace: team-a}\n"
 
 WORKLOADS = {
     "hashed": "{clusters: [c1], tpu: v5litepod-8, queueName: queue, container: {image: i, script: 'a ${B}'}}",
@@ -45,13 +44,18 @@ WORKLOADS = {
 }
 
 
-def site(flux: str = FLUX, *, name: str = "c1", managed: bool = True) -> Site:
-    """Return a cluster with a `flux` block of these fields, with one for Argo CD where there are none."""
+def declared(flux: str = FLUX, *, managed: bool = True) -> str:
+    """Return what a cluster's file says, with a `flux` block of these fields; with one for Argo CD for ''."""
     head = "" if managed else "managed: false\n"
     block = f"gitops:\n  flux:\n{textwrap.indent(textwrap.dedent(flux).strip(), '    ')}\n"
     if not flux:
         block = "gitops: {argocd: {repoURL: https://example.com/a.git}}\n"
-    return repository(cluster(f"{head}{QUEUES.lstrip()}{block}", name=name)).sites[name]
+    return f"{head}{QUEUES.lstrip()}{block}"
+
+
+def site(flux: str = FLUX, *, name: str = "c1", managed: bool = True) -> Site:
+    """Return a cluster with a `flux` block of these fields, with one for Argo CD where there are none."""
+    return repository(cluster(declared(flux, managed=managed), name=name)).sites[name]
 
 
 def namespace(name: str, *workloads: str, kinds: tuple[tuple[str, str], ...] = ()) -> SyncedNamespace:
@@ -71,34 +75,41 @@ def documents(text: str) -> list[Object]:
     return list(yaml.load_all(header.body_of(text), Loader=yaml.CSafeLoader))
 
 
-def objects(of: Site, synced: tuple[SyncedNamespace, ...]) -> list[Object]:
+def files(of: Site, synced: tuple[SyncedNamespace, ...], *, platform: bool = True) -> dict[str, str]:
+    """Return the files for Flux, and for nobody else."""
+    made = tree.files(of, synced, {}, platform=platform)
+    return {path: text for path, text in made.items() if "/_gitops/flux" in path}
+
+
+def objects(made: dict[str, str]) -> list[Object]:
     """Return all objects of the files for Flux, without the lists of Kustomize."""
     return [
         item
-        for path, text in files(of, synced).items()
+        for path, text in made.items()
         if not path.endswith("/kustomization.yaml")
         for item in documents(text)
     ]
 
 
-def kustomizations(of: Site, synced: tuple[SyncedNamespace, ...]) -> dict[str, Object]:
+def kustomizations(made: dict[str, str]) -> dict[str, Object]:
     """Return the specs of Flux's Kustomizations by their names."""
-    found = [item for item in objects(of, synced) if item["kind"] == "Kustomization"]
+    found = [item for item in objects(made) if item["kind"] == "Kustomization"]
     return {item["metadata"]["name"]: item["spec"] for item in found}
 
 
-def render(repo: Repo) -> None:
-    """Write the cluster c1, its runs with an anchor beside them, and the files for Flux."""
-    repo.write("clusters/c1.yaml", cluster(QUEUES))
+def render(repo: Repo, flux: str = FLUX) -> dict[str, Object]:
+    """Render the cluster c1 with its runs; return the specs of Flux's Kustomizations by their names."""
+    repo.write("clusters/c1.yaml", cluster(declared(flux)))
     for name, spec in WORKLOADS.items():
         repo.workload(name, spec, metadata=", namespace: team-a")
     repo.run("render")
-    listed = yaml.safe_load(repo.read("overlays/c1/team-a/kustomization.yaml"))
-    listed["resources"] = ["_anchor.yaml", *listed["resources"]]
-    repo.write("overlays/c1/team-a/kustomization.yaml", yaml.safe_dump(listed))
-    repo.write("overlays/c1/team-a/_anchor.yaml", ANCHOR)
-    for path, text in files(site(), namespaces()).items():
-        repo.write(path, text)
+    return rendered(repo)
+
+
+def rendered(repo: Repo) -> dict[str, Object]:
+    """Return the specs of Flux's Kustomizations in the tree by their names."""
+    here = "overlays/c1/_gitops/flux/"
+    return kustomizations({path: repo.read(path) for path in repo.tree() if path.startswith(here)})
 
 
 def applied(version: str, root: Path, spec: Object) -> list[Object]:

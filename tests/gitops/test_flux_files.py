@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from tests.bases.kit import VERSIONS, canonical, kustomize, parsed
 from tests.check.kit import problems
 
-from slicewright.core.gitops.flux import files
-from slicewright.core.gitops.flux_duration import flux_duration
-from slicewright.core.gitops.flux_name import LONGEST, flux_name
+from slicewright.core.gitops.flux.duration import flux_duration
+from slicewright.core.gitops.flux.name import LONGEST, flux_name
 from slicewright.core.run import header
 
-from .flux_kit import FLUX, NAMESPACES, kustomizations, namespace, namespaces, objects, render, site
+from .flux_kit import FLUX, NAMESPACES, files, kustomizations, namespace, namespaces, objects, render, site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +58,7 @@ def names(flux: str = FLUX, *, managed: bool = True) -> list[str]:
 
 def specs(flux: str = FLUX, *, managed: bool = True) -> dict[str, Any]:
     """Return the specs of the Kustomizations that a block asks for, by name."""
-    return kustomizations(site(flux, managed=managed), namespaces())
+    return kustomizations(files(site(flux, managed=managed), namespaces()))
 
 
 def test_nothing_for_a_cluster_without_flux() -> None:
@@ -211,7 +210,7 @@ def test_every_field() -> None:
         "sourceRef": {"kind": "OCIRepository", "name": "tree", "namespace": "sources"},
     }
     assert expected == {key: found[key] for key in expected}
-    within = {item["metadata"]["namespace"] for item in objects(site(EVERYTHING), namespaces())}
+    within = {item["metadata"]["namespace"] for item in objects(files(site(EVERYTHING), namespaces()))}
     assert within == {"gitops", "team-a", "team-b"}
 
 
@@ -225,7 +224,7 @@ def test_days(written: str, read: str) -> None:
 def test_flux_accepts_every_object(variant: str) -> None:
     """The vendored schemas know every kind and have nothing against it."""
     flux, managed = VARIANTS[variant]
-    found = objects(site(flux, managed=managed), namespaces())
+    found = objects(files(site(flux, managed=managed), namespaces()))
 
     assert len(found) > 0
     assert [problem.text() for item in found for problem in problems(item)] == []
@@ -273,7 +272,7 @@ def test_another_workload_changes_its_own_file_alone() -> None:
 def test_rights_hold_the_kinds_of_the_overlays() -> None:
     """Kinds of a namespace's overlays are added to those that it always has, under the API's names."""
     kinds = (("networking.k8s.io", "Ingress"), ("networking.k8s.io", "NetworkPolicy"), ("batch", "Job"))
-    found = objects(site(), (namespace("team-a", kinds=kinds),))
+    found = objects(files(site(), (namespace("team-a", kinds=kinds),)))
 
     (role,) = [item for item in found if item["kind"] == "Role"]
     expected = [
@@ -322,7 +321,7 @@ def test_kustomize_builds_the_folders(version: str, variant: str, tmp_path: Path
 
     folders = sorted({(tmp_path / path).parent for path in made})
     built = [item for folder in folders for item in parsed(kustomize(version, folder))]
-    assert canonical(objects(of, namespaces())) == canonical(built)
+    assert canonical(objects(made)) == canonical(built)
 
 
 def test_validate_finds_nothing(empty: Repo) -> None:

@@ -279,6 +279,8 @@ def test_auxiliary_job_of_a_component_needs_no_image() -> None:
     assert [job.name for job in found.auxiliaries] == ["tb"]
 
 
+FLEX = "tpu: v6e-8\nprovisioning: FlexStart\n"
+FLEX_POOL = "tpu: v6e-8, provisioning: FlexStart"
 QUIET = {
     "a cluster without TPU pools": ("tpu: v6e-8\n", "pools: [{name: cpu, machineType: n2-standard-8}]"),
     "a compute class, which makes its own nodes": (
@@ -288,6 +290,19 @@ QUIET = {
     "a pool of the shape and the way": (
         "tpu: v6e-8\nprovisioning: Spot\n",
         "pools: [{name: b, tpu: v6e-8}, {name: a, tpu: v6e-8, provisioning: Spot}]",
+    ),
+    "a pool whose nodes live for as long as the run may": (
+        f"{FLEX}maxRunDurationSeconds: 3600\n",
+        f"pools: [{{name: b, {FLEX_POOL}}}, {{name: a, {FLEX_POOL}, maxRunDurationSeconds: 3600}}]",
+    ),
+    "a run that selects no time": (FLEX, f"pools: [{{name: a, {FLEX_POOL}, maxRunDurationSeconds: 3600}}]"),
+    "a queued run, whose time is a request and no label": (
+        f"{FLEX.strip()}Queued\nqueueName: q\nmaxRunDurationSeconds: 3600\n",
+        f"pools: [{{name: a, {FLEX_POOL}Queued}}]",
+    ),
+    "an Autopilot cluster, which makes nodes for the time that pods select": (
+        f"{FLEX}maxRunDurationSeconds: 3600\n",
+        f"mode: Autopilot\npools: [{{name: a, {FLEX_POOL}}}]",
     ),
 }
 

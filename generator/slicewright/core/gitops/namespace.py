@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+RUNS = (
+    ("", "ConfigMap"),
+    ("", "PersistentVolumeClaim"),
+    ("", "Service"),
+    ("batch", "Job"),
+    ("jobset.x-k8s.io", "JobSet"),
+    ("pathways-job.pathways.domain", "PathwaysJob"),
+)
+"""Kinds of runs, of what often stands beside them, and of the anchor: group and kind.
+
+They may be synced wherever runs are, whatever is there today. The last object of a kind goes in the same
+commit in which its kind would leave the list, and what may not be synced is not pruned either.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class SyncedWorkload:
@@ -14,6 +28,8 @@ class SyncedWorkload:
     """From the root of the tree: overlays/<cluster>/<namespace>/<workload>."""
     outside: tuple[str, ...] = ()
     """Folders of the tree that a Fixed overlay stands on; a frozen run stands on none."""
+    apart: frozenset[str] = frozenset()
+    """Who of `argocd` and `flux` has a file for it alone in the tree already, whoever is to have one now."""
 
 
 @dataclass(frozen=True, slots=True)

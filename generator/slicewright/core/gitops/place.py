@@ -4,11 +4,18 @@ from __future__ import annotations
 
 NAME = "_gitops"
 ROOT = "overlays"
+ARGOCD, FLUX = "argocd", "flux"
+"""The folders of the Applications and of the Kustomizations."""
 
 
 def folder(cluster: str) -> str:
     """Return the folder of what syncs a cluster."""
     return f"{ROOT}/{cluster}/{NAME}"
+
+
+def of_workload(namespace: str, workload: str) -> str:
+    """Return the name of the file that syncs a workload apart from its namespace."""
+    return f"workload-{namespace}.{workload}.yaml"
 
 
 def is_below(path: str) -> bool:

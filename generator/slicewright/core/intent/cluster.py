@@ -23,6 +23,7 @@ class TpuPool:
     tpu: TpuRequest
     slices: int
     provisioning: Provisioning = Provisioning()
+    max_run_duration_seconds: int | None = None
     node_pool_names: tuple[str, ...] = ()
     """As written; empty: `<name>-0`, `<name>-1`, ..."""
 

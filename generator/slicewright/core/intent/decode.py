@@ -174,6 +174,7 @@ def _tpu_pool(index: int, value: dict[str, Any]) -> TpuPool:
         tpu=tpu_request(value["tpu"]),
         slices=value.get("slices", 1),
         provisioning=provisioning(value.get("provisioning", "OnDemand")),
+        max_run_duration_seconds=value.get("maxRunDurationSeconds"),
         node_pool_names=tuple(value.get("nodePoolNames", ())),
     )
 

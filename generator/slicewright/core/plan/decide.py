@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
-from slicewright.core.plan import against, keys, names, owned, pathways, placement, program
+from slicewright.core.plan import against, against_pools, keys, names, owned, pathways, placement, program
 from slicewright.core.plan.plan import Auxiliary, Pattern, Plan
 from slicewright.core.problem import Path, Problem, did_you_mean, errors
 from slicewright.core.run.identity import run_id
@@ -54,7 +54,7 @@ def decide(decision: Decision, site: Site) -> tuple[Plan | None, tuple[Problem, 
         return None, tuple(found)
     plan = _plan(workload, shape, cluster)
     found += _names(workload, plan)
-    found += _capacity(workload, shape, site)
+    found += against_pools.problems(workload, shape, site)
     if errors(found) or errors(decision.problems):
         return None, tuple(found)
     return plan, tuple(found)
@@ -219,25 +219,6 @@ def _pool_reference(workload: Workload, cluster: Cluster, pool: str, path: Path)
         message = f"CPU pool '{pool}' has several node pools, and a pod can select only one"
         hint = "declare a CPU pool for each node pool"
         yield workload.source.problem("REF004", path, message, hint)
-
-
-def _capacity(workload: Workload, shape: Shape, site: Site) -> Iterator[Problem]:
-    """Warn where no pool of the cluster has the shape: the run would wait for ever."""
-    if not site.pools or workload.provisioning.type == "ComputeClass":
-        return
-    same = [pool for pool, has in site.pools if has == shape]
-    if any(pool.provisioning.type == workload.provisioning.type for pool in same):
-        return
-    label = f"{shape.topology} on {shape.machine_type}"
-    if same:
-        has = ", ".join(f"'{pool.name}' ({pool.provisioning.type})" for pool in same)
-        message = f"cluster '{site.cluster.name}' has {label} only as {has}"
-        hint = "change spec.provisioning, or declare such a pool in the TPUCluster"
-        yield workload.source.problem("REF006", ("spec", "provisioning"), message, hint, warning=True)
-    else:
-        message = f"cluster '{site.cluster.name}' has no pool of {label}"
-        hint = f"declare one in {site.cluster.source.file.path}, or the run waits for ever"
-        yield workload.source.problem("REF006", ("spec", "tpu"), message, hint, warning=True)
 
 
 def _names(workload: Workload, plan: Plan) -> Iterator[Problem]:

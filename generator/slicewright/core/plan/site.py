@@ -43,7 +43,7 @@ def survey(cluster: Cluster, catalogue: Catalogue) -> tuple[Site, tuple[Problem,
     for pool in cluster.tpu_pools:
         path: Path = ("spec", "pools", pool.index)
         shape = _shape(cluster, pool.tpu, path, catalogue, found)
-        found += _provisioned(cluster, pool.provisioning, shape, _seconds(cluster, path), path)
+        found += _provisioned(cluster, pool.provisioning, shape, pool.max_run_duration_seconds, path)
         if shape is not None:
             pools.append((pool, shape))
         if pool.node_pool_names and len(pool.node_pool_names) != pool.slices:
@@ -81,11 +81,6 @@ def _rungs(
         found += _provisioned(cluster, rung.provisioning, shape, rung.max_run_duration_seconds, path)
         if shape is not None:
             yield rung, shape
-
-
-def _seconds(cluster: Cluster, pool: Path) -> int | None:
-    seconds: int | None = cluster.spec["pools"][pool[-1]].get("maxRunDurationSeconds")
-    return seconds
 
 
 def _provisioned(

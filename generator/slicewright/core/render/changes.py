@@ -146,10 +146,10 @@ def render(
     if selected is None and not errors(problems):
         draft.files |= platform.files(repository.sites)
     if not errors(draft.problems):
-        texts = draft.texts() if synced else {}
         sources = {folder: entry.workload.source for folder, entry in wanted.items()}
+        trees = gitops.Trees(draft.existing, draft.texts() if synced else {}, sources)
         for cluster in synced:
-            files, warnings = gitops.files(repository, cluster, texts, sources)
+            files, warnings = gitops.files(repository, cluster, trees)
             draft.files |= files
             draft.problems += warnings
     return _finish(draft, planned, repository)

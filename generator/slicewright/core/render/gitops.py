@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.build.scope import is_namespaced
@@ -12,6 +13,7 @@ from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_w
 from slicewright.core.document.read import read_documents
 from slicewright.core.gitops import anchor, place, tree
 from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
+from slicewright.core.platform import tree as platform_tree
 from slicewright.core.render.existing import PATCH, ROOT, is_namespace, is_workload
 from slicewright.core.run import header
 
@@ -29,6 +31,17 @@ Kind = tuple[str, str]
 
 _WORDS = re.compile(r"^(apiVersion|kind): (.*)$", re.MULTILINE)
 """What an object is, in a file of ours: nothing below its own keys begins a line so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """The tree before a render and after it."""
+
+    existing: Existing
+    texts: Mapping[str, str]
+    """As it will be but for what syncs clusters, by path."""
+    sources: Mapping[str, Source]
+    """The TPUWorkloads, by their folder."""
 
 
 def is_synced(site: Site | None) -> bool:
@@ -59,26 +72,19 @@ def _named(site: Site) -> Iterator[str]:
     yield from (queue.namespace for queue in site.cluster.local_queues)
 
 
-def files(
-    repository: Repository, cluster: str, texts: Mapping[str, str], sources: Mapping[str, Source]
-) -> tuple[dict[str, str], list[Problem]]:
-    """Return the files that sync a cluster by path, and what of its runs will not be synced.
-
-    `texts` is the tree as it will be, below overlays/; `sources` has the TPUWorkloads by their folder.
-    """
+def files(repository: Repository, cluster: str, trees: Trees) -> tuple[dict[str, str], list[Problem]]:
+    """Return the files that sync a cluster by path, and what of its runs will not be synced."""
     site = repository.sites[cluster]
     found: list[Problem] = []
-    namespaces = _namespaces(repository, site, texts, sources, found)
-    return tree.files(site, namespaces, repository.package.health), found
+    namespaces = _namespaces(repository, site, trees, found)
+    platform = any(path.startswith(f"{platform_tree.folder(cluster)}/") for path in trees.texts)
+    return tree.files(site, namespaces, repository.package.health, platform=platform), found
 
 
 def _namespaces(
-    repository: Repository,
-    site: Site,
-    texts: Mapping[str, str],
-    sources: Mapping[str, Source],
-    found: list[Problem],
+    repository: Repository, site: Site, trees: Trees, found: list[Problem]
 ) -> tuple[SyncedNamespace, ...]:
+    texts, sources = trees.texts, trees.sources
     start = f"{ROOT}/{site.cluster.name}/"
     folders: dict[str, list[str]] = defaultdict(list)
     for path in texts:
@@ -90,7 +96,7 @@ def _namespaces(
     for folder in sorted(filter(is_workload, folders)):
         namespace, name = posixpath.split(folder)
         made, outside = stands.of(folder, {path: texts[path] for path in folders[folder]})
-        workloads[namespace].append(SyncedWorkload(name, folder, outside))
+        workloads[namespace].append(SyncedWorkload(name, folder, outside, _apart(folder, trees.existing)))
         kinds[namespace] |= {kind for kind in made if is_namespaced(*kind)}
         wide = sorted(kind for group, kind in made if not is_namespaced(group, kind))
         if wide and folder in sources:
@@ -106,6 +112,13 @@ def _namespaces(
         for folder in sorted(folders)
         if is_namespace(folder) and f"{folder}/{anchor.FILE_NAME}" in folders[folder]
     )
+
+
+def _apart(folder: str, existing: Existing) -> frozenset[str]:
+    """Return who has a file that syncs a workload apart from its namespace."""
+    _, cluster, namespace, name = folder.split("/")
+    here, file = place.folder(cluster), place.of_workload(namespace, name)
+    return frozenset(who for who in (place.ARGOCD, place.FLUX) if existing.is_ours(f"{here}/{who}/{file}"))
 
 
 def _wide(source: Source, kinds: list[str]) -> Problem:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.document.read import read_documents
-from slicewright.core.gitops import against as against_gitops
+from slicewright.core.gitops.argocd import against as against_argocd
 from slicewright.core.intent import decode
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.plan.site import Site, survey
@@ -94,7 +94,7 @@ def read_repository(
         sites.setdefault(site.cluster.name, site)
     found += identities(workloads)
     found += platform.problems(sites, workloads, package.catalogue)
-    found += against_gitops.problems(sites.values())
+    found += against_argocd.problems(sites.values())
     return Repository(
         package, settings, tuple(workloads), sites, read_text, tuple(found), frozenset(refused_clusters)
     )

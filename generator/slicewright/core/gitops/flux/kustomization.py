@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.write import write_document
-from slicewright.core.gitops.flux_duration import flux_duration
+from slicewright.core.gitops.flux.duration import flux_duration
 from slicewright.core.gitops.place import in_repository
 from slicewright.core.plan import keys
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from slicewright.core.intent.gitops import Flux
 
 _GROUP = "kustomize.toolkit.fluxcd.io"
-WRITE_ONCE = {f"{_GROUP}/ssa": "IfNotPresent", f"{_GROUP}/substitute": "disabled"}
-"""A run is created and then left alone, for Kueue changes it; `${...}` in its script is the script's own."""
+_SUBSTITUTE = {f"{_GROUP}/substitute": "disabled"}
+"""`${...}` in a script is the script's own, whoever adds a `postBuild`. Only a patch comes before that."""
+_WRITE_ONCE = {f"{_GROUP}/ssa": "IfNotPresent"}
+"""A run is created and then left alone, for Kueue changes it."""
 
 
 def kustomization(
@@ -43,8 +45,8 @@ def kustomization(
     }
 
 
-def runs_patch() -> dict[str, Any]:
-    """Return the patch of all hashed runs, which takes their kinds and names from them.
+def _annotated(annotations: dict[str, str], target: dict[str, str]) -> dict[str, Any]:
+    """Return a patch of objects of any kind, which keep their kinds and names.
 
     It merges, because a JSON 6902 patch cannot add to annotations that are not there. kind and name have to
     be written for kustomize to take it for an object.
@@ -52,6 +54,10 @@ def runs_patch() -> dict[str, Any]:
     patch = {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
         "kind": "JobSet",
-        "metadata": {"name": "any-run", "annotations": dict(WRITE_ONCE)},
+        "metadata": {"name": "any", "annotations": annotations},
     }
-    return {"patch": write_document(patch), "target": {"labelSelector": keys.RUN}}
+    return {"patch": write_document(patch), "target": target}
+
+
+PATCHES = (_annotated(_SUBSTITUTE, {"kind": ".*"}), _annotated(_WRITE_ONCE, {"labelSelector": keys.RUN}))
+"""What becomes of all objects of a namespace or of a workload, and of hashed runs beside that."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.gitops.namespace import RUNS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -43,19 +45,6 @@ _NARROW = (
     (_RBAC, "Role"),
     (_RBAC, "RoleBinding"),
 )
-RUNS = (
-    ("", "ConfigMap"),
-    ("", "PersistentVolumeClaim"),
-    ("", "Service"),
-    ("batch", "Job"),
-    ("jobset.x-k8s.io", "JobSet"),
-    ("pathways-job.pathways.domain", "PathwaysJob"),
-)
-"""Kinds of runs, of what often stands beside them, and of the anchor.
-
-They may be synced wherever runs are, whatever is there today: Argo CD does not prune what a project does
-not allow any more, and the last object of a kind goes in the same commit in which it would leave the list.
-"""
 
 
 @dataclass(frozen=True, slots=True)

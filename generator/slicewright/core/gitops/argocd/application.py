@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.gitops.argocd.project import API_VERSION, HOME, names
 from slicewright.core.gitops.place import folder, in_repository
-from slicewright.core.gitops.project import API_VERSION, HOME, names
 from slicewright.core.plan.keys import RUN
 
 if TYPE_CHECKING:
@@ -21,10 +21,16 @@ FINALIZER = "resources-finalizer.argocd.argoproj.io"
 _RUNS = (("batch", "Job"), ("jobset.x-k8s.io", "JobSet"), ("pathways-job.pathways.domain", "PathwaysJob"))
 _HASHED = f'select(.metadata.labels["{RUN}"] != null) | .spec'
 """The spec of a run that never changes: what differs there, Kueue and webhooks wrote."""
-_OPTIONS = ("ApplyOutOfSyncOnly=true", "RespectIgnoreDifferences=true", "CreateNamespace=false")
+_AUTOMATED = {"prune": True}
+"""Self-heal and allowEmpty are off by default. Argo CD drops a default that is written when it starts a sync,
+and the Application that keeps this one would be OutOfSync for good."""
+_OPTIONS = ("ApplyOutOfSyncOnly=true", "CreateNamespace=false")
+_RESPECT = "RespectIgnoreDifferences=true"
+"""For runs alone: Argo CD ignores `status` everywhere, an Application has it in the object itself, and the
+root would write the status of each back to what it was before its sync."""
 _RETRIES = 10
-"""About 40 minutes of patience with a webhook or a quota: after that a commit is not tried again."""
-_BACKOFF = {"duration": "30s", "factor": 2, "maxDuration": "5m"}
+"""About half an hour of patience with a webhook or a quota: after that a commit is not tried again."""
+_BACKOFF = {"duration": "5s", "factor": 2, "maxDuration": "5m"}
 
 
 def root(site: Site, argocd: ArgoCD) -> KubernetesObject:
@@ -52,10 +58,23 @@ def of_workload(
     site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload
 ) -> KubernetesObject:
     """Return the Application of the runs of a workload, which end with it: its TPUWorkload is gone then."""
+    made = of_handed_over(site, argocd, namespace, workload)
+    made["metadata"]["finalizers"] = [FINALIZER]
+    made["spec"]["syncPolicy"] = {"automated": dict(_AUTOMATED), **made["spec"]["syncPolicy"]}
+    return made
+
+
+def of_handed_over(
+    site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload
+) -> KubernetesObject:
+    """Return the Application of a workload whose runs another one syncs now: it may go without them.
+
+    It has to be in Argo CD without its finalizer before it may go, and nothing in the tree says when it is.
+    """
     project = names(site, argocd).namespace(namespace.name)
     name = f"{project}.{workload.name}"
     made = _of_runs(argocd, name, project, namespace, workload.folder, set(workload.outside))
-    made["metadata"]["finalizers"] = [FINALIZER]
+    del made["spec"]["syncPolicy"]["automated"]
     return made
 
 
@@ -66,6 +85,7 @@ def _of_runs(
     made = _application(argocd, name, project, path, destination, outside)
     ignored = [{"group": group, "kind": kind, "jqPathExpressions": [_HASHED]} for group, kind in _RUNS]
     policy = made["spec"].pop("syncPolicy")
+    policy["syncOptions"].insert(1, _RESPECT)
     made["spec"] |= {"ignoreDifferences": ignored, "syncPolicy": policy}
     return made
 
@@ -96,7 +116,7 @@ def _application(
             },
             "destination": dict(destination),
             "syncPolicy": {
-                "automated": {"prune": True, "selfHeal": False, "allowEmpty": False},
+                "automated": dict(_AUTOMATED),
                 "syncOptions": list(_OPTIONS),
                 "retry": {"limit": _RETRIES, "backoff": dict(_BACKOFF)},
             },

@@ -11,27 +11,31 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import Repo
+from tests.gitops.flux_kit import applied, render, rendered
 from tests.testbed.kit import eventually
 
-from slicewright.core.gitops.flux_health import HEALTH
+from slicewright.core.gitops.flux.health import HEALTH
 from slicewright.testbed import kubeconfig
 from slicewright.testbed.api import Api, ApiError
-from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.kubeconfig import Access
 
-from .flux_kit import applied, kustomizations, namespaces, render, site
+from . import kit
+from .test_platform import remove_platform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from slicewright.testbed.bed import Bed
 
-    from .flux_kit import Object
+    from .kit import Object
 
 FLUX = "flux-system"
 MANAGER = "kustomize-controller"
 KUEUE = "kueue.x-k8s.io/v1beta2"
 JOBSET = ("jobset.x-k8s.io/v1alpha2", "JobSet")
+NAMESPACE = ("v1", "Namespace")
+NAMESPACES = (FLUX, "elsewhere", "team-a", "team-b")
+ONCE = "kustomize.toolkit.fluxcd.io/ssa"
 DEFINITIONS = ("Namespace", "CustomResourceDefinition", "ClusterRole")
 """Kinds that Flux applies first."""
 SIMPLE = {
@@ -69,13 +73,18 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Repo:
 
 
 @pytest.fixture(scope="module")
-def bed(tree: Repo) -> Iterator[Bed]:
-    """Hold a cluster in which Flux's namespace is, and nothing else of ours."""
-    assert (tree.root / "overlays/c1/_gitops/flux/platform.yaml").is_file()
-    with Cluster() as bed:
-        for name in (FLUX, "elsewhere"):
-            bed.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        yield bed
+def bed(shared_bed: Bed, not_ours: frozenset[str]) -> Iterator[Bed]:
+    """Hold the cluster with Flux's namespace for all tests of this module, and leave nothing there."""
+    for name in (FLUX, "elsewhere"):
+        kit.ensure_namespace(shared_bed, name)
+    yield shared_bed
+    api = shared_bed.api
+    api.each(api.delete, [item for entry in HEALTH for item in policy(entry["kind"])])
+    remove_platform(shared_bed, not_ours)
+    api.each(api.delete, [api.get(*NAMESPACE, name) for name in NAMESPACES])
+    shared_bed.until(
+        "its namespaces to go", lambda: not any(api.find(*NAMESPACE, name) for name in NAMESPACES)
+    )
 
 
 def sync(api: Api, items: list[Object]) -> None:
@@ -93,7 +102,7 @@ def sync(api: Api, items: list[Object]) -> None:
 
 def built(tree: Repo, name: str) -> list[Object]:
     """Return the objects of a Kustomization, as Flux would apply them."""
-    return applied("kustomize", tree.root, kustomizations(site(), namespaces())[name])
+    return applied("kustomize", tree.root, rendered(tree)[name])
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +143,7 @@ def test_account_syncs_its_namespace(synced: Bed, tree: Repo) -> None:
     with team_a(synced) as api:
         sync(api, items)
         names = {item["metadata"]["name"] for item in api.list(*JOBSET, "team-a")}
-        sync(api, [item for item in items if not item["metadata"].get("annotations")])
+        sync(api, [item for item in items if ONCE not in item["metadata"]["annotations"]])
         for item in items:
             assert api.get(item["apiVersion"], item["kind"], item["metadata"]["name"], "team-a") is not None
             api.delete(item)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.gitops import project
+from slicewright.core.gitops.argocd import project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

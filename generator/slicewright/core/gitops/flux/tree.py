@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_document, write_documents
-from slicewright.core.gitops.flux_access import access
-from slicewright.core.gitops.flux_health import HEALTH
-from slicewright.core.gitops.flux_kustomization import kustomization, runs_patch
-from slicewright.core.gitops.flux_name import flux_name
-from slicewright.core.gitops.place import ROOT, folder
+from slicewright.core.gitops.flux.access import access
+from slicewright.core.gitops.flux.health import HEALTH
+from slicewright.core.gitops.flux.kustomization import PATCHES, kustomization
+from slicewright.core.gitops.flux.name import flux_name
+from slicewright.core.gitops.place import FLUX, ROOT, folder, of_workload
 from slicewright.core.run import header
 from slicewright.core.run.identity import digest
 
@@ -27,27 +27,26 @@ if TYPE_CHECKING:
 
 KubernetesObject = dict[str, Any]
 
-_FLUX = "flux"
 _ACCESS_FILE = "access.yaml"
 
 
-def files(site: Site, namespaces: tuple[SyncedNamespace, ...], *, platform: bool = True) -> dict[str, str]:
+def files(site: Site, namespaces: tuple[SyncedNamespace, ...], *, platform: bool) -> dict[str, str]:
     """Return the files for Flux by path; none where the cluster's file asks for none.
 
-    `platform` says whether the folder of a managed cluster's platform holds anything.
+    `platform` says whether there is a platform to sync.
     """
     flux = site.cluster.gitops.flux
     if flux is None:
         return {}
     here, inputs = folder(site.cluster.name), _inputs(site)
-    depends = [_platform_name(site)] if site.cluster.managed and platform else []
+    depends = [_platform_name(site)] if platform else []
     made: dict[str, str] = {}
     listed: list[str] = []
     for name, objects in _parts(site, flux, namespaces, depends):
-        made[f"{here}/{_FLUX}/{name}"] = header.live(inputs, write_documents(objects))
+        made[f"{here}/{FLUX}/{name}"] = header.live(inputs, write_documents(objects))
         listed.append(name)
     if listed:
-        made[f"{here}/{_FLUX}/{FILE_NAME}"] = _list("the Kustomizations of Flux in this folder", listed)
+        made[f"{here}/{FLUX}/{FILE_NAME}"] = _list("the Kustomizations of Flux in this folder", listed)
     if not flux.service_account_name:
         for namespace in namespaces:
             where = _access_folder(site, namespace)
@@ -63,6 +62,8 @@ def _parts(
     """Yield each file of Kustomizations with its objects, in order of the list.
 
     What changes with a workload has a file of its own. `depends` names the platform where there is one.
+    A workload keeps the Kustomization that it had: Flux deletes what has the label of the Kustomization that
+    goes, and lets no other take over what is written once.
     """
     apart = flux.kustomization_per == "Workload"
     if depends:
@@ -73,10 +74,11 @@ def _parts(
             own.append(_synced(site, flux, namespace, depends))
         if own:
             yield f"namespace-{namespace.name}.yaml", own
-    for namespace in namespaces if apart else ():
+    for namespace in namespaces:
         for workload in namespace.workloads:
-            name = f"workload-{namespace.name}.{workload.name}.yaml"
-            yield name, [_synced(site, flux, namespace, depends, workload)]
+            if apart or FLUX in workload.apart:
+                name = of_workload(namespace.name, workload.name)
+                yield name, [_synced(site, flux, namespace, depends, workload)]
 
 
 def _platform(site: Site, flux: Flux) -> KubernetesObject:
@@ -117,7 +119,7 @@ def _synced(
         serviceAccountName=flux.service_account_name or _account(site, namespace),
         deletionPolicy="Delete" if workload else "Orphan",
         wait=False,
-        patches=[runs_patch()],
+        patches=list(PATCHES),
     )
 
 

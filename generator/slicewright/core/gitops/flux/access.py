@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.gitops.namespace import RUNS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -12,16 +14,6 @@ if TYPE_CHECKING:
 _RBAC = "rbac.authorization.k8s.io"
 ROLE = "flux-sync"
 """The Role's name and its binding's."""
-ALWAYS = (
-    ("", "ConfigMap"),
-    ("", "PersistentVolumeClaim"),
-    ("", "Service"),
-    ("batch", "Job"),
-    ("jobset.x-k8s.io", "JobSet"),
-    ("pathways-job.pathways.domain", "PathwaysJob"),
-)
-"""Kinds that Flux may manage in every namespace: a right that went with the last object of its kind would be
-missing when that object is to be deleted."""
 _VERBS = ["get", "list", "watch", "create", "patch", "delete"]
 """Server-side apply creates and patches, pruning gets and deletes."""
 
@@ -45,7 +37,7 @@ def access(account: str, flux_namespace: str, namespace: SyncedNamespace) -> Ite
 def _rules(kinds: tuple[tuple[str, str], ...]) -> list[dict[str, Any]]:
     """Return one rule a group."""
     groups: dict[str, list[str]] = {}
-    for group, kind in sorted({*ALWAYS, *kinds}):
+    for group, kind in sorted({*RUNS, *kinds}):
         groups.setdefault(group, []).append(_resource(kind))
     return [
         {"apiGroups": [group], "resources": sorted(names), "verbs": list(_VERBS)}

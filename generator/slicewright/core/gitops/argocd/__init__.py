@@ -1,0 +1,1 @@
+"""What Argo CD needs: Applications, AppProjects and health checks."""

@@ -1,0 +1,75 @@
+"""The files for Argo CD: overlays/<cluster>/_gitops/argocd, and argocd-cm beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.compose.kustomization import FILE_NAME
+from slicewright.core.document.write import write_document, write_documents
+from slicewright.core.gitops.argocd import application, health, project
+from slicewright.core.gitops.place import ARGOCD, folder, of_workload
+from slicewright.core.run import header
+from slicewright.core.run.identity import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from slicewright.core.gitops.argocd.application import KubernetesObject
+    from slicewright.core.gitops.namespace import SyncedNamespace
+    from slicewright.core.intent.gitops import ArgoCD
+    from slicewright.core.plan.site import Site
+
+_Part = tuple[str, Any, tuple["KubernetesObject", ...]]
+"""A file's name, what it comes from, and its objects."""
+
+
+def files(
+    site: Site, namespaces: tuple[SyncedNamespace, ...], checks: Mapping[str, str], *, platform: bool
+) -> dict[str, str]:
+    """Return the files for Argo CD by path; none where the cluster's file asks for none.
+
+    `platform` says whether there is a platform to sync; `checks` are in Lua by `<group>_<Kind>`.
+    """
+    argocd = site.cluster.gitops.argocd
+    if argocd is None:
+        return {}
+    here = f"{folder(site.cluster.name)}/{ARGOCD}"
+    made: dict[str, str] = {}
+    source, written = site.cluster.source, site.cluster.spec["gitops"]["argocd"]
+    for name, facts, objects in _parts(site, argocd, namespaces, platform=platform):
+        value = digest([written, facts])[:16]
+        inputs = f"{source.file.path}, cluster {site.cluster.name}; sha256:{value}"
+        made[name] = header.live(inputs, write_documents(list(objects)))
+    listed = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": list(made),
+    }
+    made[FILE_NAME] = header.live("the Applications in this folder", write_document(listed))
+    found = {f"{here}/{name}": text for name, text in made.items()}
+    return found | {f"{here}-cm/{name}": text for name, text in health.files(checks).items()}
+
+
+def _parts(
+    site: Site, argocd: ArgoCD, namespaces: tuple[SyncedNamespace, ...], *, platform: bool
+) -> Iterator[_Part]:
+    """Yield the files but their list. What changes with a workload has a file, and a line, of its own."""
+    yield "gitops.yaml", [], (project.root(site, argocd), application.root(site, argocd))
+    if platform:
+        yield "platform.yaml", [], (project.platform(site, argocd), application.platform(site, argocd))
+    apart = argocd.application_per == "Workload"
+    for namespace in namespaces:
+        owned = project.of_namespace(site, argocd, namespace)
+        outside = () if apart else [list(workload.outside) for workload in namespace.workloads]
+        facts = [namespace.teams, namespace.kinds, sorted({path for paths in outside for path in paths})]
+        objects = (owned,) if apart else (owned, application.of_namespace(site, argocd, namespace))
+        yield f"namespace-{namespace.name}.yaml", facts, objects
+    for namespace in namespaces:
+        for workload in namespace.workloads:
+            name = of_workload(namespace.name, workload.name)
+            if apart:
+                alone = application.of_workload(site, argocd, namespace, workload)
+                yield name, [workload.outside], (alone,)
+            elif ARGOCD in workload.apart:
+                alone = application.of_handed_over(site, argocd, namespace, workload)
+                yield name, [workload.outside], (alone,)

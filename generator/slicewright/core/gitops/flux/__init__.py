@@ -1,0 +1,1 @@
+"""What Flux needs: Kustomizations, and rights in the namespaces that it syncs."""
