@@ -32,6 +32,7 @@ def _multislice(record: Record) -> Record:
     demo and low-priority have pods of different priority: whether they meet on a node pool is a race, but
     every run that shared one is warned of.
     """
+    (queue,) = record["queues"]
     together = [kit.run(record, f"multislice-{name}") for name in ("1slice", "2slice")]
     first = kit.run(record, "multislice-3slice")
     pieces = [(entry["run"], piece) for entry in record["workloads"] for piece in entry["slices"]]
@@ -39,6 +40,7 @@ def _multislice(record: Record) -> Record:
     return {
         "verdict": record["verdict"],
         "finished": record["summary"]["finished"],
+        "most chips in use and borrowed": (queue["peakChips"], queue["borrowedChips"]),
         "three slices fill the queue": _is_full(record, first["admitted"]),
         "one and two fill the queue": _is_full(record, max(entry["admitted"] for entry in together)),
         "node pools of each slice": {len(piece["nodePools"]) for _, piece in pieces},
@@ -106,6 +108,7 @@ SEEDS = (
         expected={
             "verdict": "passed",
             "finished": 5,
+            "most chips in use and borrowed": (24, 0),
             "three slices fill the queue": True,
             "one and two fill the queue": True,
             "node pools of each slice": {1},

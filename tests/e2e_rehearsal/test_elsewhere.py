@@ -11,7 +11,7 @@ from slicewright.rehearsal.claim import LEASE, NAMESPACE
 from slicewright.rehearsal.guard import MARK as TEST_CLUSTER
 
 from . import kit
-from .command import rehearsed, rehearsing
+from .command import CLUSTER, rehearsed, rehearsing
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -26,6 +26,15 @@ KINDS = (
     *((KUEUE, "WorkloadPriorityClass"), ("scheduling.k8s.io/v1", "PriorityClass")),
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
 )
+
+
+HEAD = "pools: [{name: cpu, machineType: n2-standard-64}, {name: others, tpu: v5litepod-16, slices: 1}, "
+HEADLESS = """
+clusters: [c1]
+tpu: v5litepod-16
+naming: Fixed
+pathways: {pathwaysDir: gs://b/t, headless: true, head: {pool: cpu}}
+"""
 
 
 def context(bed: Bed) -> list[str]:
@@ -68,7 +77,10 @@ def test_cluster_without_the_mark_is_refused_and_left_alone(other_bed: Bed, repo
 
 
 def test_marked_cluster_is_played_on_and_left_as_it_was(other_bed: Bed, repo: Repo) -> None:
-    """With --mark it is marked; what was there before stays, what the rehearsal made goes."""
+    """With --mark it is marked; what was there stays, what was made goes, also pods that run for ever."""
+    repo.cluster(spec=CLUSTER.replace("pools: [", HEAD))
+    repo.workload("served", HEADLESS)
+    repo.run("render")
     mine = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine", "namespace": "default"}}
     other_bed.api.create(mine)
     before = everything(other_bed)

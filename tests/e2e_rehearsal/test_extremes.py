@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from slicewright.testbed.bed import Bed
 
 FLEX = "provisioning: FlexStart"
+V6E = "{accelerator: v6e, topology: 2x4, machineType: ct6e-standard-4t}"
 HALF = """
 failurePolicy: {{maxRestarts: 0}}
 {priority}
@@ -61,21 +62,23 @@ def test_deadline_before_the_submission_is_told(bed: Bed, empty: Repo) -> None:
 def test_slices_of_two_priorities_share_what_each_asked_for_alone(bed: Bed, empty: Repo) -> None:
     """JobSet keeps pods of one priority apart: of two, both say REH010; of one, the second waits."""
     empty.cluster(
-        spec="""
-        pools: [{name: tpus, tpu: v5litepod-8, slices: 1}]
-        priorityClasses: [{name: urgent, value: 1000, podPriorityClass: true}]
+        spec=f"""
+        pools: [{{name: tpus, tpu: v5litepod-8, slices: 1}}, {{name: others, tpu: {V6E}, slices: 1}}]
+        priorityClasses: [{{name: urgent, value: 1000, podPriorityClass: true}}]
         """
     )
+    urgent = "podTemplate: {spec: {priorityClassName: urgent}}"
     empty.workload("first", spec(HALF.format(priority="", at="0s")))
-    empty.workload("second", spec(HALF.format(priority="", at="10s")))
-    apart = play(bed, empty, speed=5)
-    empty.workload(
-        "second", spec(HALF.format(priority="podTemplate: {spec: {priorityClassName: urgent}}", at="10s"))
-    )
-    shared = play(bed, empty, speed=5)
+    empty.workload("second", spec(HALF.format(priority=urgent, at="10s")))
+    empty.workload("alone", spec(HALF.format(priority="", at="0s"), tpu=V6E))
+    empty.workload("waits", spec(HALF.format(priority="", at="10s"), tpu=V6E))
+    record = play(bed, empty, speed=5)
 
-    assert [] == apart["problems"]
-    assert {True} == {piece["exclusive"] for entry in apart["workloads"] for piece in entry["slices"]}
+    assert ("passed", 4) == (record["verdict"], record["summary"]["finished"])
+    assert {"first": [False], "second": [False], "alone": [True], "waits": [True]} == {
+        name: [piece["exclusive"] for piece in run(record, name)["slices"]]
+        for name in ("first", "second", "alone", "waits")
+    }
     assert [
         (
             "REH010",
@@ -87,9 +90,7 @@ def test_slices_of_two_priorities_share_what_each_asked_for_alone(bed: Bed, empt
             "warning",
             "slice slice/0 of default/second shared the node pool tpus-0 with default/first",
         ),
-    ] == [(problem["id"], problem["severity"], problem["message"]) for problem in shared["problems"]]
-    assert "passed" == shared["verdict"]
-    assert {False} == {piece["exclusive"] for entry in shared["workloads"] for piece in entry["slices"]}
+    ] == [(problem["id"], problem["severity"], problem["message"]) for problem in record["problems"]]
 
 
 def grown(record: dict[str, Any]) -> list[str]:

@@ -17,7 +17,7 @@ POOLS = """
     - {name: p8, tpu: v5litepod-8, slices: 1}
     - {name: p16, tpu: v5litepod-16, slices: 1}
     - {name: p32, tpu: v5litepod-32, slices: 1}
-    - {name: p64, tpu: v5litepod-64, slices: 2}
+    - {name: v4, tpu: v4-16, slices: 2}
     - {name: v6e-8, tpu: {accelerator: v6e, topology: 2x4, machineType: ct6e-standard-4t}, slices: 1}
     - {name: v6e-16, tpu: {accelerator: v6e, topology: 4x4, machineType: ct6e-standard-4t}, slices: 1}
 """
@@ -38,7 +38,7 @@ def test_each_fault_has_its_documented_outcome(bed: Bed, empty: Repo) -> None:
         "container": ("v5litepod-8", faulty("{kind: ContainerFailure, at: 10s, host: 1, exitCode: 3}")),
         "host": ("v5litepod-16", faulty("{kind: HostFailure, at: 10s, host: 2, duration: 20s}")),
         "slice": ("v5litepod-32", faulty("{kind: SliceLoss, at: 10s, duration: 20s}")),
-        "spare": ("v5litepod-64", faulty("{kind: SliceLoss, at: 10s}")),
+        "spare": ("v4-16", faulty("{kind: SliceLoss, at: 10s}")),
         "maintained": (
             v6e.format("2x4"),
             faulty(
@@ -67,7 +67,7 @@ def test_each_fault_has_its_documented_outcome(bed: Bed, empty: Repo) -> None:
     }
     assert ["starting", "running", "restarting", "running"] == states(found["container"])
     pools = [piece["nodePools"] for piece in found["spare"]["slices"]]
-    assert [["p64-0"], ["p64-1"]] == sorted(pools)
+    assert [["v4-0"], ["v4-1"]] == sorted(pools)
     assert pools[0] != pools[1]
 
 

@@ -153,6 +153,33 @@ def test_workload_waits_reserves_is_admitted_and_released() -> None:
     ]
 
 
+def test_slices_that_are_done_give_their_quota_back_before_the_run_is_over() -> None:
+    """What is still held is told whenever `reclaimablePods` changes it, until the run is over."""
+    assignment = {"name": "slice", "flavors": {"google.com/tpu": "v5e"}, "count": 4}
+    assignment["resourceUsage"] = {"google.com/tpu": "16"}
+    admission = {"clusterQueue": "cq", "podSetAssignments": [assignment]}
+    holds = {**conditions(QuotaReserved="True"), "admission": admission}
+    half, none = ({**holds, "reclaimablePods": [{"name": "slice", "count": count}]} for count in (2, 4))
+    over = {**none, **conditions(QuotaReserved="True", Finished="True")}
+    late = {**over, "reclaimablePods": []}
+    spec = {"podSets": [{"name": "slice", "count": 4}]}
+
+    found = see(
+        *(
+            item("Workload", "w", owner="a", spec=spec, status=state)
+            for state in (holds, half, half, none, over, late)
+        )
+    )
+
+    part: Object = {"reason": "ReclaimablePods", "queue": "cq"}
+    assert found == [
+        Event(0.0, "reserved", "default/a", queue="cq", flavors=(("v5e", 16),)),
+        Event(1.0, "released", "default/a", **part, flavors=(("v5e", 8),)),
+        Event(3.0, "released", "default/a", **part, flavors=(("v5e", 0),)),
+        Event(4.0, "released", "default/a", reason="Finished"),
+    ]
+
+
 def test_evicted_workload_gives_its_quota_back() -> None:
     """First Kueue says why, then the quota goes, and it waits again."""
     admission = {"clusterQueue": "cq", "podSetAssignments": []}

@@ -23,6 +23,11 @@ def _lines(*events: dict[str, Any], most: int = 60) -> list[str]:
             {"kind": "reserved", "clusterQueue": "cq", "flavors": {"a": 1024, "b": 8}},
             "5.0s quota reserved: cq, 1,024 chips of a, 8 chips of b",
         ),
+        ({"kind": "released", "reason": "Finished"}, "5.0s quota released: Finished"),
+        (
+            {"kind": "released", "reason": "ReclaimablePods", "clusterQueue": "cq", "flavors": {"a": 8}},
+            "5.0s quota released: ReclaimablePods, 8 chips of a still held",
+        ),
         ({"kind": "waiting", "reason": "Pending", "message": "m"}, "5.0s waits in the queue: Pending, m"),
         ({"kind": "restarted", "attempt": 2}, "5.0s restarted by JobSet: attempt 2"),
         ({"kind": "warned", "reason": "R", "message": "m"}, "5.0s warning: R, m"),

@@ -89,6 +89,23 @@ def test_evicted_run_waits_again_and_comes_back() -> None:
     ]
 
 
+def test_run_that_gives_a_part_of_its_quota_back_goes_on() -> None:
+    """Those of its slices that are done need it no more."""
+    found = told(
+        says(0, "submitted"),
+        says(1, "admitted"),
+        pod(2, "x"),
+        pod(2, "y"),
+        says(5, "released", reason="ReclaimablePods"),
+        queued=[A],
+    )[A]
+
+    assert ("running", [("queued", 0, 1), ("starting", 1, 2), ("running", 2, 100)]) == (
+        found.outcome,
+        spans(found),
+    )
+
+
 def test_slices_before_and_after_an_eviction_are_two() -> None:
     """Their Job is the same, and the node pool may be another: it is not split."""
     found = told(

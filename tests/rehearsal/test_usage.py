@@ -47,6 +47,24 @@ def test_queue_uses_what_kueue_reserved_until_it_is_released() -> None:
     assert (16, 8) == (usage.peak(), usage.borrowed())
 
 
+def test_part_that_is_given_back_can_be_used_by_others() -> None:
+    """What a release says is still held counts on, also where that is nothing before the end."""
+    part = {"reason": "ReclaimablePods", "queue": "cq"}
+    (usage,) = by_queue(
+        [
+            reserved(1, "default/a", "cq", 16),
+            says(2, "released", **part, flavors=(("one", 7), ("two", 1))),
+            reserved(3, "default/b", "cq", 8),
+            says(4, "released", **part, flavors=(("one", 0), ("two", 0))),
+            says(5, "released", reason="Finished"),
+        ],
+        {"cq": 16},
+    )
+
+    assert [(0.0, 0), (1, 16), (2, 8), (3, 16), (4, 8), (5, 8)] == list(usage.used)
+    assert (16, 0) == (usage.peak(), usage.borrowed())
+
+
 def test_what_is_reserved_once_more_counts_once() -> None:
     """Between two looks it may have been released."""
     (usage,) = by_queue([reserved(1, "a", "cq", 8), reserved(2, "a", "cq", 16)], {"cq": 16})

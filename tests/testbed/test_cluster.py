@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -34,7 +34,17 @@ spec:
   location: us-west4
   pools: [{name: np, tpu: v5litepod-256, slices: 16}]
 """
-POD = {
+GUEST = """
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUCluster
+metadata: {name: guest}
+spec:
+  managed: false
+  project: PROJECT_ID
+  location: us-west4
+  pools: [{name: guest, machineType: n2-standard-4}]
+"""
+POD: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {"name": "chips", "namespace": "default"},
@@ -114,12 +124,34 @@ def _assert_nodes_and_tolerations(bed: Cluster) -> None:
 
 
 def _assert_attached(bed: Cluster, root: Path) -> None:
-    """A second bed around the same API server brings KWOK and the operator, and leaves the cluster be."""
-    with Attached(bed.kubeconfig, root=root) as guest:
+    """A second bed around the same API server brings KWOK and the operator, and leaves the cluster be.
+
+    Each of the two plays the nodes that carry its own value, and no others.
+    """
+    namespaces = {item["metadata"]["name"] for item in bed.api.list("v1", "Namespace")}
+    with Attached(bed.kubeconfig, root=root, plays="guest") as guest:
         programs = keeper.read_state(guest.held.folder)["programs"]
         assert set(programs) == {"kwok", "pathways"}
         assert len(guest.api.list("v1", "Node")) == 1024
-    assert len(bed.api.list("v1", "Node")) == 1024
+        assert guest.add_nodes(site_of(GUEST)) == 1
+        _create_pod(bed, "first", "guest-0")
+        eventually("the guest plays its node", lambda: _phase(bed, "first") == "Running")
+    _create_pod(bed, "second", "guest-0")
+    _create_pod(bed, "third", "np-0-0")
+    eventually("the host plays its own nodes", lambda: _phase(bed, "third") == "Running")
+
+    assert _phase(bed, "second") == "Pending"
+    assert len(bed.api.list("v1", "Node")) == 1024 + 1
+    assert namespaces == {item["metadata"]["name"] for item in bed.api.list("v1", "Namespace")}
+
+
+def _create_pod(bed: Cluster, name: str, node: str) -> None:
+    metadata = {"name": name, "namespace": "default"}
+    bed.api.create({**POD, "metadata": metadata, "spec": {**POD["spec"], "nodeName": node}})
+
+
+def _phase(bed: Cluster, name: str) -> str:
+    return str(bed.api.get("v1", "Pod", name, "default")["status"]["phase"])
 
 
 def test_settings_of_kueue_hold(tmp_path: Path) -> None:

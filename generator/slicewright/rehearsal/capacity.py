@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import NODE_POOL
 from slicewright.core.provision.node_pool import bounds, grows, slice_names
+from slicewright.testbed import kwok
 from slicewright.testbed.nodes import simulated_nodes
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ class Capacity:
         return {one.name: one.pool for one in self.standing + self.growing}
 
 
-def capacity(site: Site) -> Capacity:
-    """Return the node pools of a cluster with their simulated nodes.
+def capacity(site: Site, *, played: str = kwok.USUAL) -> Capacity:
+    """Return the node pools of a cluster with their simulated nodes, which are annotated as `played`.
 
     Flex-start pools start empty; of a pool with automatic scaling its least number stands. On Autopilot, and
     with ComputeClasses that make node pools, what the file declares is what there is.
@@ -67,7 +68,7 @@ def capacity(site: Site) -> Capacity:
         most = max(scales.most, pool.slices) if scales else pool.slices
         pools.append((replace(pool, slices=most), shape))
     by_name: dict[str, list[Object]] = {}
-    for node in simulated_nodes(replace(site, pools=tuple(pools))):
+    for node in simulated_nodes(replace(site, pools=tuple(pools)), played=played):
         by_name.setdefault(node["metadata"]["labels"][NODE_POOL], []).append(node)
     standing: list[NodePool] = []
     growing: list[NodePool] = []

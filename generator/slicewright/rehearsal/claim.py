@@ -58,6 +58,7 @@ class Claim:
         """Claim the cluster. Raises BedError where another rehearsal plays on it."""
         try:
             self._take()
+            self._free_nodes()
         except (ApiError, OSError) as error:
             self._api.close()
             raise BedError(self._unusable(f"it cannot be claimed: {error}")) from error
@@ -98,6 +99,13 @@ class Claim:
             if error.reason in ("AlreadyExists", "Conflict", "NotFound"):
                 raise BedError(self._taken(self._holder())) from error
             raise
+
+    def _free_nodes(self) -> None:
+        """Let nodes that are left be played at once: a KWOK that was killed held them for a while yet."""
+        if not self.left:
+            return
+        nodes = self._api.list("v1", "Node", labels=f"{MARK} in ({','.join(self.left)})")
+        self._api.each(self._api.delete, map(_lease_of, nodes))
 
     def _outlive(self, found: Object) -> None:
         """Wait until a Lease has been without a sign of life for long enough. Raises BedError at the first.
@@ -157,6 +165,11 @@ class Claim:
 
     def _unusable(self, why: str) -> Problem:
         return Problem("REH009", f"{self._server} cannot be used: {why}", "start the rehearsal again")
+
+
+def _lease_of(node: Object) -> Object:
+    metadata = {"name": node["metadata"]["name"], "namespace": "kube-node-lease"}
+    return {"apiVersion": LEASE[0], "kind": LEASE[1], "metadata": metadata}
 
 
 def _at_version(lease: Object, version: str) -> Object:

@@ -68,7 +68,7 @@ class Rehearsal:
         pods = {run: count for part in scene.parts for run, count in tpu_pods(part).items()}
         self._clock = Clock(time.speed)
         self._journal = Journal(self._clock, pods, {run_key(item) for item in self._runs if is_queued(item)})
-        self._room = capacity(scene.site)
+        self._room = capacity(scene.site, played=bed.plays)
         self._stage = Stage(bed, self._mark, progress=progress)
         self._end = 0.0
         self._interrupted = False
@@ -220,31 +220,6 @@ def not_played(scene: Scene, time: Tempo, problem: Problem | None) -> Report:
         never_fits={},
         is_cut_short=True,
     )
-
-
-def _check(bed: Bed, claim: Claim | None) -> None:
-    bed.held.check()
-    if claim:
-        claim.check()
-
-
-def _broken(bed: Bed, error: ApiError | OSError | BedError) -> Problem:
-    """Return why it cannot go on: the program that ended, where it is one of ours."""
-    if isinstance(error, BedError):
-        return error.problem
-    seen = bed.ended()
-    if seen:
-        return seen
-    if isinstance(error, ApiError):
-        return Problem(
-            "REH009", f"the cluster did not do what a rehearsal needs: {error}", "is it still well?"
-        )
-    return Problem("REH009", f"the cluster does not answer any more: {error}", "is it still up?")
-
-
-def _not_removed(mark: str, why: str) -> Problem:
-    hint = f"the next rehearsal on this cluster removes it: it carries the label {MARK}={mark}"
-    return Problem("REH009", f"not everything that was made could be removed: {why}", hint)
 
 
 def _in_order(parts: Iterable[Part], stories: dict[str, Story]) -> Iterator[tuple[str, Story]]:

@@ -6,11 +6,13 @@ removed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal.simulate import MARK, marked
+from slicewright.testbed import wait
 from slicewright.testbed.api import ApiError
 from slicewright.testbed.trouble import BedError
 
@@ -30,10 +32,17 @@ _ORDER = (
 )
 """Kinds in which order they are made; what is not listed has no part in a rehearsal."""
 _KUEUE = "kueue.x-k8s.io/v1beta2"
+_NODE = ("v1", "Node")
+_OF_A_RUN = ("jobset.sigs.k8s.io/jobset-name", "batch.kubernetes.io/job-name")
+"""Labels of a pod that name its run."""
 _RUNS = (
     ("pathways-job.pathways.domain/v1", "PathwaysJob"),
     ("jobset.x-k8s.io/v1alpha2", "JobSet"),
     ("batch/v1", "Job"),
+)
+"""What has pods. It goes when they have gone, and they need their nodes for that."""
+_MADE = (
+    *_RUNS,
     ("v1", "Service"),
     (_KUEUE, "LocalQueue"),
     (_KUEUE, "ClusterQueue"),
@@ -48,11 +57,13 @@ _RUNS = (
     ("rbac.authorization.k8s.io/v1", "Role"),
     ("v1", "ResourceQuota"),
     ("v1", "ServiceAccount"),
-    ("v1", "Node"),
+    _NODE,
     ("v1", "Namespace"),
 )
 """What a rehearsal may have made, in the order in which it goes."""
-_GONE_SECONDS = 60
+_GONE_SECONDS = 90
+"""For how long what was made may take to go: pods whose node is gone are collected within 60."""
+_FEW = 4
 
 
 class Stage:
@@ -118,20 +129,47 @@ class Stage:
         Raises BedError, ApiError, OSError.
         """
         label = f"{MARK} in ({','.join((self._mark, *others))})"
-        for kind in _RUNS:
+        for kind in _MADE:
             try:
                 found = self.api.list(*kind, labels=label)
             except ApiError as error:
                 if error.reason == "NotFound":
                     continue
                 raise
-            self.api.each(self.api.delete, found)
-            if found:
-                gone = partial(self._none_left, *kind, label)
-                self._bed.until(f"{kind[1]} objects to go", gone, seconds=_GONE_SECONDS)
+            if not found:
+                continue
+            if kind == _NODE:
+                nodes = {node["metadata"]["name"] for node in found}
+                self._wait("pods on simulated nodes", partial(self._leaving, nodes))
+            policy = "Foreground" if kind in _RUNS else "Background"
+            self.api.each(partial(self.api.delete, policy=policy), found)
+            self._wait(f"{kind[1]} objects", partial(self._left, kind, label))
 
-    def _none_left(self, api_version: str, kind: str, label: str) -> bool:
-        return not self.api.list(api_version, kind, labels=label)
+    def _wait(self, what: str, left: Callable[[], list[Object]]) -> None:
+        try:
+            self._bed.until(f"{what} to go", lambda: not left(), seconds=_GONE_SECONDS)
+        except BedError as error:
+            if error.problem.id != wait.TOO_LONG:
+                raise
+            message = f"{error.problem.message}: {_listed(left())}"
+            raise BedError(replace(error.problem, message=message)) from error
+
+    def _left(self, kind: tuple[str, str], label: str) -> list[Object]:
+        """Return what is still there of a kind, and the pods for which it waits."""
+        found = self.api.list(*kind, labels=label)
+        runs = {_name(item) for item in found if kind in _RUNS}
+        return [*found, *(pod for pod in self._pods() if runs & _runs_of(pod))] if runs else found
+
+    def _leaving(self, nodes: set[str]) -> list[Object]:
+        """Return the pods on some nodes that are about to go; others, as of a DaemonSet, are not ours."""
+        return [
+            pod
+            for pod in self._pods()
+            if pod["spec"].get("nodeName") in nodes and "deletionTimestamp" in pod["metadata"]
+        ]
+
+    def _pods(self) -> list[Object]:
+        return self.api.list("v1", "Pod")
 
 
 def _refused(item: Object, error: ApiError) -> Problem:
@@ -141,6 +179,21 @@ def _refused(item: Object, error: ApiError) -> Problem:
         return Problem("REH006", f"{which} is there already", hint)
     hint = "slicewright validate shows what stands against it without a cluster"
     return Problem("REH006", f"{which} of the platform was refused: {error.message}", hint)
+
+
+def _listed(items: list[Object]) -> str:
+    few = ", ".join(f"{item['kind']} {_name(item)}" for item in items[:_FEW])
+    return few + (f" and {len(items) - _FEW:,} more" if len(items) > _FEW else "")
+
+
+def _name(item: Object) -> str:
+    metadata = item["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}" if "namespace" in metadata else str(metadata["name"])
+
+
+def _runs_of(pod: Object) -> set[str]:
+    labels = pod["metadata"].get("labels", {})
+    return {f"{pod['metadata']['namespace']}/{labels[key]}" for key in _OF_A_RUN if key in labels}
 
 
 def _counted(number: int, noun: str) -> str:

@@ -25,27 +25,37 @@ class Attached(Bed):
 
     JobSet and Kueue have to be installed there; the definitions of PathwaysJob and ProvisioningRequest are
     added where they are missing. What it adds to the cluster stays there.
+
+    Its KWOK plays the nodes whose annotation `kwok.x-k8s.io/node` has the value `plays`. Two that play the
+    same nodes disturb each other: where there is a KWOK already, another bed needs a value of its own.
     """
 
     def __init__(
-        self, kubeconfig_file: Path, name: str | None = None, *, context: str = "", **options: Any
+        self,
+        kubeconfig_file: Path,
+        name: str | None = None,
+        *,
+        context: str = "",
+        plays: str = kwok.USUAL,
+        **options: Any,
     ) -> None:
-        reach = partial(_reach, kubeconfig_file, context)
-        super().__init__(ControlPlane(programs=("kwok",), ports=0, reach=reach), name, **options)
+        reach = partial(_reach, kubeconfig_file, context, plays)
+        super().__init__(ControlPlane(("kwok",), 0, reach, plays), name, **options)
 
 
-def _reach(file: Path, context: str, ground: Ground) -> Reached:
+def _reach(file: Path, context: str, plays: str, ground: Ground) -> Reached:
     access = kubeconfig.read(file, context)
     if context:  # the programs beside the cluster know the current context only
         file = kubeconfig.write(ground.held.folder / "kubeconfig", access, name=context)
-    return Reached(access, file, partial(_furnish, ground, file))
+    return Reached(access, file, partial(_furnish, ground, file, plays))
 
 
-def _furnish(ground: Ground, file: Path, api: Api) -> None:
+def _furnish(ground: Ground, file: Path, plays: str, api: Api) -> None:
     held = ground.held
-    held.start("kwok", kwok.command(ground.paths["kwok"], file, lease_seconds=_LEASE_SECONDS))
+    command = kwok.command(ground.paths["kwok"], file, plays=plays, lease_seconds=_LEASE_SECONDS)
+    held.start("kwok", command)
     for item in (*manifests.for_host(manifests.pathways()), *manifests.provisioning_requests()):
-        if item["kind"] in ("CustomResourceDefinition", "Namespace"):
+        if item["kind"] == "CustomResourceDefinition":
             _add(api, item)
     ground.wait("the definition of PathwaysJob", "kwok", lambda: api.resource(*PATHWAYSJOB))
     held.start("pathways", pathways.command(file, ground.environ))

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from slicewright.core.problem import Problem
-from slicewright.testbed import places, programs, wait
+from slicewright.testbed import kwok, places, programs, wait
 from slicewright.testbed.api import Api, ApiError
 from slicewright.testbed.nodes import simulated_nodes
 from slicewright.testbed.process import Held
@@ -69,6 +69,7 @@ class ControlPlane:
     programs: tuple[str, ...]
     ports: int
     reach: Callable[[Ground], Reached]
+    plays: str = kwok.USUAL
 
 
 class Bed:
@@ -89,6 +90,8 @@ class Bed:
     ) -> None:
         self.name = f"run-{os.getpid()}-{secrets.token_hex(3)}" if name is None else name
         self.logs: Path | None = None
+        self.plays = control_plane.plays
+        """The value of the annotation on the nodes that this bed's KWOK plays."""
         self._control_plane = control_plane
         self._root = (root or places.clusters_root(environ)).absolute()
         self._progress = progress
@@ -148,7 +151,7 @@ class Bed:
 
     def add_nodes(self, site: Site) -> int:
         """Create the simulated nodes of a cluster's pools, many at once; return how many."""
-        nodes = simulated_nodes(site)
+        nodes = simulated_nodes(site, played=self.plays)
         self.api.each(self.api.create, nodes)
         return len(nodes)
 

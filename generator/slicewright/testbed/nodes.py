@@ -41,11 +41,15 @@ _CONDITIONS = (
 )
 
 
-def simulated_nodes(site: Site) -> list[dict[str, Any]]:
-    """Return the nodes of all pools of a cluster: one node pool a slice, one node a TPU VM."""
+def simulated_nodes(site: Site, *, played: str = kwok.USUAL) -> list[dict[str, Any]]:
+    """Return the nodes of all pools of a cluster: one node pool a slice, one node a TPU VM.
+
+    `played` is the value of the annotation by which a KWOK knows its nodes.
+    """
     addresses = (f"10.{128 + n // 65536}.{n // 256 % 256}.{n % 256}" for n in count(1))
     found = [*_tpu_nodes(site), *_cpu_nodes(site)]
     for node, address in zip(found, addresses, strict=False):
+        node["metadata"]["annotations"] = {kwok.NODE_ANNOTATION: played}
         node["status"]["addresses"].insert(0, {"type": "InternalIP", "address": address})
     return found
 
@@ -157,7 +161,6 @@ def _node(
         "kind": "Node",
         "metadata": {
             "name": name,
-            "annotations": dict(kwok.NODE_ANNOTATION),
             "labels": {
                 "kubernetes.io/hostname": name,
                 **_SYSTEM,

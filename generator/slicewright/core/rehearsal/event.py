@@ -30,6 +30,9 @@ Workload. `restarted`, `finished`, `failed`: what JobSet or the Job controller s
 SUCCEEDED = "Succeeded"
 """The reason with which a pod ended that did its work; else it is `Failed` or `Deleted`."""
 
+FINISHED, RECLAIMED = "Finished", "ReclaimablePods"
+"""Why Kueue has quota back of a run that it did not evict: it is over, or some of its slices are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -49,7 +52,7 @@ class Event:
     queue: str = ""
     """The ClusterQueue that gave quota."""
     flavors: tuple[tuple[str, int], ...] = ()
-    """Chips by flavor that were reserved."""
+    """Chips by flavor that were reserved; or that are still held where a part was released."""
     pod: str = ""
     node_pool: str = ""
     chips: int = 0

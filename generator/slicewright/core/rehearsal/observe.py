@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.plan.keys import TPU
 from slicewright.core.quantity import whole
-from slicewright.core.rehearsal.event import SUCCEEDED, Event
+from slicewright.core.rehearsal.event import FINISHED, RECLAIMED, SUCCEEDED, Event
+from slicewright.core.rehearsal.quota import held
 from slicewright.core.rehearsal.simulate import SECONDS
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Observer:
     def __init__(self, node_pool_of: Callable[[str], str]) -> None:
         self._node_pool_of = node_pool_of
         self._said: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._held: dict[str, tuple[tuple[str, int], ...]] = {}
+        """The chips by flavor that a Workload holds, by its uid."""
         self._restarts: dict[str, int] = {}
         self._ended: set[str] = set()
         self._running: dict[str, Event] = {}
@@ -60,19 +63,27 @@ class Observer:
             return
         if _turned(before, said, "Evicted"):
             yield Event(at, "evicted", run, reason=said["Evicted"][1], text=said["Evicted"][2])
-        if _turned(before, said, "QuotaReserved") and "admission" in status:
-            admission = status["admission"]
-            flavors = _reserved(admission)
-            yield Event(at, "reserved", run, queue=admission["clusterQueue"], flavors=flavors)
+        was_over = _is_true(before, "Finished")
+        if _is_true(said, "QuotaReserved") and "admission" in status and not was_over:
+            yield from self._hold(at, run, item, anew=_turned(before, said, "QuotaReserved"))
         if _is_true(before, "QuotaReserved") and not _is_true(said, "QuotaReserved"):
             yield Event(at, "released", run)
         if _turned(before, said, "Admitted"):
             yield Event(at, "admitted", run)
-        if _is_true(said, "Finished") and not _is_true(before, "Finished"):
-            yield Event(at, "released", run, reason="Finished")
+        if _is_true(said, "Finished") and not was_over:
+            yield Event(at, "released", run, reason=FINISHED)
         waits = said.get("QuotaReserved", ("", "", ""))
         if waits[0] == "False" and waits[2] and waits[2] != before.get("QuotaReserved", ("", "", ""))[2]:
             yield Event(at, "waiting", run, reason=waits[1], text=waits[2])
+
+    def _hold(self, at: float, run: str, workload: Object, *, anew: bool) -> Iterator[Event]:
+        uid, queue = workload["metadata"]["uid"], workload["status"]["admission"]["clusterQueue"]
+        flavors = held(workload)
+        if anew:
+            yield Event(at, "reserved", run, queue=queue, flavors=flavors)
+        elif flavors != self._held.get(uid, flavors):
+            yield Event(at, "released", run, reason=RECLAIMED, queue=queue, flavors=flavors)
+        self._held[uid] = flavors
 
     def _jobset(self, at: float, verb: str, item: Object) -> Iterator[Event]:
         run = self._note(item, _owner(item) or _key(item))
@@ -205,13 +216,3 @@ def _turned(before: dict[str, tuple[str, ...]], said: dict[str, tuple[str, ...]]
     if not _is_true(said, condition):
         return False
     return not _is_true(before, condition) or before[condition][3] != said[condition][3]
-
-
-def _reserved(admission: Object) -> tuple[tuple[str, int], ...]:
-    """Return the chips by flavor that Kueue reserved."""
-    found: dict[str, int] = {}
-    for podset in admission.get("podSetAssignments", ()):
-        flavor = podset.get("flavors", {}).get(TPU)
-        if flavor:
-            found[flavor] = found.get(flavor, 0) + whole(podset.get("resourceUsage", {}).get(TPU, "0"))
-    return tuple(sorted(found.items()))

@@ -86,6 +86,8 @@ def _told(event: Record) -> tuple[str, str]:
     if kind == "reserved":
         parts = [event.get("clusterQueue", "")]
         parts += [f"{chips:,} chips of {flavor}" for flavor, chips in event.get("flavors", {}).items()]
+    elif kind == "released" and "flavors" in event:
+        parts += [f"{chips:,} chips of {flavor} still held" for flavor, chips in event["flavors"].items()]
     elif kind == "restarted":
         parts.append(f"attempt {event.get('attempt', 0)}")
     elif kind in ("poolGrew", "poolShrank"):

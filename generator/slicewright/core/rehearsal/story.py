@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from slicewright.core.rehearsal.event import SUCCEEDED
+from slicewright.core.rehearsal.event import FINISHED, RECLAIMED, SUCCEEDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -231,7 +231,7 @@ class Stories:
         self._back_to(story, "queued", event.at)
 
     def _released(self, story: Story, event: Event) -> None:
-        if story.ended is None and event.reason != "Finished":
+        if story.ended is None and event.reason not in (FINISHED, RECLAIMED):
             self._back_to(story, "queued", event.at)
 
     def _restarted(self, story: Story, event: Event) -> None:

@@ -68,7 +68,10 @@ def quotas(platform: Iterable[Object]) -> dict[str, int]:
 
 
 def by_queue(events: Iterable[Event], quotas: Mapping[str, int]) -> tuple[Usage, ...]:
-    """Return the quota in use of each ClusterQueue, from what Kueue reserved and released."""
+    """Return the quota in use of each ClusterQueue, from what Kueue reserved and released.
+
+    Each of these events says in its flavors what the run holds from then on.
+    """
     held: dict[str, tuple[str, int]] = {}
     changes: dict[str, list[tuple[float, int]]] = {queue: [] for queue in quotas}
     for event in events:
@@ -78,7 +81,7 @@ def by_queue(events: Iterable[Event], quotas: Mapping[str, int]) -> tuple[Usage,
         if event.run in held:
             queue, chips = held.pop(event.run)
             changes[queue].append((event.at, -chips))
-        if event.kind == "reserved":
+        if event.flavors:
             chips = sum(amount for _, amount in event.flavors)
             held[event.run] = (event.queue, chips)
             changes.setdefault(event.queue, []).append((event.at, chips))
