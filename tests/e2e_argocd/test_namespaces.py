@@ -74,7 +74,7 @@ def test_a_teams_folder_reaches_no_further_than_its_namespace(bed: Bed, tree: Tr
 
 def test_an_application_of_each_workload_ends_with_it(bed: Bed, tree: Tree) -> None:
     """With applicationPer Workload a deleted TPUWorkload deletes its Application, and that ends its run."""
-    tree.cluster("argocd: {", "argocd: {applicationPer: Workload, ")
+    tree.cluster("gitops: {argocd: {", "gitops: {argocd: {applicationPer: Workload, ")
     tree.workload("other")
     ours.begin(bed, tree)
     first, (old, _) = ours.until_running(bed, "hello"), ours.until_running(bed, "other")
