@@ -46,9 +46,9 @@ class Rehearsing:
                 return
         raise AssertionError(f"it ended without saying '{words}':\n{''.join(self.said)}")
 
-    def interrupt(self) -> None:
-        """Press Ctrl-C."""
-        os.kill(self.process.pid, signal.SIGINT)
+    def interrupt(self, number: signal.Signals = signal.SIGINT) -> None:
+        """Press Ctrl-C, or send another signal."""
+        os.kill(self.process.pid, number)
 
     def kill_program(self, name: str) -> None:
         """Kill a program of its test bed."""

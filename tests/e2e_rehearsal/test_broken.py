@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -14,21 +15,26 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("moment", "said"),
+    ("moment", "number", "said"),
     [
-        ("API server ready", "c1: 1 not submitted; played 0.0s"),
-        ("2 simulated nodes", "c1: 1 not submitted; played 0.0s"),
-        ("team/a running", "c1: 1 still ran; played"),
+        ("API server ready", signal.SIGINT, "c1: 1 not submitted; played 0.0s"),
+        ("2 simulated nodes", signal.SIGTERM, "c1: 1 not submitted; played 0.0s"),
+        ("team/a running", signal.SIGHUP, "c1: 1 still ran; played"),
     ],
 )
-def test_interruption_ends_with_a_partial_report(moment: str, said: str, repo: Repo) -> None:
-    """Ctrl-C while the test bed starts, is set up, or plays: exit 130, and what happened until then."""
+def test_interruption_ends_with_a_partial_report(
+    moment: str, number: signal.Signals, said: str, repo: Repo
+) -> None:
+    """Ctrl-C, or a CI that ends the job, while the test bed starts, is set up, or plays.
+
+    The exit code is the shell's for the signal, and there is what happened until then.
+    """
     with rehearsing(repo, "--speed", "1") as running:
         running.until(moment)
-        running.interrupt()
+        running.interrupt(number)
         code, out, _ = running.end()
 
-    assert (130, said) == (code, out[: len(said)])
+    assert (128 + number, said) == (code, out[: len(said)])
     assert out.splitlines()[0].endswith(", interrupted")
 
 

@@ -16,7 +16,7 @@ V6E = "{accelerator: v6e, topology: 2x4, machineType: ct6e-standard-4t}"
 HALF = """
 failurePolicy: {{maxRestarts: 0}}
 {priority}
-rehearsal: {{submitAt: {at}, duration: 30s}}
+rehearsal: {{submitAt: {at}, duration: {duration}}}
 patches:
 - target: {{kind: JobSet}}
   ops:
@@ -68,10 +68,10 @@ def test_slices_of_two_priorities_share_what_each_asked_for_alone(bed: Bed, empt
         """
     )
     urgent = "podTemplate: {spec: {priorityClassName: urgent}}"
-    empty.workload("first", spec(HALF.format(priority="", at="0s")))
-    empty.workload("second", spec(HALF.format(priority=urgent, at="10s")))
-    empty.workload("alone", spec(HALF.format(priority="", at="0s"), tpu=V6E))
-    empty.workload("waits", spec(HALF.format(priority="", at="10s"), tpu=V6E))
+    empty.workload("first", spec(HALF.format(priority="", at="0s", duration="30s")))
+    empty.workload("second", spec(HALF.format(priority=urgent, at="10s", duration="30s")))
+    empty.workload("alone", spec(HALF.format(priority="", at="0s", duration="30s"), tpu=V6E))
+    empty.workload("waits", spec(HALF.format(priority="", at="10s", duration="30s"), tpu=V6E))
     record = play(bed, empty, speed=5)
 
     assert ("passed", 4) == (record["verdict"], record["summary"]["finished"])
@@ -91,6 +91,33 @@ def test_slices_of_two_priorities_share_what_each_asked_for_alone(bed: Bed, empt
             "slice slice/0 of default/second shared the node pool tpus-0 with default/first",
         ),
     ] == [(problem["id"], problem["severity"], problem["message"]) for problem in record["problems"]]
+
+
+def test_slice_whose_hosts_run_one_after_another_has_not_run(bed: Bed, empty: Repo) -> None:
+    """Another priority holds one until the other is through: here it finishes, and never would on GKE."""
+    empty.cluster(
+        spec="""
+        pools: [{name: tpus, tpu: v5litepod-8, slices: 1}]
+        priorityClasses: [{name: urgent, value: 1000, podPriorityClass: true}]
+        """
+    )
+    urgent = "podTemplate: {spec: {priorityClassName: urgent}}"
+    empty.workload("half", spec(HALF.format(priority="", at="0s", duration="180s")))
+    empty.workload("whole", spec(f"{urgent}\nrehearsal: {{submitAt: 60s, duration: 10s}}"))
+    record = play(bed, empty, speed=10)
+    whole = run(record, "whole")
+    (piece,) = whole["slices"]
+
+    assert ("failed", "finished", None, ["starting"]) == (
+        record["verdict"],
+        whole["outcome"],
+        whole["started"],
+        states(whole),
+    )
+    assert (2, False, ["tpus-0"]) == (piece["pods"], piece["exclusive"], piece["nodePools"])
+    assert {
+        "the hosts of slice slice/0 of default/whole never ran together: default/half held one on tpus-0"
+    } == {problem["message"] for problem in record["problems"] if problem["id"] == "REH011"}
 
 
 def grown(record: dict[str, Any]) -> list[str]:

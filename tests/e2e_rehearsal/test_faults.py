@@ -25,9 +25,12 @@ POOLS = """
 
 
 def faulty(fault: str, *, restarts: int = 2, more: str = "", expect: str = "[]") -> str:
-    """Return lines of a spec: how often it may restart, and what goes wrong."""
+    """Return lines of a spec: how often it may restart, and what goes wrong.
+
+    Pods live long enough for a fault to find them also where several rehearsals share a machine.
+    """
     policy = f"failurePolicy: {{maxRestarts: {restarts}{more}}}"
-    return f"{policy}\nrehearsal: {{duration: 60s, faults: [{fault}], expect: {expect}}}"
+    return f"{policy}\nrehearsal: {{duration: 180s, faults: [{fault}], expect: {expect}}}"
 
 
 def test_each_fault_has_its_documented_outcome(bed: Bed, empty: Repo) -> None:
@@ -75,7 +78,7 @@ def test_lost_slice_that_does_not_come_back_is_waited_for_in_vain(bed: Bed, empt
     """The verdict is against it, with what the scheduler says."""
     empty.cluster(spec="pools: [{name: p8, tpu: v5litepod-8, slices: 1}]")
     empty.workload("lost", spec(faulty("{kind: SliceLoss, at: 5s}")))
-    record = play(bed, empty, speed=12, deadline=120)
+    record = play(bed, empty, speed=12, deadline=480)
     (problem,) = record["problems"]
 
     assert ("REH001", "default/lost was still waiting at the end") == (problem["id"], problem["message"])
@@ -83,7 +86,7 @@ def test_lost_slice_that_does_not_come_back_is_waited_for_in_vain(bed: Bed, empt
 
 
 def test_elastic_pathways_goes_on_while_a_slice_is_away(bed: Bed, empty: Repo) -> None:
-    """The run is not restarted, and its other slice works without a break."""
+    """The run is not restarted, and its other slice works on until the end."""
     empty.cluster(
         spec="pools:\n- {name: p8, tpu: v5litepod-8, slices: 2}\n- {name: cpu, machineType: n2-standard-64}"
     )
@@ -96,4 +99,6 @@ def test_elastic_pathways_goes_on_while_a_slice_is_away(bed: Bed, empty: Repo) -
     assert ([], "finished", 0) == (record["problems"], elastic["outcome"], elastic["restarts"])
     assert ["starting", "running", "restarting"] == states(elastic)[:3]
     (other,) = [piece for piece in elastic["slices"] if piece["job"] == "worker/0"]
-    assert other["start"] < elastic["started"] < elastic["ended"] <= other["end"]
+    lost = elastic["states"][2]["start"]
+    assert (2, True) == (other["pods"], other["start"] <= elastic["started"] < lost < other["end"])
+    assert elastic["ended"] - other["end"] < 60  # the cluster may be seen to remove its pods first

@@ -111,7 +111,7 @@ def test_quota_of_slices_that_are_done_is_not_counted_twice(record: Record) -> N
     staged, waits = run(record, "staged"), run(record, "waits")
     used = queue(record, "staged")
 
-    assert staged["started"] < waits["admitted"] < staged["ended"] < waits["ended"]
+    assert staged["admitted"] < waits["admitted"] < staged["ended"] < waits["ended"]
     assert (16, 0) == (used["peakChips"], used["borrowedChips"])
     assert [0, 16, 8, 16] == [chips for _, chips in used["used"][:4]]
 

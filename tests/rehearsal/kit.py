@@ -114,10 +114,12 @@ def spans(story: Story) -> list[tuple[str, float, float]]:
 
 
 def ran(run: str, *when: tuple[float, float]) -> Story:
-    """Return a run that ran at some times and finished."""
+    """Return a run of a queue that ran at some times and finished."""
     from slicewright.core.rehearsal.story import Span  # noqa: PLC0415
 
     first, last = when[0][0], when[-1][1]
-    story = Story(run, submitted=0.0, admitted=first, started=first, ended=last, outcome="finished")
+    story = Story(
+        run, submitted=0.0, admitted=first, started=first, ended=last, outcome="finished", is_queued=True
+    )
     story.spans = [Span("running", start, end) for start, end in when]
     return story

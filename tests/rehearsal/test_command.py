@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import resource
 import signal
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from slicewright.cli.rehearse import Speed, _unwritable, _write_page
+from slicewright.cli.rehearse import Speed
+from slicewright.cli.report import page_file
 from slicewright.rehearsal.scene import scenes
+from slicewright.testbed import packages
 from slicewright.workspace.read import read_checkout
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ def test_page_that_cannot_be_written_is_told_before_the_play(tmp_path: Path, pla
     """Minutes of a rehearsal are not played for a page that has no place."""
     (tmp_path / "file").write_text("", encoding="utf-8")
 
-    found = _unwritable(tmp_path / place)
+    found = page_file.unwritable(tmp_path / place)
 
     assert found is not None
     assert ("FILE003", f"the page cannot be written: {why}") == (found.id, found.message)
@@ -38,7 +41,7 @@ def test_place_of_a_page_is_as_it_was(tmp_path: Path) -> None:
     earlier = tmp_path / "earlier.html"
     earlier.write_text("page", encoding="utf-8")
 
-    assert [None, None] == [_unwritable(earlier), _unwritable(tmp_path / "new.html")]
+    assert [None, None] == [page_file.unwritable(earlier), page_file.unwritable(tmp_path / "new.html")]
     assert {"earlier.html": "page"} == {
         path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()
     }
@@ -57,22 +60,57 @@ def test_speed_may_have_a_fraction() -> None:
 
 
 def test_page_for_which_there_is_no_room_leaves_no_half(tmp_path: Path) -> None:
-    """A full disk is told, and what is half a page does not stand there as one."""
+    """A full disk is told, an earlier page stays, and what is half a page does not stand there as one."""
     page = tmp_path / "page.html"
+    page.write_text("earlier", encoding="utf-8")
     before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, most))
     try:
-        (full,) = _write_page([], page)
+        found = [page_file.write(tmp_path / name, "x" * 2000) for name in ("page.html", "new.html")]
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
         signal.signal(signal.SIGXFSZ, ignored)
-    (device,) = _write_page([], Path("/dev/full"))
+    device = page_file.write(Path("/dev/full"), "x")
 
-    assert "the page cannot be written: File too large" == full.message
+    assert ["the page cannot be written: File too large"] * 2 == [one.message for one in found if one]
+    assert device is not None
     assert ("FILE003", "the page cannot be written: No space left on device") == (device.id, device.message)
-    assert [] == list(tmp_path.iterdir())
+    assert {"page.html": "earlier"} == {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
     assert Path("/dev/full").exists()
+
+
+def test_page_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    """Where a link leads, with the rights that it had; nothing is left beside it."""
+    page, link = tmp_path / "page.html", tmp_path / "link.html"
+    page.write_text("earlier", encoding="utf-8")
+    page.chmod(0o640)
+    link.symlink_to(page)
+    found = page_file.write(link, "new")
+
+    assert (None, "new", 0o100640, True) == (
+        found,
+        page.read_text(encoding="utf-8"),
+        page.stat().st_mode,
+        link.is_symlink(),
+    )
+    assert ["link.html", "page.html"] == sorted(path.name for path in tmp_path.iterdir())
+
+
+def test_page_in_a_folder_that_is_closed_is_written_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that is mounted alone into a container."""
+    page = tmp_path / "page.html"
+    page.write_text("earlier", encoding="utf-8")
+
+    def busy(*_: object) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    monkeypatch.setattr(Path, "replace", busy)
+
+    assert (None, "new") == (page_file.write(page, "new"), page.read_text(encoding="utf-8"))
+    assert ["page.html"] == [path.name for path in tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(
@@ -142,3 +180,48 @@ def test_overlay_that_is_older_than_its_workload_is_told(empty: Repo) -> None:
     assert {("REH007", "warning", "run slicewright render first")} == {
         (note.id, note.severity, note.hint) for note in scene.notes
     }
+
+
+def test_block_that_names_what_is_not_there_is_told_before_the_play(repo: Repo) -> None:
+    """At its place, without a test bed: minutes are not played for a fault that cannot strike."""
+    lines = [
+        "naming: Fixed",
+        "rehearsal:",
+        "  faults: [{kind: ContainerFailure, at: 1s, slice: 7, host: 9}]",
+        "  expect: [{notBefore: {workload: nothere}}]",
+    ]
+    text = repo.read("workloads/a.yaml").rstrip("\n")
+    repo.write("workloads/a.yaml", "\n".join([text, *("  " + line for line in lines), ""]))
+    repo.run("render")
+    done = repo.run("rehearse", code=1)
+
+    assert [
+        "workloads/a.yaml:10:54: REH012 default/a has no slice 7: it has 1, and counting begins at 0",
+        "workloads/a.yaml:10:63: REH012 a slice of default/a has no host 9: it has 2, from 0 to 1",
+        "workloads/a.yaml:11:37: REH012 no workload 'nothere' takes part in a rehearsal of c1",
+    ] == [line for line in done.err.splitlines() if "REH012" in line]
+
+
+@pytest.mark.parametrize(
+    ("folder", "hint"),
+    [
+        (Path("tools"), "run 'make tools', which also builds"),
+        (None, " -m pip install 'slicewright[testbed]'"),
+    ],
+)
+def test_missing_package_is_told_with_the_way_to_it(
+    folder: Path | None, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a checkout that is the way to the programs too."""
+    monkeypatch.setattr(packages, "tools_folder", lambda: folder)
+    found = packages.missing("cryptography", "a rehearsal")
+
+    assert ("BED008", "a rehearsal needs the Python package cryptography") == (found.id, found.message)
+    assert hint in found.hint
+
+
+def test_help_says_what_holds_where_nothing_is_given(repo: Repo) -> None:
+    """How fast, for how long, and what flex-start nodes take."""
+    told = " ".join(repo.run("rehearse", "--help").out.split())
+
+    assert 4 == told.count("By default")

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import jsonschema
 import pytest
 
-from slicewright.core.rehearsal.duration import is_duration, seconds, shown
+from slicewright.core.rehearsal.duration import is_duration, seconds, shown, why_not
+
+SCHEMAS = Path(__file__).parents[2] / "schemas" / "slicewright"
+
+
+def matches(text: str) -> bool:
+    """Tell whether the schema of input files takes a text as a time span."""
+    common = json.loads((SCHEMAS / "common.json").read_text(encoding="utf-8"))
+    return jsonschema.Draft7Validator(common["definitions"]["duration"]).is_valid(text)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +32,26 @@ def test_span_is_read(text: str, expected: float) -> None:
 def test_other_text_is_no_span(text: str) -> None:
     """A number without a unit could mean anything."""
     assert is_duration(text) is False
+
+
+@pytest.mark.parametrize("text", ["3650d", "87600h", "5256000m", "315360000s", "315360000000ms", "3650d12h"])
+def test_ten_years_are_a_span(text: str) -> None:
+    """In the schema too."""
+    assert (True, True) == (is_duration(text), matches(text))
+
+
+@pytest.mark.parametrize("text", ["4000d", "90000h", "6000000m", "400000000s", f"{'9' * 400}h", "1d" * 17])
+def test_much_more_than_ten_years_is_no_span(text: str) -> None:
+    """In the schema too: clocks have an end."""
+    assert (False, False) == (is_duration(text), matches(text))
+    assert why_not(text).endswith(" is longer than ten years; write 3650d at most")
+    assert len(why_not(text)) < 100
+
+
+def test_what_is_wrong_with_a_text() -> None:
+    """With an example of what to write instead."""
+    assert "'5' is no time span; write for example 90s or 1h30m" == why_not("5")
+    assert "'5' is no time span; write for example my-workload=1h" == why_not("5", "my-workload=1h")
 
 
 @pytest.mark.parametrize(

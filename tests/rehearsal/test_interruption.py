@@ -1,49 +1,59 @@
-"""Ctrl-C, taken and held back."""
+"""Ctrl-C, and the signals with which others end a process: taken and held back."""
 
 from __future__ import annotations
 
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from slicewright.rehearsal.interruption import Interruption
 
+USUAL: dict[signal.Signals, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
+
 
 @pytest.fixture(autouse=True)
 def _usual() -> object:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = {number: signal.signal(number, usual) for number, usual in USUAL.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
-def pressed() -> bool:
-    """Press Ctrl-C; tell whether it interrupted."""
+def pressed(number: signal.Signals = signal.SIGINT) -> bool:
+    """Press Ctrl-C, or send another signal; tell whether it interrupted."""
     try:
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
     except KeyboardInterrupt:
         return True
     return False
 
 
-def test_interruption_is_held_back_for_a_while() -> None:
+@pytest.mark.parametrize("number", USUAL, ids=lambda number: number.name)
+def test_interruption_is_held_back_for_a_while(number: signal.Signals) -> None:
     """It interrupts as usual, but not while something is put away; afterwards it is known."""
     with Interruption() as interruption:
         with interruption.held_back():
-            asked = [interruption.was_asked_for, pressed(), interruption.was_asked_for]
-        later = pressed()
+            asked = [interruption.signal, pressed(number), interruption.signal]
+        later = pressed(signal.SIGTERM)
 
-    assert [False, False, True] == asked
-    assert (True, True) == (later, pressed())
-    assert signal.default_int_handler is signal.getsignal(signal.SIGINT)
+    assert [0, False, number] == asked
+    assert (True, number) == (later, interruption.signal)
+    assert {signal.getsignal(one) for one in USUAL} == set(USUAL.values())
 
 
-def test_process_that_ignores_it_goes_on_to_do_so() -> None:
-    """As one in the background of a shell; and a thread has no say in it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@pytest.mark.parametrize("number", USUAL, ids=lambda number: number.name)
+def test_process_that_ignores_it_goes_on_to_do_so(number: signal.Signals) -> None:
+    """As one in the background of a shell, or one that nohup started; and a thread has no say in it."""
+    signal.signal(number, signal.SIG_IGN)
     with Interruption() as interruption:
-        assert (False, False) == (pressed(), interruption.was_asked_for)
+        assert (False, 0) == (pressed(number), interruption.signal)
     with ThreadPoolExecutor(1) as pool, Interruption():
         pool.submit(Interruption().__enter__).result()
 
-    assert signal.SIG_IGN is signal.getsignal(signal.SIGINT)
+    assert signal.SIG_IGN is signal.getsignal(number)

@@ -66,7 +66,7 @@ class Staged:
             return
         if self.what == "error":
             raise BedError(BROKEN)
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.Signals[self.what])
 
 
 @pytest.fixture(autouse=True)
@@ -88,10 +88,12 @@ def scene(repo: Repo) -> Scene:
     ("moment", "what", "expected"),
     [
         ("never", "", (True, False, ["REH001"])),
-        ("starting", "Ctrl-C", (False, True, [])),
-        ("playing", "Ctrl-C", (True, True, ["REH001"])),
-        ("stopping", "Ctrl-C", (True, True, ["REH001"])),
-        ("reporting", "Ctrl-C", (True, True, ["REH001"])),
+        ("starting", "SIGINT", (False, True, [])),
+        ("playing", "SIGINT", (True, True, ["REH001"])),
+        ("stopping", "SIGINT", (True, True, ["REH001"])),
+        ("reporting", "SIGINT", (True, True, ["REH001"])),
+        ("playing", "SIGTERM", (True, True, ["REH001"])),
+        ("stopping", "SIGHUP", (True, True, ["REH001"])),
         ("starting", "error", (False, False, ["BED002"])),
     ],
 )
@@ -115,4 +117,5 @@ def test_there_is_a_report_and_no_bed(
         done.report.interrupted,
         [problem.id for problem in done.report.problems],
     )
+    assert (signal.Signals[what] if what.startswith("SIG") else 0) == done.signal
     assert ["default/a"] == [key for key, _ in done.report.stories]

@@ -9,7 +9,8 @@ import pytest
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal.event import Event
 from slicewright.core.rehearsal.report import Report
-from slicewright.core.rehearsal.story import Eviction, Slice, Span, Story
+from slicewright.core.rehearsal.slices import Slice
+from slicewright.core.rehearsal.story import Eviction, Span, Story
 from slicewright.core.rehearsal.text import drawn, text, width_in
 from slicewright.core.rehearsal.usage import Usage
 
@@ -24,7 +25,7 @@ def played() -> Report:
     back.restarts, back.evictions = 2, [Eviction(30, "Preempted", "for b")]
     back.spans.insert(1, Span("queued", 30, 60))
     back.slices = [Slice("slice/0", 0, 10, 30, ("np-0",), 2, exclusive=True)]
-    never = Story("default/never", submitted=5.0, outcome="waiting", waits_for="no quota")
+    never = Story("default/never", submitted=5.0, outcome="waiting", waits_for="no quota", is_queued=True)
     never.spans = [Span("queued", 5, 100)]
     return Report(
         cluster="c1",
@@ -126,7 +127,7 @@ def test_record_of_use_and_summary() -> None:
 def test_text_is_a_line_for_each_run_queue_and_pool() -> None:
     """States are drawn along the time, chips as the height of the line."""
     assert [line.rstrip() for line in text(played(), width=10).splitlines()] == [
-        "c1: 1 finished, 1 waiting, 1 eviction, 2 restarts; played 1m40s in 10s",
+        "c1: 1 finished, 1 waiting, 1 eviction, 2 restarts; played 1m40s in 10s at 10x",
         "",
         "default/a       ██···████  finished at 1m40s, waited 10s, 2 restarts, Preempted at 30s",
         "default/never  ··········  never ran: Kueue: no quota",
@@ -166,7 +167,7 @@ def test_a_short_state_still_gets_a_character(spans: list[Span], end: float, exp
 
 def test_interrupted_and_empty_rehearsals_have_a_text() -> None:
     """Nothing to draw is no error."""
-    assert "c1: nothing to play; played 0.0s in 0.0s, interrupted\n\n" == text(
+    assert "c1: nothing to play; played 0.0s in 0.0s at 2x, interrupted\n\n" == text(
         replace(EMPTY, interrupted=True)
     )
 
@@ -193,6 +194,21 @@ def test_evictions_of_one_reason_are_one_fact() -> None:
     assert "waited 10s, Preempted at 3.0s and 2 times more, PodsReadyTimeout at 5.0s\n" in text(
         replace(EMPTY, stories=(("default/a", story),))
     )
+
+
+def test_run_without_a_queue_tells_when_it_started() -> None:
+    """It waits for no quota: what takes long is that its pods come."""
+    started = Story(
+        "default/a", submitted=5.0, admitted=5.0, started=1805.0, ended=1900.0, outcome="finished"
+    )
+    stuck = Story("default/b", submitted=5.0, admitted=5.0, outcome="waiting")
+    report = replace(EMPTY, speed=1234.56, stories=(("default/a", started), ("default/b", stuck)))
+    head, _, first, second, *_ = text(report).splitlines()
+
+    assert head.endswith("in 0.0s at 1,234.6x")
+    assert first.endswith("  finished at 31m40s, started after 30m00s")
+    assert second.endswith("  never ran")
+    assert 80 - len("default/a") - len("    finished at 31m40s, started after 30m00s") == width_in(report, 80)
 
 
 def test_hundred_runs_stand_below_each_other() -> None:

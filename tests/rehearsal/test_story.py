@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from slicewright.core.rehearsal.story import Eviction, Slice, Stories
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.rehearsal.slices import Slice
+from slicewright.core.rehearsal.story import Eviction, Stories
 
 from .kit import gone, pod, says, spans, told
+
+if TYPE_CHECKING:
+    from slicewright.core.rehearsal.event import Event
+    from slicewright.core.rehearsal.story import Story
 
 A = "default/a"
 
@@ -125,6 +132,116 @@ def test_slices_before_and_after_an_eviction_are_two() -> None:
     ]
 
 
+def beside(*events: Event, **more: Any) -> dict[str, Story]:
+    """Return the stories where another run has a host of a slice until the first is through."""
+    other = {"run": "default/b", "job_uid": "v"}
+    return told(
+        says(0, "submitted"),
+        pod(1, "z", **other),
+        pod(2, "x"),
+        gone(6, "x"),
+        gone(7, "z", run="default/b"),
+        pod(8, "y"),
+        *events,
+        pods={A: 2, "default/b": 2},
+        **more,
+    )
+
+
+def test_slice_whose_hosts_never_ran_together_did_not_run() -> None:
+    """It is one slice, and who held its host is known; that its pods succeeded makes no difference."""
+    found = beside(gone(12, "y"), says(13, "finished"))[A]
+
+    assert (None, "finished", [("starting", 0, 13)]) == (found.started, found.outcome, spans(found))
+    assert found.slices == [
+        Slice(
+            "slice/0",
+            0,
+            2,
+            12,
+            ("np-0",),
+            2,
+            exclusive=False,
+            shared_with=("default/b",),
+            is_torn=True,
+            is_late=True,
+        )
+    ]
+
+
+def test_slice_whose_hosts_came_apart_with_nobody_beside_ran() -> None:
+    """A program may be over before the last pod is made; a lost pod's place is taken late by nature."""
+    short = told(says(0, "submitted"), pod(2, "x"), gone(3, "x"), pod(4, "y"), end=5)[A]
+    replaced = told(
+        says(0, "submitted"),
+        pod(1, "x"),
+        pod(1, "y"),
+        gone(2, "y", "Failed"),
+        gone(3, "x"),
+        pod(4, "z"),
+        end=5,
+    )[A]
+
+    assert (4, True, 2) == (short.started, short.slices[0].is_torn, short.slices[0].pods)
+    assert [False] == [piece.is_torn or piece.is_late for piece in replaced.slices]
+
+
+def test_pod_beside_does_not_keep_a_slice_apart_from_elsewhere() -> None:
+    """It has to hold chips, on the same node pool, while the first host ran."""
+    others = (
+        {"node_pool": "np-1"},
+        {"chips": 0},
+    )
+    for facts in others:
+        found = told(
+            says(0, "submitted"),
+            pod(1, "z", run="default/b", job_uid="v", **facts),
+            pod(2, "x"),
+            gone(3, "x"),
+            pod(4, "y"),
+            pods={A: 2, "default/b": 1},
+        )[A]
+        assert 4 == found.started
+    early = told(
+        pod(0, "z", run="default/b", job_uid="v"),
+        gone(1, "z", run="default/b"),
+        says(1, "submitted"),
+        pod(2, "x"),
+        gone(3, "x"),
+        pod(4, "y"),
+        pods={A: 2, "default/b": 1},
+    )[A]
+    assert 4 == early.started
+
+
+def test_slices_one_after_the_other_are_late_where_they_do_the_same_work() -> None:
+    """Of one replicated job they belong together; of two, one may wait for the other."""
+    for job, late in (("slice/1", [False, True]), ("second/0", [False, False])):
+        found = told(pod(1, "x"), gone(3, "x"), pod(4, "y", job=job, job_uid="v"), end=9)[A]
+        assert late == [piece.is_late for piece in found.slices]
+        assert [False, False] == [piece.is_torn for piece in found.slices]
+
+
+def test_pods_after_an_eviction_are_another_slice() -> None:
+    """Also where one had done its work before: what is left begins anew."""
+    found = told(
+        says(0, "submitted"),
+        says(1, "admitted"),
+        pod(2, "x"),
+        pod(2, "y"),
+        gone(4, "x"),
+        says(5, "evicted", reason="Preempted"),
+        gone(6, "y", "Deleted"),
+        pod(20, "y2", "np-1"),
+        queued=[A],
+        end=30,
+    )[A]
+
+    assert [(2, 6, 2, False), (20, 30, 1, False)] == [
+        (piece.start, piece.end, piece.pods, piece.is_torn or piece.is_late) for piece in found.slices
+    ]
+
+
 def test_slice_over_two_node_pools_is_seen() -> None:
     """Pods of one Job on two node pools at a time."""
     found = told(pod(2, "x", "np-0"), pod(3, "y", "np-1"), pod(3, "head", chips=0))[A]
@@ -207,6 +324,52 @@ def test_pod_in_place_of_another_is_no_restart_of_the_run() -> None:
 
     assert [("starting", 0, 1), ("running", 1, 5), ("restarting", 5, 8), ("running", 8, 20)] == spans(found)
     assert (0, 3) == (found.restarts, found.slices[0].pods)
+
+
+def test_pods_that_are_removed_at_the_end_are_no_restart() -> None:
+    """The head has done its work, JobSet removes the workers, and says only then that all is done."""
+    found = told(
+        says(0, "submitted"),
+        pod(1, "head", chips=0),
+        pod(1, "x"),
+        pod(1, "y"),
+        gone(5, "head"),
+        gone(6, "x", "Deleted"),
+        gone(6, "y", "Deleted"),
+        says(7, "finished"),
+    )[A]
+
+    assert [("starting", 0, 1), ("running", 1, 7)] == spans(found)
+
+
+def test_pod_in_place_of_one_that_was_removed_is_a_restart() -> None:
+    """Then the run was not about to end; it restarts from the moment when the first one was lost."""
+    found = told(
+        says(0, "submitted"),
+        pod(1, "x"),
+        pod(1, "y"),
+        gone(4, "x"),
+        gone(5, "y", "Deleted"),
+        pod(8, "z"),
+        end=9,
+    )[A]
+
+    assert [("starting", 0, 1), ("running", 1, 5), ("restarting", 5, 8), ("running", 8, 9)] == spans(found)
+
+
+def test_stories_can_be_asked_for_at_every_moment() -> None:
+    """What is told at one moment changes neither what is told later nor what was told before."""
+    stories = Stories({A: 1}, ())
+    stories.add(says(0, "submitted"))
+    first = stories.close(3)[A]
+    for event in (pod(4, "x"), says(5, "warned", reason="BackOff", text="!"), says(6, "evicted")):
+        stories.add(event)
+    second = stories.close(8)[A]
+
+    assert ([("starting", 0, 3)], [], {}, []) == (spans(first), first.slices, first.warnings, first.evictions)
+    assert [("starting", 0, 4), ("running", 4, 6), ("queued", 6, 8)] == spans(second)
+    assert second == stories.close(8)[A]
+    assert (1, 1) == (len(second.slices), len(second.evictions))
 
 
 def test_pods_that_did_their_work_still_count() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slicewright.core.rehearsal.tempo import Tempo, tempo
+from slicewright.core.rehearsal.tempo import FASTEST, Tempo, tempo
 
 from .kit import part_of
 
@@ -21,6 +21,7 @@ from .kit import part_of
         ("faults: [{kind: HostFailure, at: 1h, duration: 1h}]", None, 120.0),
         ("faults: [{kind: HostFailure, at: 1h}]", None, 60.0),
         ("", 2 * 86_400.0, 2880.0),
+        ("duration: 3650d", None, FASTEST),
     ],
 )
 def test_days_play_in_seconds(rehearsal: str, delay: float | None, speed: float) -> None:
@@ -34,3 +35,13 @@ def test_what_is_given_holds() -> None:
 
     assert Tempo(2.0, 30.0, 0.0, 0.0) == tempo([part], speed=2, deadline=30, delay=0, idle=0)
     assert Tempo(10.0, 6000.0, 20.0, 30.0) == tempo([part], speed=10)
+
+
+@pytest.mark.parametrize(
+    ("number", "room", "speed"), [(1, 8, 6.0), (12, 8, 6.0), (60, 8, 30.0), (60, 160, 6.0), (600, 8, 60.0)]
+)
+def test_work_that_does_not_fit_at_once_plays_faster(number: int, room: int, speed: float) -> None:
+    """All work takes two minutes at most, as long as the longest run still takes a second."""
+    parts = [part_of("", name=f"w{index}") for index in range(number)]
+
+    assert speed == tempo(parts, room=room).speed

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.core.rehearsal.story import Slice, Story
+from slicewright.core.rehearsal.slices import Slice
+from slicewright.core.rehearsal.story import Story
 from slicewright.core.rehearsal.verdict import judge
 
-from .kit import jobset, part_of, pathwaysjob, ran, replicated_job
+from .kit import job, jobset, part_of, pathwaysjob, ran, replicated_job
 
 if TYPE_CHECKING:
     from slicewright.core.rehearsal.script import Part
@@ -18,11 +20,21 @@ A, B, C = "default/a", "default/b", "default/c"
 
 
 def said(
-    part: Part, *stories: Story, never: dict[str, str] | None = None, cut_short: bool = False
+    part: Part,
+    *stories: Story,
+    never: dict[str, str] | None = None,
+    cut_short: bool = False,
+    speed: float | None = None,
 ) -> list[str]:
     """Return what is held against runs: place, id and message."""
     others = [part_of(name=story.run.partition("/")[2]) for story in stories if story.run != A]
-    found = judge([part, *others], {story.run: story for story in stories}, never or {}, cut_short=cut_short)
+    found = judge(
+        [part, *others],
+        {story.run: story for story in stories},
+        never or {},
+        cut_short=cut_short,
+        speed=speed,
+    )
     return [f"{problem.file}:{problem.line}: {problem.id} {problem.message}" for problem in found]
 
 
@@ -99,6 +111,14 @@ def test_run_that_never_fits_is_told_with_what_the_quota_check_said() -> None:
     assert "Kueue: insufficient quota" == problem.hint
 
 
+def test_run_that_never_fits_and_of_which_kueue_says_nothing_is_told_what_to_write() -> None:
+    """Kueue explains the first of several equal runs only."""
+    story = Story(A, outcome="waiting")
+    (problem,) = judge([part_of()], {A: story}, {A: "FIT101 too much"}, cut_short=False)
+
+    assert "ask for fewer slices, or raise the quota, the borrowing limit or the cohort" == problem.hint
+
+
 def test_quota_check_that_is_wrong_is_a_problem() -> None:
     """Kueue admitted what should never fit."""
     told = "default/a was admitted, although the quota check says that it never fits: FIT101"
@@ -126,6 +146,48 @@ def test_split_slice_fails_the_rehearsal() -> None:
         "workloads/a.yaml:3: REH002 slice slice/0 of default/a was split over the node pools np-0, np-1",
         "workloads/a.yaml:3: REH002 slice default/a of default/a was split over the node pools np-0, np-1",
     ]
+
+
+def apart(*shared_with: str, is_torn: bool = True) -> Story:
+    """Return a run with a slice whose hosts, or which and another, never ran together."""
+    story = ran(A, (1, 2))
+    fine = Slice("slice/0", 0, 1, 2, ("np-0",), 2, exclusive=True)
+    story.slices = [
+        fine,
+        replace(fine, job="slice/1", shared_with=shared_with, is_torn=is_torn, is_late=True),
+        replace(fine, job="slice/2", shared_with=shared_with, is_torn=is_torn, is_late=True),
+    ]
+    return story
+
+
+def test_slice_whose_hosts_never_ran_together_fails_the_rehearsal() -> None:
+    """Another run held one of them; what did is told, once a run."""
+    of = "workloads/a.yaml:3: REH011"
+    torn = "the hosts of slice slice/1 of default/a never ran together"
+
+    assert [f"{of} {torn}: default/b, default/c held one on np-0"] == said(part_of(), apart(B, C))
+    assert [] == said(part_of(), apart(B, is_torn=False))
+    assert [] == said(part_of(), apart(A))
+
+
+def test_program_that_plays_long_enough_shows_also_that_nodes_are_missing() -> None:
+    """A short one is over before the controllers have made the other pods: that proves nothing."""
+    of, end = "workloads/a.yaml:3: REH011", "never ran together: a part began when another had done its work"
+
+    assert [f"{of} the hosts of slice slice/1 of default/a {end}"] == said(part_of(), apart(), speed=7.5)
+    assert [f"{of} the slices of the run and slice slice/1 of default/a {end}"] == said(
+        part_of(), apart(is_torn=False), speed=7.5
+    )
+    assert [] == said(part_of(), apart(), speed=8)
+    assert [] == said(part_of(), apart())
+
+
+def test_pods_in_waves_need_not_run_together() -> None:
+    """A Job may have more pods than run at a time."""
+    waves = job()
+    waves["spec"]["completions"] = 4
+
+    assert [] == said(part_of("", waves), apart(B), speed=1)
 
 
 def sharing(*runs: str) -> Story:
@@ -240,3 +302,38 @@ def test_expectations_are_about_the_current_run() -> None:
     assert ["REH001"] == [
         problem.id for problem in judge([kept], {"default/old": Story("default/old")}, {}, cut_short=False)
     ]
+
+
+@pytest.mark.parametrize(
+    ("expected", "speed", "more"),
+    [
+        ("waitBelow: 1s", 2.0, "; or play slower, for the controllers' own time is not scaled: --speed 1"),
+        ("order: [b, a]", 60.0, "; or play slower, for the controllers' own time is not scaled: --speed 15"),
+        (
+            "notBefore: {workload: b}",
+            60.0,
+            "; or play slower, for the controllers' own time is not scaled: --speed 15",
+        ),
+        ("together: [b]", 60.0, "; or play slower, for the controllers' own time is not scaled: --speed 15"),
+        ("together: [b]", 1.0, ""),
+        ("waitBelow: 1s", 1.0, ""),
+        ("order: [b, a]", 3.0, ""),
+        ("order: [b, a]", None, ""),
+        ("notBefore: {workload: b, state: Running}", 3.0, ""),
+        ("notBefore: {workload: c}", 60.0, ""),
+        ("finishes: false", 60.0, ""),
+    ],
+)
+def test_gap_that_may_be_the_controllers_own_time_is_told(
+    expected: str, speed: float | None, more: str
+) -> None:
+    """At a high speed a second in which they think is a minute of the rehearsal."""
+    part = expecting(expected)
+    stories = {A: ran(A, (5, 10)), B: ran(B, (25, 26)), C: Story(C, outcome="finished")}
+    parts = [part, part_of(name="b"), part_of(name="c")]
+    (problem,) = judge(parts, stories, {}, cut_short=False, speed=speed)
+
+    assert (
+        f"the timeline shows what happened instead; change the workload, the queues or the expectation{more}"
+        == (problem.hint)
+    )

@@ -205,6 +205,26 @@ def test_watch_of_a_version_that_is_forgotten(api: Api, server: Server, expired:
     assert server.versions == ["1", "3", "9"]
 
 
+def test_watch_after_one_that_failed(api: Api, server: Server) -> None:
+    """What went between the two comes as DELETED, where the second is given what the first has known."""
+    server.answers += [
+        KINDS,
+        pods(1, pod("a", 1), pod("b", 1)),
+        FORBIDDEN,
+        pods(9, pod("b", 1)),
+        SILENCE,
+    ]
+    known: dict[str, Object] = {}
+    with pytest.raises(ApiError):
+        list(api.watch("v1", "Pod", known))
+    again = api.watch("v1", "Pod", known)
+
+    assert [("DELETED", "a"), ("ADDED", "b")] == [
+        (verb, item["metadata"]["name"]) for verb, item in (next(again), next(again))
+    ]
+    assert ["b"] == [item["metadata"]["name"] for item in known.values()]
+
+
 def test_watch_that_is_turned_away_for_now(api: Api, server: Server) -> None:
     """A watch of a kind whose storage starts is asked for again, from the same version."""
     server.answers += [KINDS, pods(1), BUSY, stream(("ADDED", pod("a", 2))), SILENCE]

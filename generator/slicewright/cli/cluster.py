@@ -50,8 +50,9 @@ def up(cluster_name: str | None, name: str, folder: Path, output: str) -> None:
     try:
         from slicewright.testbed.cluster import Cluster  # noqa: PLC0415 - slow, and not for `status`
     except ModuleNotFoundError as error:
-        hint = f"{sys.executable} -m pip install 'slicewright[testbed]'"
-        show.problems((Problem("BED008", f"the test bed needs the Python package {error.name}", hint),))
+        from slicewright.testbed.packages import missing  # noqa: PLC0415
+
+        show.problems((missing(error.name, "the test bed"),))
         sys.exit(_BROKEN)
     settings = site.cluster.spec.get("kueue", {}) if site else {}
     bed = Cluster(name, kueue_settings=settings, progress=lambda text: click.echo(text, err=True))

@@ -16,6 +16,7 @@ from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.initial import vendored
 from slicewright.initial.files import files as initial_files
+from slicewright.initial.files import specifier
 from slicewright.version import __version__
 from slicewright.workspace import write
 from slicewright.workspace.read import read_checkout
@@ -98,6 +99,10 @@ def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
     if output == "text" and done.written:
         click.echo(f"{root}: {show.count(len(writes), 'file')} written, {len(there):,} kept")
         click.echo("next: write your project into clusters/sample.yaml, then make render, and commit")
+        if not requirement:
+            wanted = f"slicewright{specifier(__version__)}"
+            where = "--slicewright-requirement, or requirements.txt, names a wheel where no index has it"
+            click.echo(f"make installs {wanted}; {where}")
     _end(done, problems, output)
 
 

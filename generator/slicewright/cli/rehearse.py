@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,9 @@ import click
 
 from slicewright.cli import show
 from slicewright.cli.examples import examples
+from slicewright.cli.report import page_file
 from slicewright.core.problem import Problem, did_you_mean
-from slicewright.core.rehearsal.duration import is_duration, seconds
+from slicewright.core.rehearsal.duration import is_duration, seconds, shown, why_not
 from slicewright.core.rehearsal.timing import Timing, read, timed, unclear
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.scene import Scene
 
 _BROKEN = 3
-_INTERRUPTED = 130
+_SIGNALLED = 128
+"""Added to the number of the signal that interrupted, as shells do: 130 after Ctrl-C."""
 _MOST_SPEED = 1_000_000
 """A year in half a minute: above it no duration of the controllers can be told from another."""
 _OF_THE_BED = ("BED", "REH009")
@@ -39,7 +42,7 @@ class Duration(click.ParamType[float]):
         if isinstance(value, float):
             return value
         if not is_duration(str(value)):
-            self.fail(f"'{value}' is no time span; write for example 90s or 1h30m", param, ctx)
+            self.fail(why_not(str(value)), param, ctx)
         return seconds(str(value))
 
 
@@ -84,7 +87,11 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
     ),
 )
 @click.argument("cluster", required=False)
-@click.option("--speed", type=Speed(min=1, max=_MOST_SPEED), help="Play so many seconds in one.")
+@click.option(
+    "--speed",
+    type=Speed(min=1, max=_MOST_SPEED),
+    help="Play so many seconds in one. By default the longest workload takes ten.",
+)
 @click.option(
     "--submit-at",
     type=Span(),
@@ -101,10 +108,18 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
     "--deadline",
     type=Duration(),
     callback=_more_than_none,
-    help="Give up after so long, on the rehearsal's clock.",
+    help="Give up after so long, on the rehearsal's clock. By default after ten minutes of yours.",
 )
-@click.option("--delay", type=Duration(), help="How long flex-start nodes take to come.")
-@click.option("--idle", type=Duration(), help="How long flex-start nodes stay without work.")
+@click.option(
+    "--delay",
+    type=Duration(),
+    help="How long flex-start nodes take to come. By default two seconds of yours.",
+)
+@click.option(
+    "--idle",
+    type=Duration(),
+    help="How long flex-start nodes stay without work. By default three seconds of yours.",
+)
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the timeline as a page.")
 @click.option(
     "--kubeconfig",
@@ -164,7 +179,7 @@ def rehearse(
     if not acts:
         show.problems((Problem("REH007", "no workload names this cluster: there is nothing to play"),))
         sys.exit(1)
-    unwritable = html and _unwritable(html)
+    unwritable = html and page_file.unwritable(html)
     if unwritable:
         show.problems((unwritable,))
         sys.exit(1)
@@ -179,11 +194,11 @@ def rehearse(
     reports = [one.report for one in played]
     if output != "junit" and not any(one.is_played or one.report.interrupted for one in played):
         show.problems(problem for report in reports for problem in report.problems)
-        sys.exit(_exit_code(reports))
+        sys.exit(_exit_code(played))
     against = _write_page(reports, html) if html else ()
     _write(reports, output)
     show.messages(against)
-    sys.exit(_exit_code(reports) or int(bool(against)))
+    sys.exit(_exit_code(played) or int(bool(against)))
 
 
 def _check_place(kubeconfig: Path | None, context: str | None, *, mark: bool) -> None:
@@ -195,9 +210,10 @@ def _check_place(kubeconfig: Path | None, context: str | None, *, mark: bool) ->
         raise click.UsageError(message)
 
 
-def _exit_code(reports: list[Report]) -> int:
+def _exit_code(played: list[Performance]) -> int:
+    reports = [one.report for one in played]
     if any(report.interrupted for report in reports):
-        return _INTERRUPTED
+        return _SIGNALLED + (played[-1].signal or signal.SIGINT)
     if any(problem.id.startswith(_OF_THE_BED) for report in reports for problem in report.problems):
         return _BROKEN
     return 0 if all(report.passed for report in reports) else 1
@@ -206,17 +222,21 @@ def _exit_code(reports: list[Report]) -> int:
 def _play(scene: Scene, times: dict[str, float | None], place: tuple[Path, str, bool] | None) -> Performance:
     from slicewright.cli.report.live import Live  # noqa: PLC0415
     from slicewright.core.rehearsal.tempo import tempo  # noqa: PLC0415
+    from slicewright.testbed.packages import missing  # noqa: PLC0415
 
     try:
         from slicewright.rehearsal.perform import Elsewhere, perform  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        hint = f"{sys.executable} -m pip install 'slicewright[testbed]'"
-        show.problems((Problem("BED008", f"a rehearsal needs the Python package {error.name}", hint),))
+        show.problems((missing(error.name, "a rehearsal"),))
         sys.exit(_BROKEN)
+    from slicewright.rehearsal.capacity import capacity  # noqa: PLC0415
+
     live = Live(scene, sys.stderr)
+    time = tempo(scene.parts, **times, room=sum(capacity(scene.site).chips().values()))
+    live.say(f"plays at {time.speed:g}x, for {shown(time.deadline / time.speed)} at most")
     elsewhere = Elsewhere(*place) if place else None
     try:
-        done = perform(scene, tempo(scene.parts, **times), elsewhere, say=live.say, show=live.show)
+        done = perform(scene, time, elsewhere, say=live.say, show=live.show)
     finally:
         live.close()
     if done.logs:
@@ -224,34 +244,13 @@ def _play(scene: Scene, times: dict[str, float | None], place: tuple[Path, str, 
     return done
 
 
-def _unwritable(html: Path) -> Problem | None:
-    """Return why the page could not be written after the play; the file is as it was before."""
-    is_new = not html.exists()
-    try:
-        with html.open("ab"):
-            pass
-    except OSError as error:
-        return _not_written(html, error)
-    if is_new:
-        html.unlink()
-    return None
-
-
-def _not_written(html: Path, error: OSError) -> Problem:
-    hint = "name a file in a folder that exists and can be written, or make room"
-    return Problem("FILE003", f"the page cannot be written: {error.strerror}", hint, file=str(html))
-
-
 def _write_page(reports: list[Report], html: Path) -> tuple[Problem, ...]:
     """Write the page; the report is told also where that fails."""
     from slicewright.core.rehearsal.page import page  # noqa: PLC0415
 
-    try:
-        html.write_text(page([report.record() for report in reports]), encoding="utf-8")
-    except OSError as error:
-        if html.is_file():  # half of a page is none
-            html.unlink()
-        return (_not_written(html, error),)
+    against = page_file.write(html, page([report.record() for report in reports]))
+    if against:
+        return (against,)
     click.echo(f"timeline: {html}", err=True)
     return ()
 

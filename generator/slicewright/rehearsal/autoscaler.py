@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any, Self
 from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import NODE_POOL
 from slicewright.core.rehearsal.observe import chips_of
-from slicewright.core.rehearsal.simulate import marked
+from slicewright.rehearsal.thread import alive
 from slicewright.testbed.api import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from slicewright.core.rehearsal.tempo import Tempo
     from slicewright.rehearsal.capacity import NodePool
     from slicewright.rehearsal.clock import Clock
     from slicewright.rehearsal.journal import Journal
-    from slicewright.testbed.api import Api
+    from slicewright.rehearsal.stage import Stage
 
 Object = dict[str, Any]
 
 REQUEST = ("autoscaling.x-k8s.io/v1", "ProvisioningRequest")
 _LOOK_SECONDS = 0.25
-_JOIN_SECONDS = 10
 _FRESH_SECONDS = 10.0
 """How long nodes stay that nobody has used yet, of our seconds: the scheduler may be slow."""
 _LEAST_IDLE_SECONDS = 3.0
@@ -38,28 +38,28 @@ _TEMPLATE = ("v1", "PodTemplate")
 class Autoscaler:
     """Grows and shrinks the growing node pools of a cluster, from `with` to its end.
 
-    `delay` is how long nodes take to come, `idle` how long they stay without work, both in seconds of the
-    rehearsal's clock.
+    The delay of a tempo is how long nodes take to come, its idle time how long they stay without work. It
+    grows nodes only for what waits in some namespaces: others may work in a cluster that is not ours alone.
     """
 
     def __init__(
         self,
-        api: Api,
+        stage: Stage,
         journal: Journal,
         clock: Clock,
         pools: Iterable[NodePool],
-        mark: str,
+        time: Tempo,
         *,
-        delay: float,
-        idle: float,
+        namespaces: Iterable[str],
     ) -> None:
-        self._api = api
+        self._stage = stage
+        self._api = stage.api
         self._journal = journal
         self._clock = clock
         self._pools = {pool.name: pool for pool in pools}
-        self._mark = mark
-        self._delay = delay
-        self._idle = idle
+        self._delay = time.delay
+        self._idle = time.idle
+        self._namespaces = frozenset(namespaces)
         self._coming: dict[str, float] = {}
         """Node pools that were asked for, and when they are there."""
         self._there: dict[str, float] = {}
@@ -78,10 +78,14 @@ class Autoscaler:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop."""
+        """Stop, and wait for it: no node comes when what was made is being removed."""
         self._ending.set()
         if self._pools:
-            self._thread.join(_JOIN_SECONDS)
+            self._thread.join()
+
+    def check(self) -> None:
+        """Raise BedError if its thread has ended: no node would come any more."""
+        alive([self._thread] if self._pools else [], "the double of GKE's autoscaler")
 
     @property
     def is_busy(self) -> bool:
@@ -94,17 +98,20 @@ class Autoscaler:
         return bool(self._there)
 
     def _run(self) -> None:
+        told = ""
         while not self._ending.wait(_LOOK_SECONDS):
             try:
                 self._look()
             except (ApiError, OSError) as error:
-                self._journal.note("warned", reason="Autoscaler", text=str(error))
+                if str(error) != told:  # it is tried again at once
+                    self._journal.note("warned", reason="Autoscaler", text=str(error))
+                told = str(error)
 
     def _look(self) -> None:
         now = self._clock.now()
         for name in [name for name, at in self._coming.items() if at <= now]:
-            del self._coming[name]
             self._grow(name, now)
+            del self._coming[name]
         pods = self._api.list("v1", "Pod")
         at_work = {pod["spec"].get("nodeName") for pod in pods if _is_alive(pod)}
         busy = {
@@ -113,19 +120,33 @@ class Autoscaler:
             if any(node["metadata"]["name"] in at_work for node in self._pools[name].nodes)
         }
         self._answer(now)
-        self._demand([pod for pod in pods if _is_stuck(pod)], busy, now)
+        self._demand([pod for pod in pods if self._is_ours(pod) and _is_stuck(pod)], busy, now)
         self._release(busy, now)
 
+    def _is_ours(self, item: Object) -> bool:
+        return item["metadata"].get("namespace") in self._namespaces
+
     def _grow(self, name: str, now: float) -> None:
+        """Make the nodes of a pool, which is always one of those that come or are there."""
         pool = self._pools[name]
-        self._api.each(self._api.create, [marked(node, self._mark) for node in pool.nodes])
+        self._api.each(self._make, pool.nodes)
         self._there[name] = now
         self._fresh.add(name)
         self._journal.note("poolGrew", node_pool=name, chips=pool.chips, text=f"{len(pool.nodes)} nodes")
 
+    def _make(self, node: Object) -> None:
+        """Make a node, unless it came with an attempt that failed, or all is being removed."""
+        if self._ending.is_set():
+            return
+        try:
+            self._stage.create(node)
+        except ApiError as error:
+            if error.reason != "AlreadyExists" or not self._stage.has_made(node):
+                raise
+
     def _demand(self, stuck: list[Object], busy: set[str], now: float) -> None:
         """Ask for a slice for each Job whose pods found no place, unless an idle one is there or comes."""
-        jobs = {pod["metadata"]["labels"].get("batch.kubernetes.io/controller-uid", ""): pod for pod in stuck}
+        jobs = {_job_of(pod): pod for pod in stuck}
         for pod in jobs.values():
             fitting = [pool for pool in self._pools.values() if not pool.queued and _fits(pod, pool)]
             waiting = sum(1 for other in jobs.values() if any(_fits(other, pool) for pool in fitting))
@@ -142,7 +163,7 @@ class Autoscaler:
             if error.reason != "NotFound":
                 raise
             return
-        for request in requests:
+        for request in filter(self._is_ours, requests):
             uid = request["metadata"]["uid"]
             said = {
                 entry["type"]
@@ -208,15 +229,21 @@ class Autoscaler:
             if name in self._promised or name in busy:
                 self._there[name] = now
             elif now - self._there[name] >= self._stays(name):
-                del self._there[name]
                 pool = self._pools[name]
                 self._api.each(self._api.delete, pool.nodes)
+                del self._there[name]
                 text = f"{len(pool.nodes)} nodes, idle"
                 self._journal.note("poolShrank", node_pool=name, chips=pool.chips, text=text)
 
     def _stays(self, name: str) -> float:
         least = _FRESH_SECONDS if name in self._fresh else _LEAST_IDLE_SECONDS
         return max(self._idle, self._clock.speed * least)
+
+
+def _job_of(pod: Object) -> str:
+    """Return the uid of the Job that made a pod, else its own."""
+    metadata = pod["metadata"]
+    return str(metadata.get("labels", {}).get("batch.kubernetes.io/controller-uid", metadata["uid"]))
 
 
 def _is_alive(pod: Object) -> bool:
@@ -247,4 +274,4 @@ def _fits(pod: Object, pool: NodePool) -> bool:
 def _tolerates(toleration: Object, taint: Object) -> bool:
     if toleration.get("key", taint["key"]) != taint["key"]:
         return False
-    return toleration.get("operator") == "Exists" or toleration.get("value") == taint["value"]
+    return toleration.get("operator") == "Exists" or toleration.get("value", "") == taint.get("value", "")

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.plan.placement import NODE_POOL
-from slicewright.core.rehearsal.arrival import arrival
+from slicewright.core.rehearsal.against import never_due, not_struck, not_undone
 from slicewright.core.rehearsal.observe import chips_of
 from slicewright.core.rehearsal.script import run_key
-from slicewright.core.rehearsal.simulate import END, marked, simulated
+from slicewright.core.rehearsal.simulate import END
+from slicewright.rehearsal.ending import OVER
 from slicewright.testbed.api import ApiError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from slicewright.core.problem import Problem
     from slicewright.core.rehearsal.script import Fault, Part
-    from slicewright.rehearsal.clock import Clock
+    from slicewright.core.rehearsal.story import Stories, Story
+    from slicewright.rehearsal.agenda import Agenda
+    from slicewright.rehearsal.arrivals import Arrivals
     from slicewright.rehearsal.journal import Journal
+    from slicewright.rehearsal.stage import Stage
     from slicewright.testbed.api import Api
+
+    Undo = Callable[[], None] | None
+    """What ends a fault, where it ends."""
 
 Object = dict[str, Any]
 
+_OVER = ("finished", "failed", "refused")
 _DISRUPTED = {
     "type": "DisruptionTarget",
     "status": "True",
@@ -30,62 +40,116 @@ _DISRUPTED = {
 
 
 class Faults:
-    """Strikes; `later` does something some seconds of the rehearsal's clock from now."""
+    """Strikes, each fault when its time has come, and keeps what did not go as it was written."""
 
     def __init__(
-        self,
-        api: Api,
-        journal: Journal,
-        clock: Clock,
-        mark: str,
-        later: Callable[[float, Callable[[], None]], None],
+        self, stage: Stage, journal: Journal, agenda: Agenda, parts: Iterable[Part], arrivals: Arrivals
     ) -> None:
-        self._api = api
+        self._stage = stage
         self._journal = journal
-        self._clock = clock
-        self._mark = mark
-        self._later = later
-        self._arrivals = 0
+        self._agenda = agenda
+        self._parts = tuple(part for part in parts if part.faults)
+        self._arrivals = arrivals
+        self._scheduled: set[str] = set()
+        """Runs whose faults have their moments."""
+        self._tried: set[tuple[str, int]] = set()
+        """Faults by run and number whose moment has come."""
+        self._against: list[Problem] = []
 
-    def strike(self, part: Part, item: Object, fault: Fault) -> None:
-        """Do what a fault says to a run."""
-        if fault.kind == "HigherPriorityArrival":
-            self._arrive(part, item, fault)
-            return
-        pods = self._pods(item, fault)
-        run = run_key(item)
+    def schedule(self) -> None:
+        """Give the faults of those runs their moments that have started."""
+        for part in self._parts:
+            for item in part.runs:
+                run = run_key(item)
+                started = self._journal.ask(partial(_started, run))
+                if started is None or run in self._scheduled:
+                    continue
+                self._scheduled.add(run)
+                for index, fault in enumerate(part.faults):
+                    self._agenda.at(started + fault.at, partial(self._strike, part, item, index))
+
+    def against(self, end: float) -> list[Problem]:
+        """Return what did not happen, or not as it was written, in a play that came to its end then.
+
+        Expectations are about the current run of a workload, and so is this: one that was kept from earlier
+        may be of another shape.
+        """
+        found = list(self._against)
+        for part in self._parts:
+            story = self._journal.ask(partial(_story, part.current))
+            for index in range(len(part.faults)):
+                if story is not None and (part.current, index) not in self._tried:
+                    found += never_due(part, index, story, end)
+        return found
+
+    def _strike(self, part: Part, item: Object, index: int) -> None:
+        """Do what a fault says to a run, and note where it cannot be done."""
+        run, fault = run_key(item), part.faults[index]
+        self._tried.add((run, index))
+        try:
+            if fault.kind == "HigherPriorityArrival":
+                self._arrive(part, run, index)
+            else:
+                self._hit(part, item, index)
+        except ApiError as error:
+            self._missed(part, run, index, f"could not be made: {error}")
+
+    def _hit(self, part: Part, item: Object, index: int) -> None:
+        run, fault = run_key(item), part.faults[index]
+        there = self._pods(item, fault)
+        running = [pod for pod in there if _is_running(pod)]
+        pods = running if fault.kind == "SliceLoss" else running[:1]
         if not pods:
-            text = f"missed: no pod of slice {fault.slice}, host {fault.host} is running"
-            self._journal.note("fault", run, reason=fault.kind, text=text)
+            is_over = any(pod["status"].get("phase") == "Succeeded" for pod in there)
+            what = f"slice {fault.slice}"
+            what += "" if fault.kind == "SliceLoss" else f", host {fault.host}"
+            why = f"the pods of {what} had ended" if is_over else f"no pod of {what} was running"
+            self._missed(part, run, index, why, is_over=is_over)
             return
-        for_all = pods if fault.kind == "SliceLoss" else pods[:1]
-        names = ", ".join(pod["metadata"]["name"] for pod in for_all)
+        names = ", ".join(pod["metadata"]["name"] for pod in pods)
         self._journal.note("fault", run, reason=fault.kind, text=names)
-        _STRIKE[fault.kind](self, for_all, fault)
+        undo = _STRIKE[fault.kind](self, pods, fault)
+        if undo is not None and fault.duration is not None:
+            self._agenda.later(fault.duration, partial(self._undo, part, run, index, undo))
+
+    def _missed(self, part: Part, run: str, index: int, why: str, *, is_over: bool = False) -> None:
+        self._journal.note("fault", run, reason=part.faults[index].kind, text=f"missed: {why}")
+        is_late = is_over or self._journal.ask(partial(_is_over, run))
+        if run == part.current:
+            self._against.append(not_struck(part, index, why, is_late=is_late))
+
+    def _undo(self, part: Part, run: str, index: int, undo: Callable[[], None]) -> None:
+        try:
+            undo()
+        except ApiError as error:
+            self._journal.note("warned", run, reason=part.faults[index].kind, text=str(error))
+            self._against.append(not_undone(part, index, str(error)))
+
+    @property
+    def _api(self) -> Api:
+        return self._stage.api
 
     def _pods(self, item: Object, fault: Fault) -> list[Object]:
-        """Return the running TPU pods of the slice that is hit, the host that is hit first."""
+        """Return the TPU pods that are hit: those of a host, or of a whole slice."""
         metadata = item["metadata"]
         alone = item["kind"] == "Job"
         label = "batch.kubernetes.io/job-name" if alone else "jobset.sigs.k8s.io/jobset-name"
-        found = [
+        return [
             pod
             for pod in self._api.list(
                 "v1", "Pod", metadata.get("namespace", "default"), labels=f"{label}={metadata['name']}"
             )
             if chips_of(pod["spec"])
-            and pod["status"].get("phase") == "Running"
-            and "deletionTimestamp" not in pod["metadata"]
             and (alone or pod["metadata"]["labels"]["jobset.sigs.k8s.io/job-index"] == str(fault.slice))
+            and (fault.kind == "SliceLoss" or _index(pod) == fault.host)
         ]
-        found.sort(key=lambda pod: _index(pod) != fault.host)
-        return found if found and (_index(found[0]) == fault.host or fault.kind == "SliceLoss") else []
 
-    def _fail_container(self, pods: list[Object], fault: Fault) -> None:
+    def _fail_container(self, pods: list[Object], fault: Fault) -> Undo:
         for pod in pods:
             self._api.patch(pod, {"metadata": {"annotations": {END: str(fault.exit_code)}}})
+        return None
 
-    def _lose(self, pods: list[Object], fault: Fault) -> None:
+    def _lose(self, pods: list[Object], fault: Fault) -> Undo:
         """Let the nodes of some pods go: first they are gone, then the pods are collected as garbage."""
         nodes = [self._api.get("v1", "Node", name) for name in {pod["spec"]["nodeName"] for pod in pods}]
         if fault.kind == "SliceLoss":
@@ -100,8 +164,7 @@ class Faults:
         ]
         self._api.each(self._fail, lost)
         self._api.each(self._api.delete, lost)
-        if fault.duration is not None:
-            self._later(fault.duration, lambda: self._api.each(self._create_again, nodes))
+        return lambda: self._api.each(self._create_again, nodes)
 
     def _fail(self, pod: Object) -> None:
         self._ignore_missing(pod, {"status": _failed(pod)}, subresource="status")
@@ -113,9 +176,9 @@ class Faults:
             if error.reason != "AlreadyExists":  # the autoscaler made it meanwhile
                 raise
 
-    def _maintain(self, pods: list[Object], fault: Fault) -> None:
+    def _maintain(self, pods: list[Object], _fault: Fault) -> Undo:
         """Close the host for new pods, and evict those that are there, as GKE does before maintenance."""
-        (pod,) = pods
+        pod = pods[0]
         node = self._api.get("v1", "Node", pod["spec"]["nodeName"])
         self._api.patch(node, {"spec": {"unschedulable": True}})
         eviction = {
@@ -124,8 +187,7 @@ class Faults:
             "metadata": {key: pod["metadata"][key] for key in ("name", "namespace")},
         }
         self._api.evict(eviction)
-        if fault.duration is not None:
-            self._later(fault.duration, lambda: self._ignore_missing(node, {"spec": {"unschedulable": None}}))
+        return lambda: self._ignore_missing(node, {"spec": {"unschedulable": None}})
 
     def _ignore_missing(self, item: Object, change: Object, *, subresource: str = "") -> None:
         try:
@@ -134,13 +196,17 @@ class Faults:
             if error.reason != "NotFound":
                 raise
 
-    def _arrive(self, part: Part, item: Object, fault: Fault) -> None:
-        self._arrivals += 1
-        made = arrival(part.plan, fault, self._arrivals, item["metadata"].get("labels", {}))
-        seconds = self._clock.real(fault.duration or 0.0)
-        text = f"{run_key(made)}: {fault.slices} x {part.plan.shape.topology}"
-        self._journal.note("fault", run_key(item), reason=fault.kind, text=text)
-        self._api.create(marked(simulated(made, seconds), self._mark))
+    def _arrive(self, part: Part, run: str, index: int) -> None:
+        made, fault = self._arrivals[run, index], part.faults[index]
+        comes = run_key(made)
+        text = f"{comes}: {fault.slices} x {part.plan.shape.topology}"
+        self._journal.note("fault", run, reason=fault.kind, text=text)
+        self._journal.note("submitted", comes)
+        try:
+            self._stage.create(made)
+        except ApiError as error:
+            self._journal.note("refused", comes, reason=error.reason, text=error.message)
+            raise
 
 
 _STRIKE = {
@@ -149,6 +215,22 @@ _STRIKE = {
     "SliceLoss": Faults._lose,  # noqa: SLF001
     "Maintenance": Faults._maintain,  # noqa: SLF001
 }
+
+
+def _is_running(pod: Object) -> bool:
+    return pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]
+
+
+def _started(run: str, stories: Stories) -> float | None:
+    return stories.of[run].started
+
+
+def _is_over(run: str, stories: Stories) -> bool:
+    return stories.of[run].outcome in OVER
+
+
+def _story(run: str, stories: Stories) -> Story | None:
+    return stories.of.get(run)
 
 
 def _index(pod: Object) -> int:

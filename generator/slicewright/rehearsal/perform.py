@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -47,6 +48,8 @@ class Performance:
     """Whether the play began; if not, the report holds no more than the reason."""
     logs: Path | None
     """Where the logs of the test bed are, if they were kept."""
+    signal: int = 0
+    """The number of the signal that interrupted it; 0 where none did."""
 
 
 def perform(
@@ -59,12 +62,11 @@ def perform(
 ) -> Performance:
     """Play a scene on a test bed of its own, or elsewhere.
 
-    A Ctrl-C ends it with what has happened until then. The test bed is gone afterwards.
+    A Ctrl-C, SIGTERM or SIGHUP ends it with what has happened until then. The test bed is gone afterwards.
     """
     bed: Bed | None = None
     rehearsal: Rehearsal | None = None
     trouble: Problem | None = None
-    is_cut = False
     with Interruption() as interruption:
         try:
             with ExitStack() as stack:
@@ -80,7 +82,7 @@ def perform(
                     with interruption.held_back():
                         bed.stop()
         except KeyboardInterrupt:
-            is_cut = True
+            interruption.signal = interruption.signal or signal.SIGINT  # raised by somebody else
         except BedError as error:
             trouble = error.problem
         # A Ctrl-C may have come before `try` was there to stop it, or while it was on its way out.
@@ -88,8 +90,8 @@ def perform(
             if bed is not None:
                 bed.stop()
             report = rehearsal.report() if rehearsal else not_played(scene, time, trouble)
-    report = replace(report, interrupted=report.interrupted or is_cut or interruption.was_asked_for)
-    return Performance(report, rehearsal is not None, bed.logs if bed else None)
+    report = replace(report, interrupted=report.interrupted or bool(interruption.signal))
+    return Performance(report, rehearsal is not None, bed.logs if bed else None, interruption.signal)
 
 
 def _claimed(stack: ExitStack, elsewhere: Elsewhere, say: Callable[[str], object]) -> Claim:

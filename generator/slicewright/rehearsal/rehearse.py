@@ -16,11 +16,17 @@ from slicewright.core.rehearsal.simulate import MARK
 from slicewright.core.rehearsal.story import Story
 from slicewright.core.rehearsal.tempo import Tempo, tempo
 from slicewright.core.rehearsal.verdict import judge
+from slicewright.rehearsal.agenda import Agenda
+from slicewright.rehearsal.arrivals import arrivals
+from slicewright.rehearsal.arrivals import tpu_pods as pods_of_arrival
 from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.capacity import capacity
 from slicewright.rehearsal.clock import Clock
+from slicewright.rehearsal.ending import Ending
+from slicewright.rehearsal.faults import Faults
 from slicewright.rehearsal.journal import Journal
 from slicewright.rehearsal.play import Play
+from slicewright.rehearsal.program import Programs
 from slicewright.rehearsal.stage import Stage
 from slicewright.rehearsal.watch import Watch
 from slicewright.testbed import kubeconfig, pathways
@@ -41,7 +47,7 @@ Object = dict[str, Any]
 
 
 class Rehearsal:
-    """One rehearsal on a bed that stands; the report can be asked for at every moment.
+    """One rehearsal on a bed that stands; the report is asked for once, at the end.
 
     With `clean` all that was made is removed from the cluster, what earlier rehearsals left under the same
     `claim` included.
@@ -65,11 +71,16 @@ class Rehearsal:
         self._progress = progress
         self._mark = claim.mark if claim else secrets.token_hex(4)
         self._runs = [item for part in scene.parts for item in part.runs]
+        coming = arrivals(scene.parts, time.speed)
         pods = {run: count for part in scene.parts for run, count in tpu_pods(part).items()}
+        pods |= {run_key(item): pods_of_arrival(item) for item in coming.values()}
+        everything = (*self._runs, *coming.values())
         self._clock = Clock(time.speed)
-        self._journal = Journal(self._clock, pods, {run_key(item) for item in self._runs if is_queued(item)})
+        self._journal = Journal(self._clock, pods, {run_key(item) for item in everything if is_queued(item)})
+        self._agenda = Agenda(self._clock)
         self._room = capacity(scene.site, played=bed.plays)
         self._stage = Stage(bed, self._mark, progress=progress)
+        self._faults = Faults(self._stage, self._journal, self._agenda, scene.parts, coming)
         self._end = 0.0
         self._interrupted = False
         self._against: list[Problem] = []
@@ -95,13 +106,16 @@ class Rehearsal:
             self._left = str(error).partition("\n")[0]
 
     def report(self) -> Report:
-        """Return what has happened until now."""
+        """Return what has happened until the end."""
         scene = self._scene
         journal = self._journal
         is_cut_short = self._interrupted or bool(self._against)
         stories = journal.stories.close(self._end)
         fits = never_fits(self._runs, scene.platform, scene.catalogue)
-        found = [*self._against, *scene.notes, *judge(scene.parts, stories, fits, cut_short=is_cut_short)]
+        judged = judge(scene.parts, stories, fits, cut_short=is_cut_short, speed=self._time.speed)
+        found = [*self._against, *scene.notes, *judged]
+        if not is_cut_short:
+            found += self._faults.against(self._end)
         if self._clean and self._left:
             found.append(self._not_removed())
         has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)
@@ -122,8 +136,7 @@ class Rehearsal:
         )
 
     def _play(self, show: Callable[[Journal, Clock], object]) -> None:
-        scene, time = self._scene, self._time
-        stage, journal, clock, mark = self._stage, self._journal, self._clock, self._mark
+        scene, stage, journal, clock = self._scene, self._stage, self._journal, self._clock
         if self._claim and self._claim.left:
             self._progress("removing what an earlier rehearsal has left")
             self._clear()
@@ -131,26 +144,27 @@ class Rehearsal:
             self._touch()
             namespaces = sorted({part.workload.namespace for part in scene.parts})
             stage.set_up(self._room, scene.platform, namespaces)
-            stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), journal))
-            growing = self._room.growing
-            grower = stack.enter_context(
-                Autoscaler(self._bed.api, journal, clock, growing, mark, delay=time.delay, idle=time.idle)
-            )
-            play = Play(
-                stage,
-                journal,
-                clock,
-                scene.parts,
-                mark,
-                deadline=time.deadline,
-                idle=time.idle,
-                check=self._check,
-            )
+            watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), journal))
+            grower = stack.enter_context(self._autoscaler(namespaces))
+            programs = Programs(stage.api, journal, clock, scene.parts)
+            ending = Ending(journal, clock, self._time, scene.parts)
+
+            def is_over() -> bool:
+                for check in (self._check, watch.check, grower.check):
+                    check()
+                return ending.has_come(self._agenda, grower, programs)
+
             clock.start()
             try:
-                play.run(grower, lambda: show(journal, clock))
+                play = Play(stage, journal, clock, scene.parts, self._agenda, self._faults)
+                play.run(programs, is_over, lambda: show(journal, clock))
             finally:
                 self._end = clock.now()
+
+    def _autoscaler(self, namespaces: list[str]) -> Autoscaler:
+        return Autoscaler(
+            self._stage, self._journal, self._clock, self._room.growing, self._time, namespaces=namespaces
+        )
 
     def _touch(self) -> None:
         self._left = "it was interrupted"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.compose.kustomization import compose
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors
+from slicewright.core.rehearsal.against import against as against_blocks
 from slicewright.core.rehearsal.script import is_run, part
 from slicewright.core.render.changes import render
 from slicewright.core.render.plans import plan_all
@@ -54,6 +55,10 @@ def scenes(checkout: Checkout, clusters: list[str]) -> tuple[list[Scene], tuple[
         if parts:
             stands = tuple(platform.objects(site))
             made.append(Scene(site, tuple(parts), stands, repository.package.catalogue))
+    if not found:
+        for scene in made:
+            cluster = scene.site.cluster
+            found += against_blocks(scene.parts, cluster.name, cluster.priority_classes)
     if found:
         return made, tuple(found)
     notes = list(_stale(checkout, {part.plan.folder for scene in made for part in scene.parts}))

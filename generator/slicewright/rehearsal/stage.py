@@ -105,6 +105,14 @@ class Stage:
         """Create an object that carries the label of this rehearsal."""
         return self.api.create(marked(item, self._mark), fieldValidation="Strict")
 
+    def has_made(self, item: Object) -> bool:
+        """Tell whether an object is there that carries the label of this rehearsal."""
+        metadata = item["metadata"]
+        there = self.api.find(
+            item["apiVersion"], item["kind"], metadata["name"], metadata.get("namespace", "")
+        )
+        return there is not None and there["metadata"].get("labels", {}).get(MARK) == self._mark
+
     def _make(self, item: Object) -> None:
         try:
             self.create(item)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import http.client
 import threading
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from slicewright.rehearsal.thread import alive
 from slicewright.testbed.api import Api, ApiError
 
 if TYPE_CHECKING:
@@ -53,10 +54,15 @@ class Watch:
         for api in self._apis:
             api.close()
 
+    def check(self) -> None:
+        """Raise BedError if one of its threads has ended: what happens would not be seen any more."""
+        alive(self._threads, "what follows the cluster")
+
     def _follow(self, api: Api, api_version: str, kind: str) -> None:
+        known: dict[str, dict[str, Any]] = {}  # what goes while the server cannot be reached has gone too
         while not self._ending.is_set():
             try:
-                for verb, item in api.watch(api_version, kind):
+                for verb, item in api.watch(api_version, kind, known):
                     if self._ending.is_set():
                         return
                     self._journal.see(verb, item)

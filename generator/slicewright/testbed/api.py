@@ -164,14 +164,19 @@ class Api:
             for done in [pool.submit(verb, item) for item in items]:
                 done.result()
 
-    def watch(self, api_version: str, kind: str) -> Iterator[tuple[str, Object]]:
+    def watch(
+        self, api_version: str, kind: str, known: dict[str, Object] | None = None
+    ) -> Iterator[tuple[str, Object]]:
         """Yield what is there, then what changes, as (ADDED | MODIFIED | DELETED, object), until `hang_up`.
 
         When the server ends the stream, it is taken up where it ended. Where that is too long ago, everything
         that is there comes again as ADDED, and what has gone meanwhile as DELETED. Raises ApiError, OSError.
+
+        `known` holds what was there last, by uid. Who gives the same one to a watch after one that failed is
+        told of what has gone between the two.
         """
         path = self.resource(api_version, kind).path()
-        known: dict[str, Object] = {}
+        known = {} if known is None else known
         while not self._hung_up:
             listed = self.request("GET", path)
             items = [{"apiVersion": api_version, "kind": kind, **item} for item in listed["items"]]

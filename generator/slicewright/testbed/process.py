@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import queue
 import signal
 import subprocess
@@ -23,6 +24,7 @@ _ANSWER_SECONDS = 120
 
 _CLOSE_SECONDS = 60
 _LOG_LINES = 15
+_STDERR = 2
 
 
 @dataclass(slots=True)
@@ -60,6 +62,7 @@ class Held:
             [sys.executable, "-I", "-S", keeper.__file__, str(root), name, str(ports)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=_stderr(),
             start_new_session=True,  # a Ctrl-C is the holder's, which then closes us
         )
         # A holder that nobody holds any more hangs up: Popen itself would not let go.
@@ -154,6 +157,14 @@ class Held:
             return self._heard.answers.get(timeout=_ANSWER_SECONDS)
         except queue.Empty:
             return {}
+
+
+def _stderr() -> int | None:
+    """Return what a keeper has as its stderr: ours, unless that is closed (`2>&-`), for it needs one."""
+    try:
+        return None if os.get_inheritable(_STDERR) else subprocess.DEVNULL
+    except OSError:
+        return subprocess.DEVNULL
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

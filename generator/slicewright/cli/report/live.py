@@ -41,15 +41,13 @@ class Live:
 
     def show(self, journal: Journal, clock: Clock) -> None:
         """Show what each run does."""
-        now = time.monotonic()
-        if now - self._last < _REDRAW_SECONDS:
+        if not self._is_terminal:
+            self._tell(journal.ask(_rows), clock)
             return
-        self._last = now
-        rows = journal.ask(_rows)
-        if self._is_terminal:
-            self._draw(rows, journal, clock)
-        else:
-            self._tell(rows, clock)
+        now = time.monotonic()
+        if now - self._last >= _REDRAW_SECONDS:
+            self._last = now
+            self._draw(journal.ask(_rows), journal, clock)
 
     def close(self) -> None:
         """Take the picture off the terminal: the report says it better."""

@@ -8,11 +8,30 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
 _TENTHS_BELOW = 10
 _WHOLE = re.compile(r"([0-9]+(\.[0-9]+)?(ms|s|m|h|d))+")
+_LONGEST = 32
+"""The characters of a text that can mean a span."""
+_WITHIN = re.compile(
+    r"([0-3]?[0-9]{1,11}(\.[0-9]+)?ms|[0-3]?[0-9]{1,8}(\.[0-9]+)?s|[0-5]?[0-9]{1,6}(\.[0-9]+)?m"
+    r"|[0-8]?[0-9]{1,4}(\.[0-9]+)?h|[0-3]?[0-9]{1,3}(\.[0-9]+)?d)+"
+)
+"""The pattern of schemas/slicewright/common.json: each number is ten years or a little more at most."""
 
 
 def is_duration(text: str) -> bool:
-    """Tell whether a text is a time span: numbers with ms, s, m, h or d, one or several in a row."""
-    return _WHOLE.fullmatch(text) is not None
+    """Tell whether a text is a time span: numbers with ms, s, m, h or d, one or several in a row.
+
+    A span of more than about ten years is none: nobody waits for it, and clocks have an end.
+    """
+    return len(text) <= _LONGEST and _WITHIN.fullmatch(text) is not None
+
+
+def why_not(text: str, example: str = "90s or 1h30m") -> str:
+    """Return what is wrong with a text that is no time span."""
+    if _WHOLE.fullmatch(text):
+        return (
+            f"'{text[:_LONGEST]}{'…' * (len(text) > _LONGEST)}' is longer than ten years; write 3650d at most"
+        )
+    return f"'{text[:_LONGEST]}{'…' * (len(text) > _LONGEST)}' is no time span; write for example {example}"
 
 
 def seconds(text: str) -> float:

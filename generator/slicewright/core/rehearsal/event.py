@@ -27,8 +27,8 @@ Kind = Literal[
 Workload. `restarted`, `finished`, `failed`: what JobSet or the Job controller says. `submitted`, `refused`,
 `fault`, `poolGrew`, `poolShrank`: what the rehearsal itself did, and the API server's answer to it."""
 
-SUCCEEDED = "Succeeded"
-"""The reason with which a pod ended that did its work; else it is `Failed` or `Deleted`."""
+SUCCEEDED, DELETED = "Succeeded", "Deleted"
+"""The reasons with which a pod ended that did its work, and one that was taken away; else it is `Failed`."""
 
 FINISHED, RECLAIMED = "Finished", "ReclaimablePods"
 """Why Kueue has quota back of a run that it did not evict: it is over, or some of its slices are."""

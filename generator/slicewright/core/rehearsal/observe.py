@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.plan.keys import TPU
 from slicewright.core.quantity import whole
-from slicewright.core.rehearsal.event import FINISHED, RECLAIMED, SUCCEEDED, Event
+from slicewright.core.rehearsal.event import DELETED, FINISHED, RECLAIMED, SUCCEEDED, Event
 from slicewright.core.rehearsal.quota import held
 from slicewright.core.rehearsal.simulate import SECONDS
 
@@ -136,7 +136,7 @@ class Observer:
             yield started
         over = phase in _OVER or verb == "DELETED"
         if over and key in self._running:
-            reason = phase if phase in _OVER else "Deleted"
+            reason = phase if phase in _OVER else DELETED
             yield replace(self._running.pop(key), at=at, kind="podEnded", reason=reason)
 
     def _event(self, at: float, verb: str, item: Object) -> Iterator[Event]:

@@ -31,3 +31,8 @@ def never_fits(runs: Iterable[Object], platform: Iterable[Object], catalogue: Ca
             for finding in rule.check(item, world) if item.kind in rule.kinds else ():
                 found.setdefault(run_key(item.data), f"{rule.id} {finding.message}")
     return found
+
+
+def advice(said: str) -> str:
+    """Return what to write instead, about what `never_fits` said of a run."""
+    return {rule.id: rule.hint for rule in fit.RULES}.get(said.partition(" ")[0], "")

@@ -63,6 +63,11 @@ class Part:
         return self.workload.key
 
     @property
+    def chips(self) -> int:
+        """Return the chips that its runs ask for together."""
+        return sum(tpu_pods(self).values()) * self.plan.shape.chips_per_host
+
+    @property
     def should_finish(self) -> bool:
         """Whether the rehearsal fails when this workload does not end well.
 
@@ -128,6 +133,14 @@ def _tpu_pods_of(item: Object, planned: int) -> int:
         replicas * min(spec.get("parallelism", 1), spec.get("completions", spec.get("parallelism", 1)))
         for replicas, spec in _jobs(item)
         if chips_of(spec["template"]["spec"])
+    )
+
+
+def in_waves(item: Object) -> bool:
+    """Tell whether a run has more TPU pods than are to run at a time: some begin when others are done."""
+    return item["kind"] != "PathwaysJob" and any(
+        spec.get("parallelism", 1) < spec.get("completions", 1) and chips_of(spec["template"]["spec"]) > 0
+        for _, spec in _jobs(item)
     )
 
 

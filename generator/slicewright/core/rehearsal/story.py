@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from slicewright.core.rehearsal.event import FINISHED, RECLAIMED, SUCCEEDED
+from slicewright.core.rehearsal.event import DELETED, FINISHED, RECLAIMED
+from slicewright.core.rehearsal.slices import Pod, kept_apart, slices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from slicewright.core.rehearsal.event import Event
+    from slicewright.core.rehearsal.slices import Pods, Slice
 
 State = Literal["queued", "reserved", "starting", "running", "restarting"]
 """`queued`: Kueue has no quota for it. `reserved`: it has, and an admission check is open. `starting`:
-admitted, and not all of its TPU pods run yet. `running`: all do. `restarting`: all did, and some of them are
-started again, by JobSet (a restart) or by their Job (a pod in place of another)."""
+admitted, and not all of its TPU pods run yet. `running`: all do, or have done their work. `restarting`: all
+did, and some of them are started again, by JobSet (a restart) or by their Job (a pod in place of another)."""
 
 _CAUSE = "FailedScheduling"
 _TRIED_AGAIN = "FailedCreate"
@@ -46,22 +48,6 @@ class Eviction:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """One slice from the start of its pods to their end, and where they ran."""
-
-    job: str
-    attempt: int
-    start: float
-    end: float
-    node_pools: tuple[str, ...]
-    pods: int
-    exclusive: bool
-    """Whether nothing else had a TPU pod on these node pools until the first of its pods ended."""
-    shared_with: tuple[str, ...] = ()
-    """The runs whose pods were there: others, or the run itself with another slice."""
-
-
 @dataclass(slots=True)
 class Story:
     """What happened to one run."""
@@ -74,6 +60,8 @@ class Story:
     """When all of its TPU pods ran for the first time."""
     ended: float | None = None
     outcome: Outcome = "notSubmitted"
+    is_queued: bool = False
+    """Whether Kueue decides when it starts."""
     queue: str = ""
     restarts: int = 0
     evictions: list[Eviction] = field(default_factory=list)
@@ -107,25 +95,6 @@ class Story:
         return f"{reason}: {self.warnings[reason]}" if reason else ""
 
 
-@dataclass(slots=True)
-class _Pod:
-    start: Event
-    end: Event | None = None
-
-    @property
-    def key(self) -> tuple[int, str, str]:
-        """Return what the pods of one slice have in common: they are of the same Job."""
-        return self.start.attempt, self.start.job, self.start.job_uid
-
-    @property
-    def is_there(self) -> bool:
-        """Whether it runs, or has done its work."""
-        return self.end is None or self.end.reason == SUCCEEDED
-
-    def until(self, now: float) -> float:
-        return now if self.end is None else self.end.at
-
-
 class Stories:
     """The stories of a rehearsal while they grow.
 
@@ -134,11 +103,13 @@ class Stories:
     """
 
     def __init__(self, tpu_pods: Mapping[str, int], queued: Iterable[str]) -> None:
-        self.of: dict[str, Story] = {run: Story(run) for run in tpu_pods}
-        self._tpu_pods = tpu_pods
         self._queued = frozenset(queued)
+        self.of: dict[str, Story] = {run: Story(run, is_queued=run in self._queued) for run in tpu_pods}
+        self._tpu_pods = tpu_pods
         self._state: dict[str, tuple[State, float]] = {}
-        self._pods: dict[str, dict[str, _Pod]] = {run: {} for run in tpu_pods}
+        self._pods: Pods = {run: {} for run in tpu_pods}
+        self._lost: dict[str, float] = {}
+        """When runs lost a pod of which it is not clear whether there will be another in its place."""
 
     def add(self, event: Event) -> None:
         """Take an event in; those of runs that are not ours are passed by."""
@@ -148,18 +119,22 @@ class Stories:
             tell(self, story, event)
 
     def close(self, at: float) -> dict[str, Story]:
-        """Return the stories, cut off at a moment: what still lasts then ends there."""
-        for run, (state, since) in self._state.items():
-            self.of[run].spans.append(Span(state, since, at))
-        self._state.clear()
-        pieces = {run: list(_pieces(run, pods.values(), at)) for run, pods in self._pods.items()}
-        on_pool: dict[str, list[_Piece]] = {}
-        for piece in (piece for found in pieces.values() for piece in found):
-            for pool in piece.slice.node_pools:
-                on_pool.setdefault(pool, []).append(piece)
-        for run, found in pieces.items():
-            self.of[run].slices = [_with_neighbours(piece, on_pool) for piece in found]
-        return self.of
+        """Return the stories as they are at a moment: what still lasts ends there."""
+        evictions = {run: [eviction.at for eviction in story.evictions] for run, story in self.of.items()}
+        found = slices(self._pods, evictions, at)
+        return {
+            run: replace(
+                story,
+                spans=[*story.spans, *self._lasting(run, at)],
+                slices=found[run],
+                evictions=list(story.evictions),
+                warnings=dict(story.warnings),
+            )
+            for run, story in self.of.items()
+        }
+
+    def _lasting(self, run: str, at: float) -> list[Span]:
+        return [Span(state, since, at) for state, since in (self._state[run],)] if run in self._state else []
 
     @property
     def is_at_work(self) -> bool:
@@ -252,7 +227,10 @@ class Stories:
         story.warnings[event.reason] = event.text
 
     def _pod_started(self, story: Story, event: Event) -> None:
-        self._pods[story.run][event.pod] = _Pod(event)
+        self._pods[story.run][event.pod] = Pod(event)
+        since = self._lost.pop(story.run, None)
+        if event.chips and since is not None and self._state_is(story, "running"):
+            self._back_to(story, "restarting", since)  # one in its place: the run was not about to end
         self._settle(story, event.at)
 
     def _pod_ended(self, story: Story, event: Event) -> None:
@@ -260,8 +238,17 @@ class Stories:
         if pod is None:
             return
         pod.end = event
-        if pod.start.chips and not pod.is_there and self._state_is(story, "running"):
+        if not pod.start.chips or pod.is_there or not self._state_is(story, "running"):
+            return
+        if event.reason == DELETED and self._has_succeeded(story):
+            self._lost.setdefault(story.run, event.at)
+        else:
             self._back_to(story, "restarting", event.at)
+
+    def _has_succeeded(self, story: Story) -> bool:
+        """Tell whether a pod has done its work, such as a head: its JobSet then removes the others."""
+        pods = self._pods[story.run].values()
+        return any(pod.has_succeeded and pod.start.attempt >= story.restarts for pod in pods)
 
     def _settle(self, story: Story, at: float) -> None:
         """Let a run be running from the moment when all of its TPU pods are."""
@@ -272,7 +259,7 @@ class Stories:
             for pod in self._pods[story.run].values()
             if pod.start.chips and pod.is_there and pod.start.attempt >= story.restarts
         )
-        if there < self._tpu_pods[story.run]:
+        if there < self._tpu_pods[story.run] or (story.started is None and kept_apart(story.run, self._pods)):
             return
         if story.started is None:
             story.started = at
@@ -294,45 +281,6 @@ class Stories:
 def _backoff(failures: int) -> float:
     doublings = min(failures - 1, _MOST_DOUBLINGS)
     return min(_FIRST_BACKOFF * 2.0**doublings, _LONGEST_BACKOFF)
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    run: str
-    slice: Slice
-    whole: float
-    """Until when it was whole: when the first of its pods has ended, another slice may take its place."""
-
-
-def _pieces(run: str, pods: Iterable[_Pod], now: float) -> Iterator[_Piece]:
-    """Yield the slices that some pods made.
-
-    Pods of one Job that start when all before them have ended, as after an eviction, are another slice.
-    """
-    jobs: dict[tuple[int, str, str], list[list[_Pod]]] = {}
-    for pod in pods:
-        if not pod.start.chips:
-            continue
-        found = jobs.setdefault(pod.key, [[]])
-        if found[-1] and all(other.end and other.end.at <= pod.start.at for other in found[-1]):
-            found.append([])
-        found[-1].append(pod)
-    for (attempt, job, _), groups in sorted(jobs.items()):
-        for group in groups:
-            start, end = group[0].start.at, max(pod.until(now) for pod in group)
-            pools = tuple(sorted({pod.start.node_pool for pod in group}))
-            whole = min(pod.until(now) for pod in group)
-            yield _Piece(run, Slice(job, attempt, start, end, pools, len(group), exclusive=True), whole)
-
-
-def _with_neighbours(piece: _Piece, on_pool: Mapping[str, list[_Piece]]) -> Slice:
-    beside = {
-        other.run
-        for pool in piece.slice.node_pools
-        for other in on_pool[pool]
-        if other is not piece and other.slice.start < piece.whole and piece.slice.start < other.whole
-    }
-    return replace(piece.slice, exclusive=not beside, shared_with=tuple(sorted(beside)))
 
 
 _TELL = {

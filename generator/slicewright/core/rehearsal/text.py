@@ -18,7 +18,11 @@ MARKS = {"queued": "·", "reserved": "-", "starting": "░", "running": "█", "
 _LEGEND = "   ".join(f"{mark} {state}" for state, mark in MARKS.items())
 _WIDTH = 48
 _LEAST_WIDTH = 12
-_BESIDE = len("    finished at 12m34s, waited 12m34s")
+_BESIDE = {
+    True: len("    finished at 12m34s, waited 12m34s"),
+    False: len("    finished at 12m34s, started after 12m34s"),
+}
+"""What stands beside a drawing where all runs ask a queue, and where not."""
 _FULL = "▁▂▃▄▅▆▇█"
 _ENDS = {
     "finished": "finished",
@@ -48,7 +52,8 @@ def width_in(report: Report, columns: int | None) -> int:
     """Return how wide the drawings are on a terminal of so many columns; None: what is usual in a file."""
     if columns is None:
         return _WIDTH
-    left = columns - _BESIDE - (_column(report.stories) if report.stories else 0)
+    beside = _BESIDE[all(story.is_queued for _, story in report.stories)]
+    left = columns - beside - (_column(report.stories) if report.stories else 0)
     return min(_WIDTH, max(_LEAST_WIDTH, left))
 
 
@@ -56,9 +61,13 @@ def _head(report: Report) -> str:
     found = summary(report.stories)
     ends = [f"{found[key]} {_ENDS[key]}" for key in _ENDS if found[key]]
     beside = [_counted(found[key], key[:-1]) for key in ("evictions", "restarts") if found[key]]
-    played = f"{shown(report.seconds)} in {shown(report.seconds / report.speed)}"
+    played = f"{shown(report.seconds)} in {shown(report.seconds / report.speed)} at {_times(report.speed)}"
     stopped = ", interrupted" if report.interrupted else ""
     return f"{report.cluster}: {', '.join([*ends, *beside]) or 'nothing to play'}; played {played}{stopped}"
+
+
+def _times(speed: float) -> str:
+    return f"{speed:,.1f}".removesuffix(".0") + "x"
 
 
 def _counted(number: int, noun: str) -> str:
@@ -73,13 +82,20 @@ def _runs(stories: tuple[tuple[str, Story], ...], end: float, width: int) -> Ite
     for _, story in stories:
         bar = drawn(story.spans, end, width)
         facts = [_outcome(story)]
-        if story.wait is not None:
-            facts.append(f"waited {shown(max(0.0, story.wait))}")
+        facts += _wait(story)
         if story.restarts:
             facts.append(_counted(story.restarts, "restart"))
         facts += _evictions(story)
         why = f": {story.why}" if story.outcome != "finished" and story.why else ""
         yield f"{story.run:{_column(stories)}}  {bar}  {', '.join(facts)}{why}"
+
+
+def _wait(story: Story) -> Iterable[str]:
+    """Yield how long it waited for Kueue; without a queue it is what its pods took that says something."""
+    if story.is_queued and story.wait is not None:
+        yield f"waited {shown(max(0.0, story.wait))}"
+    elif not story.is_queued and story.submitted is not None and story.started is not None:
+        yield f"started after {shown(max(0.0, story.started - story.submitted))}"
 
 
 def _evictions(story: Story) -> Iterable[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.rehearsal.duration import seconds, shown
-from slicewright.core.rehearsal.script import run_key
+from slicewright.core.rehearsal.offline import advice
+from slicewright.core.rehearsal.script import in_waves, run_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,9 +17,14 @@ if TYPE_CHECKING:
 
 
 def judge(
-    parts: Iterable[Part], stories: Mapping[str, Story], never_fits: Mapping[str, str], *, cut_short: bool
+    parts: Iterable[Part],
+    stories: Mapping[str, Story],
+    never_fits: Mapping[str, str],
+    *,
+    cut_short: bool,
+    speed: float | None = None,
 ) -> tuple[Problem, ...]:
-    """Return the problems of a rehearsal.
+    """Return the problems of a rehearsal, which was played at some `speed` where that is known.
 
     `never_fits` says of which runs the offline quota check knew that they can never be admitted, and why.
     In one that was `cut_short`, by a person or because a program died, what has not happened yet is not held
@@ -28,7 +34,8 @@ def judge(
     everyone = {part.key: part for part in parts}
     for part in everyone.values():
         for run in map(stories.__getitem__, _runs(part, stories)):
-            found += _of_run(part, run, never_fits.get(run.run), cut_short=cut_short)
+            found += _of_run(part, run, never_fits.get(run.run, ""), cut_short=cut_short)
+            found += _apart(part, run, speed)
         if part.current not in stories:
             continue
         for index, expected in enumerate(part.expect):
@@ -36,12 +43,27 @@ def judge(
             if cut_short and not _is_decided(kind, value, part, everyone, stories):
                 continue
             path: Path = ("spec", "rehearsal", "expect", index, kind)
-            for message in _CHECK[kind](value, part, everyone, stories):
-                found.append(part.workload.source.problem("REH004", path, message, _HINT))
+            for message, gap in _CHECK[kind](value, part, everyone, stories):
+                hint = _HINT + _slower(gap, speed)
+                found.append(part.workload.source.problem("REH004", path, message, hint))
     return tuple(found)
 
 
 _HINT = "the timeline shows what happened instead; change the workload, the queues or the expectation"
+_OWN_SECONDS = 5.0
+"""What the controllers take for themselves, of our seconds: a gap below it may be theirs."""
+_TORN_SECONDS = 8.0
+"""A program that plays so long is not over because the controllers were slow to make its other pods."""
+
+Broken = tuple[str, float | None]
+"""What is wrong, and by how many seconds of the rehearsal's clock it missed what was wanted, if by any."""
+
+
+def _slower(gap: float | None, speed: float | None) -> str:
+    """Return what to do where a gap may be the controllers' own time, which does not pass faster."""
+    if gap is None or speed is None or speed <= 1 or gap >= _OWN_SECONDS * speed:
+        return ""
+    return f"; or play slower, for the controllers' own time is not scaled: --speed {max(1, int(speed / 4))}"
 
 
 _OVER = ("finished", "failed", "refused")
@@ -64,7 +86,7 @@ def _runs(part: Part, stories: Mapping[str, Story]) -> Iterator[str]:
     return (key for key in map(run_key, part.runs) if key in stories)
 
 
-def _of_run(part: Part, story: Story, never_fits: str | None, *, cut_short: bool) -> Iterator[Problem]:
+def _of_run(part: Part, story: Story, never_fits: str, *, cut_short: bool) -> Iterator[Problem]:
     source = part.workload.source
     if story.outcome == "refused":
         hint = "slicewright validate shows what stands against it without a cluster"
@@ -74,7 +96,7 @@ def _of_run(part: Part, story: Story, never_fits: str | None, *, cut_short: bool
         message = f"{story.run} {_DID_NOT_FINISH[story.outcome]}"
         if never_fits and story.admitted is None:
             message += f"; the quota check says that it never fits: {never_fits}"
-        hint = story.why or _far(part, story)
+        hint = story.why or (never_fits and advice(never_fits)) or _far(part, story)
         yield source.problem("REH001", ("metadata", "name"), message, hint)
     for piece in story.slices:
         if len(piece.node_pools) > 1:
@@ -116,6 +138,31 @@ def _shared(part: Part, story: Story) -> Iterator[Problem]:
             yield part.workload.source.problem("REH010", ("metadata", "name"), message, hint, warning=True)
 
 
+def _apart(part: Part, story: Story, speed: float | None) -> Iterator[Problem]:
+    """Tell of the first slice whose hosts never ran together, or that never ran beside the others."""
+    if any(in_waves(item) for item in part.runs if run_key(item) == story.run):
+        return
+    is_long = speed is not None and part.duration >= _TORN_SECONDS * speed
+    for piece in story.slices:
+        others = [run for run in piece.shared_with if run != story.run]
+        pools = ", ".join(piece.node_pools)
+        slice_ = f"slice {piece.job or story.run} of {story.run}"
+        if piece.is_torn and others:
+            message = f"the hosts of {slice_} never ran together: {', '.join(others)} held one on {pools}"
+            hint = (
+                "on GKE they wait for each other for ever; keep such runs off each other's node pools: see "
+                "slicewright rule TPU119"
+            )
+        elif is_long and (piece.is_torn or piece.is_late):
+            what = "the hosts of" if piece.is_torn else "the slices of the run and"
+            message = f"{what} {slice_} never ran together: a part began when another had done its work"
+            hint = "on GKE they wait for each other for ever; are there nodes for all of them at once?"
+        else:
+            continue
+        yield part.workload.source.problem("REH011", ("metadata", "name"), message, hint)
+        return
+
+
 _DID_NOT_FINISH = {
     "waiting": "was still waiting at the end",
     "running": "was still running at the end",
@@ -132,32 +179,34 @@ def _other(name: str, part: Part, everyone: Mapping[str, Part], stories: Mapping
 
 def _order(
     names: list[str], part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
-) -> Iterator[str]:
+) -> Iterator[Broken]:
     before: tuple[str, float] | None = None
     for name in names:
         story = _other(name, part, everyone, stories)
         if story is None or story.started is None:
-            yield f"'{name}' did not start" if story else _unknown(name)
+            yield (f"'{name}' did not start" if story else _unknown(name)), None
             return
         if before is not None and story.started <= before[1]:
-            yield (
+            message = (
                 f"'{name}' should start after '{before[0]}': it started at {shown(story.started)}, "
                 f"the other at {shown(before[1])}"
             )
+            yield message, before[1] - story.started
             return
         before = (name, story.started)
 
 
 def _together(
     names: list[str], part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
-) -> Iterator[str]:
+) -> Iterator[Broken]:
     spans = _running(stories[part.current])
     for name in names:
         story = _other(name, part, everyone, stories)
         if story is None:
-            yield _unknown(name)
+            yield _unknown(name), None
             return
         theirs = _running(story)
+        gaps = [max(begin - end, start - finish) for start, end in spans for begin, finish in theirs]
         spans = [
             (max(start, begin), min(end, finish))
             for start, end in spans
@@ -165,33 +214,35 @@ def _together(
             if max(start, begin) < min(end, finish)
         ]
         if not spans:
-            yield f"'{part.workload.name}' and '{name}' never ran at the same time"
+            yield f"'{part.workload.name}' and '{name}' never ran at the same time", min(gaps, default=None)
             return
 
 
 def _not_before(
     wanted: dict[str, str], part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
-) -> Iterator[str]:
+) -> Iterator[Broken]:
     name, state = wanted["workload"], wanted.get("state", "Finished")
     own, other = stories[part.current].started, _other(name, part, everyone, stories)
     if other is None:
-        yield _unknown(name)
+        yield _unknown(name), None
         return
     reached = {"Admitted": other.admitted, "Running": other.started, "Finished": other.ended}[state]
     if own is not None and (reached is None or own < reached):
         when = "never was" if reached is None else f"was so at {shown(reached)}"
-        yield f"it started at {shown(own)}, before '{name}' was {state.lower()}: that {when}"
+        message = f"it started at {shown(own)}, before '{name}' was {state.lower()}: that {when}"
+        yield message, None if reached is None else reached - own
 
 
 def _wait_below(
     most: str, part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
-) -> Iterator[str]:
+) -> Iterator[Broken]:
     del everyone
     wait = stories[part.current].wait
     if wait is None:
-        yield f"it was never admitted, and should be within {most}"
+        yield f"it was never admitted, and should be within {most}", None
     elif wait >= seconds(most):
-        yield f"it waited {shown(wait)} for its admission, and should wait less than {most}"
+        message = f"it waited {shown(wait)} for its admission, and should wait less than {most}"
+        yield message, wait - seconds(most)
 
 
 def _finishes(
@@ -199,10 +250,10 @@ def _finishes(
     part: Part,
     everyone: Mapping[str, Part],
     stories: Mapping[str, Story],
-) -> Iterator[str]:
+) -> Iterator[Broken]:
     del everyone
     if not wanted and stories[part.current].outcome == "finished":
-        yield "it finished, and was expected not to"
+        yield "it finished, and was expected not to", None
 
 
 def _unknown(name: str) -> str:
@@ -213,7 +264,7 @@ def _running(story: Story) -> list[tuple[float, float]]:
     return [(span.start, span.end) for span in story.spans if span.state == "running"]
 
 
-_CHECK: dict[str, Callable[[Any, Part, Mapping[str, Part], Mapping[str, Story]], Iterator[str]]] = {
+_CHECK: dict[str, Callable[[Any, Part, Mapping[str, Part], Mapping[str, Story]], Iterator[Broken]]] = {
     "order": _order,
     "together": _together,
     "notBefore": _not_before,

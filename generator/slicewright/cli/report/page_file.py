@@ -1,0 +1,60 @@
+"""The page of a rehearsal as a file: what stood there stays until the new page is whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from slicewright.core.problem import Problem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NO_PLACE_BESIDE = (errno.EACCES, errno.EPERM, errno.EBUSY)
+"""The folder is closed, or the file is a mount of its own: then only the file itself can be written."""
+
+
+def unwritable(page: Path) -> Problem | None:
+    """Return why a page could not be written after the play; the file is as it was before."""
+    is_new = not page.exists()
+    try:
+        with page.open("ab"):
+            pass
+    except OSError as error:
+        return _not_written(page, error)
+    if is_new:
+        page.unlink()
+    return None
+
+
+def write(page: Path, text: str) -> Problem | None:
+    """Write a page, or return why that failed; then an earlier page is still whole."""
+    try:
+        if page.exists() and not page.is_file():  # a pipe or a device
+            page.write_text(text, encoding="utf-8")
+        else:
+            _replace(page.resolve(), text)
+    except OSError as error:
+        return _not_written(page, error)
+    return None
+
+
+def _replace(page: Path, text: str) -> None:
+    beside = page.with_name(f".slicewright-{os.getpid()}.html")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        if page.exists():
+            shutil.copymode(page, beside)
+        beside.replace(page)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        if error.errno not in _NO_PLACE_BESIDE:
+            raise
+        page.write_text(text, encoding="utf-8")
+
+
+def _not_written(page: Path, error: OSError) -> Problem:
+    hint = "name a file in a folder that exists and can be written, or make room"
+    return Problem("FILE003", f"the page cannot be written: {error.strerror}", hint, file=str(page))

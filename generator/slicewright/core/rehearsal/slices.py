@@ -1,0 +1,173 @@
+"""The pods of runs -> their slices: where each ran, who was beside it, and whether its hosts ran together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from slicewright.core.rehearsal.event import SUCCEEDED
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from slicewright.core.rehearsal.event import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One slice from the start of its pods to their end, and where they ran."""
+
+    job: str
+    attempt: int
+    start: float
+    end: float
+    node_pools: tuple[str, ...]
+    pods: int
+    exclusive: bool
+    """Whether nothing else had a TPU pod on these node pools until the first of its pods ended."""
+    shared_with: tuple[str, ...] = ()
+    """The runs whose pods were there: others, or the run itself with another slice."""
+    is_torn: bool = False
+    """Whether one of its pods began only when another had done its work, with none lost before."""
+    is_late: bool = False
+    """The same of all pods of the run that do the same work: whether it began after another slice's end."""
+
+
+@dataclass(slots=True)
+class Pod:
+    """A pod from its start on."""
+
+    start: Event
+    end: Event | None = None
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """Return what the pods of one slice have in common: they are of the same Job."""
+        return self.start.attempt, self.start.job, self.start.job_uid
+
+    @property
+    def peers(self) -> tuple[int, str, str]:
+        """Return what the pods have in common that work at one thing: all slices of a replicated job."""
+        part = self.start.job.partition("/")[0]
+        return self.start.attempt, part, "" if part else self.start.job_uid
+
+    @property
+    def has_succeeded(self) -> bool:
+        """Whether it has done its work."""
+        return self.end is not None and self.end.reason == SUCCEEDED
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it runs, or has done its work."""
+        return self.end is None or self.has_succeeded
+
+    def until(self, now: float) -> float:
+        """Return when it ended, or now."""
+        return now if self.end is None else self.end.at
+
+
+Pods = dict[str, dict[str, Pod]]
+"""The pods of each run, by their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    run: str
+    slice: Slice
+    whole: float
+    """Until when it was whole: when the first of its pods has ended, another slice may take its place."""
+
+
+def slices(pods: Pods, evictions: Mapping[str, Collection[float]], now: float) -> dict[str, list[Slice]]:
+    """Return the slices of each run; `evictions` says when Kueue took the quota of a run back."""
+    pieces = {
+        run: list(_pieces(run, found.values(), evictions.get(run, ()), now)) for run, found in pods.items()
+    }
+    on_pool: dict[str, list[_Piece]] = {}
+    for piece in (piece for found in pieces.values() for piece in found):
+        for pool in piece.slice.node_pools:
+            on_pool.setdefault(pool, []).append(piece)
+    return {run: [_with_neighbours(piece, on_pool) for piece in found] for run, found in pieces.items()}
+
+
+def kept_apart(run: str, pods: Pods) -> bool:
+    """Tell whether a host of a run had to wait for another run until one of its own slice was through."""
+    own_slices: dict[tuple[int, str, str], list[Pod]] = {}
+    for pod in pods[run].values():
+        if pod.start.chips:
+            own_slices.setdefault(pod.key, []).append(pod)
+    return any(
+        other.start.chips
+        and other.start.node_pool == pod.start.node_pool
+        and any(_overlap(before, other) for before in own if before.has_succeeded)
+        for own in own_slices.values()
+        for pod in _late(own)
+        for name, others in pods.items()
+        if name != run
+        for other in others.values()
+    )
+
+
+def _overlap(one: Pod, other: Pod) -> bool:
+    never = float("inf")
+    return one.start.at < other.until(never) and other.start.at < one.until(never)
+
+
+def _pieces(run: str, pods: Iterable[Pod], evictions: Collection[float], now: float) -> Iterator[_Piece]:
+    """Yield the slices that some pods made.
+
+    Pods of one Job that start when all before them were lost, as after an eviction, are another slice.
+    """
+    jobs: dict[tuple[int, str, str], list[list[Pod]]] = {}
+    works: dict[tuple[int, int, str, str], list[Pod]] = {}
+    turns: dict[tuple[int, str, str], int] = {}
+    for pod in pods:
+        if not pod.start.chips:
+            continue
+        turn = sum(at <= pod.start.at for at in evictions)
+        groups = jobs.setdefault(pod.key, [[]])
+        if turns.setdefault(pod.key, turn) < turn or (groups[-1] and _all_lost(groups[-1], pod.start.at)):
+            groups.append([])
+        turns[pod.key] = turn
+        groups[-1].append(pod)
+        works.setdefault((turn, *pod.peers), []).append(pod)
+    late = {id(pod) for group in works.values() for pod in _late(group)}
+    for (attempt, job, _), groups in sorted(jobs.items()):
+        for group in groups:
+            made = Slice(
+                job=job,
+                attempt=attempt,
+                start=group[0].start.at,
+                end=max(pod.until(now) for pod in group),
+                node_pools=tuple(sorted({pod.start.node_pool for pod in group})),
+                pods=len(group),
+                exclusive=True,
+                is_torn=bool(_late(group)),
+                is_late=any(id(pod) in late for pod in group),
+            )
+            yield _Piece(run, made, min(pod.until(now) for pod in group))
+
+
+def _all_lost(pods: Iterable[Pod], at: float) -> bool:
+    return all(pod.end is not None and not pod.is_there and pod.end.at <= at for pod in pods)
+
+
+def _late(pods: list[Pod]) -> list[Pod]:
+    """Return the pods that began only when one of them had done its work.
+
+    One in place of another that was lost is none of them: that one may have been there in time.
+    """
+    never = float("inf")
+    done = min((pod.until(never) for pod in pods if pod.has_succeeded), default=never)
+    lost = min((pod.until(never) for pod in pods if not pod.is_there), default=never)
+    return [pod for pod in pods if done <= pod.start.at < lost]
+
+
+def _with_neighbours(piece: _Piece, on_pool: Mapping[str, list[_Piece]]) -> Slice:
+    beside = {
+        other.run
+        for pool in piece.slice.node_pools
+        for other in on_pool[pool]
+        if other is not piece and other.slice.start < piece.whole and piece.slice.start < other.whole
+    }
+    return replace(piece.slice, exclusive=not beside, shared_with=tuple(sorted(beside)))

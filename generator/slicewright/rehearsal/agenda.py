@@ -1,0 +1,45 @@
+"""What is to be done later, each at its moment of the rehearsal's clock."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slicewright.rehearsal.clock import Clock
+
+
+class Agenda:
+    """Actions with their moments; it belongs to one thread."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._entries: list[tuple[float, int, Callable[[], None]]] = []
+        self._number = itertools.count()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left to be done."""
+        return not self._entries
+
+    def at(self, moment: float, action: Callable[[], None]) -> None:
+        """Do something at a moment."""
+        heapq.heappush(self._entries, (moment, next(self._number), action))
+
+    def later(self, seconds: float, action: Callable[[], None]) -> None:
+        """Do something some seconds from now."""
+        self.at(self._clock.now() + seconds, action)
+
+    def pause(self, longest: float) -> float:
+        """Return for how many of our seconds nothing is due, at most so many."""
+        if not self._entries:
+            return longest
+        return max(0.0, min(longest, self._clock.real(self._entries[0][0] - self._clock.now())))
+
+    def do_what_is_due(self) -> None:
+        """Do all whose moment has come, the earliest first."""
+        while self._entries and self._entries[0][0] <= self._clock.now():
+            heapq.heappop(self._entries)[2]()

@@ -1,0 +1,92 @@
+"""When a rehearsal is over: all runs are, nothing more can happen, or its deadline has passed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.rehearsal.script import run_key
+from slicewright.core.rehearsal.simulate import ends_by_itself
+from slicewright.core.rehearsal.story import Stories
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.rehearsal.script import Part
+    from slicewright.core.rehearsal.tempo import Tempo
+    from slicewright.rehearsal.agenda import Agenda
+    from slicewright.rehearsal.autoscaler import Autoscaler
+    from slicewright.rehearsal.clock import Clock
+    from slicewright.rehearsal.journal import Journal
+    from slicewright.rehearsal.program import Programs
+
+_QUIET_SECONDS = 10.0
+"""After so long without any event, while nothing runs or is on its way, nothing more will happen: Kueue acts
+on events, not on time."""
+_STUCK_SECONDS = 30.0
+"""The same where pods are to be made: the controllers try that again after up to 16 seconds."""
+_SLACK_SECONDS = 10.0
+"""How long a Job's pods may take to come after its backoff."""
+_SHRINK_SECONDS = 30.0
+"""For how long, of our seconds, a rehearsal goes on only to see nodes go that nobody needs."""
+OVER = ("finished", "failed", "refused")
+"""What a run does of which nothing more is to come."""
+_PENDING = ("reserved", "starting", "restarting")
+_NOT_THERE = "notSubmitted"
+
+
+class Ending:
+    """Knows from what has happened, and from what is still to be done, whether the end has come."""
+
+    def __init__(self, journal: Journal, clock: Clock, time: Tempo, parts: Iterable[Part]) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._time = time
+        runs = {run_key(item): item for part in parts for item in part.runs}
+        self._runs = frozenset(runs)
+        self._endless = {run for run, item in runs.items() if not ends_by_itself(item)}
+
+    def has_come(self, agenda: Agenda, autoscaler: Autoscaler, programs: Programs) -> bool:
+        """Tell whether nothing more will happen, or the deadline has passed.
+
+        What runs for ever, as a headless Pathways does, has done its part when it runs.
+        """
+        if self._clock.now() >= self._time.deadline:
+            return True
+        states = self._states()
+        if all(state in OVER for state in states.values()):
+            return not autoscaler.has_nodes or self._journal.quiet_seconds() >= self._shrinks_within()
+        if not agenda.is_empty or autoscaler.is_busy:
+            return False
+        if all(self._is_done(run, state) for run, state in states.items()):
+            return True
+        if programs.are_at_work or self._journal.ask(_is_at_work) or self._is_in_backoff():
+            return False
+        pending = any(state in _PENDING for state in states.values())
+        return self._journal.quiet_seconds() > (_STUCK_SECONDS if pending else _QUIET_SECONDS)
+
+    def _states(self) -> dict[str, str]:
+        """Return what the runs do; of those that arrive as faults only what has come."""
+        found: dict[str, str] = self._journal.ask(_states)
+        return {run: state for run, state in found.items() if run in self._runs or state != _NOT_THERE}
+
+    def _is_done(self, run: str, state: str) -> bool:
+        return state in OVER or (run in self._endless and state == "running")
+
+    def _shrinks_within(self) -> float:
+        idle = self._clock.real(self._time.idle)
+        return idle + _QUIET_SECONDS if idle <= _SHRINK_SECONDS else 0.0
+
+    def _is_in_backoff(self) -> bool:
+        now = self._clock.now()
+        return any(
+            self._clock.real(now - at) < backoff + _SLACK_SECONDS
+            for at, backoff in self._journal.ask(Stories.backoffs)
+        )
+
+
+def _states(stories: Stories) -> dict[str, str]:
+    return {run: stories.state_of(run) for run in stories.of}
+
+
+def _is_at_work(stories: Stories) -> bool:
+    return stories.is_at_work

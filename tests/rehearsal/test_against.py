@@ -1,0 +1,169 @@
+"""What stands against a `rehearsal:` block, before the play and after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slicewright.core.rehearsal.against import against, never_due, not_struck, not_undone
+from slicewright.core.rehearsal.story import Story
+
+from .kit import job, jobset, part_of, pathwaysjob, replicated_job
+
+if TYPE_CHECKING:
+    from slicewright.core.problem import Problem
+    from slicewright.core.rehearsal.story import Outcome
+
+Object = dict[str, Any]
+CLASSES = ("low", "high")
+TWO_SLICES = jobset("a", replicated_job("slice", replicas=2), replicated_job("driver", chips=0, pods=9))
+LATE = part_of("faults: [{kind: HostFailure, at: 1h30m}]")
+
+
+def told(rehearsal: str, run: Object = TWO_SLICES) -> list[tuple[str, str]]:
+    """Return paths and messages of what stands against a block, beside a workload b."""
+    found = against([part_of(rehearsal, run), part_of(name="b")], "c1", CLASSES)
+    assert {"REH012"} >= {problem.id for problem in found}
+    return [(problem.dotted().removeprefix("spec.rehearsal."), problem.message) for problem in found]
+
+
+@pytest.mark.parametrize(
+    ("fault", "run", "path", "message"),
+    [
+        (
+            "ContainerFailure, slice: 2",
+            TWO_SLICES,
+            "slice",
+            "default/a has no slice 2: it has 2, from 0 to 1",
+        ),
+        (
+            "ContainerFailure, host: 9",
+            TWO_SLICES,
+            "host",
+            "a slice of default/a has no host 9: it has 2, from 0 to 1",
+        ),
+        (
+            "HostFailure, slice: 1",
+            job(),
+            "slice",
+            "default/a has no slice 1: it has 1, and counting begins at 0",
+        ),
+        ("Maintenance, host: 2", job(), "host", "a slice of default/a has no host 2: it has 2, from 0 to 1"),
+        (
+            "SliceLoss, slice: 1",
+            pathwaysjob(),
+            "slice",
+            "default/a has no slice 1: it has 1, and counting begins at 0",
+        ),
+        (
+            "SliceLoss",
+            jobset("a", replicated_job("driver", chips=0)),
+            "slice",
+            "default/a has no slice 0: it has 0, and counting begins at 0",
+        ),
+        (
+            "HigherPriorityArrival, workloadPriorityClassName: hihg",
+            TWO_SLICES,
+            "workloadPriorityClassName",
+            "cluster 'c1' has no WorkloadPriorityClass 'hihg'",
+        ),
+    ],
+)
+def test_fault_that_cannot_strike_is_told_at_its_place(
+    fault: str, run: Object, path: str, message: str
+) -> None:
+    """A slice, a host or a class that is not there, in the words of what is."""
+    found = told(f"faults: [{{kind: ContainerFailure, at: 1s}}, {{kind: {fault}, at: 5s}}]", run)
+
+    assert (f"faults[1].{path}", message) in found
+    assert {"faults[1]"} >= {path.rpartition(".")[0] for path, _ in found} - {"faults[0]"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "run"),
+    [
+        ("ContainerFailure, slice: 1, host: 1", TWO_SLICES),
+        ("SliceLoss, slice: 1", TWO_SLICES),
+        ("HostFailure, host: 1", job()),
+        ("ContainerFailure, slice: 7", jobset("earlier")),
+        ("HigherPriorityArrival, workloadPriorityClassName: high", TWO_SLICES),
+    ],
+)
+def test_fault_that_can_strike_is_none(fault: str, run: Object) -> None:
+    """Slices and hosts count from 0, and a run that was kept from earlier has a shape of its own."""
+    assert [] == told(f"faults: [{{kind: {fault}, at: 5s}}]", run)
+
+
+def test_workload_that_takes_no_part_is_told_at_its_place() -> None:
+    """Whatever expectation names it, with the namespace or without."""
+    found = told(
+        """
+        expect:
+        - order: [a, c]
+        - together: [default/b, team/b]
+        - notBefore: {workload: bb}
+        - waitBelow: 5m
+        """
+    )
+
+    assert [
+        ("expect[0].order[1]", "no workload 'c' takes part in a rehearsal of c1"),
+        ("expect[1].together[1]", "no workload 'team/b' takes part in a rehearsal of c1"),
+        ("expect[2].notBefore.workload", "no workload 'bb' takes part in a rehearsal of c1"),
+    ] == found
+
+
+def test_hint_names_what_is_meant() -> None:
+    """In the form in which it was written; all that play where none is near."""
+    block = "expect: [{together: [elsewhere]}, {order: [a, default/bb]}]"
+    found = against([part_of(block), part_of(name="b")], "c1", CLASSES)
+
+    assert ["one of: a, b", "did you mean 'default/b'?"] == [problem.hint for problem in found]
+
+
+def facts(problem: Problem) -> tuple[str, str, str, str]:
+    """Return id, severity, path and message."""
+    return problem.id, problem.severity, problem.dotted(), problem.message
+
+
+@pytest.mark.parametrize(("is_late", "severity"), [(False, "error"), (True, "warning")])
+def test_fault_that_did_not_happen_proves_nothing(is_late: bool, severity: str) -> None:
+    """It is an error, unless the run was over before."""
+    found = not_struck(LATE, 0, "why", is_late=is_late)
+
+    assert facts(found) == (
+        "REH012",
+        severity,
+        "spec.rehearsal.faults[0]",
+        "the HostFailure at 1h30m did not happen: why",
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "started", "expected"),
+    [
+        ("finished", 1.0, [("warning", "default/a had ended before")]),
+        ("failed", 1.0, [("warning", "default/a had ended before")]),
+        ("running", 1.0, [("error", "the rehearsal ended before, at 1m00s")]),
+        ("waiting", None, []),
+        ("refused", None, []),
+    ],
+)
+def test_fault_whose_time_did_not_come(
+    outcome: Outcome, started: float | None, expected: list[tuple[str, str]]
+) -> None:
+    """Of a run that never ran nothing more is said."""
+    found = never_due(LATE, 0, Story("default/a", started=started, outcome=outcome), 60.0)
+
+    assert expected == [(problem.severity, problem.message.partition("happen: ")[2]) for problem in found]
+
+
+def test_fault_that_does_not_end_is_told() -> None:
+    """Nodes that stay away are another fault than the file describes."""
+    assert facts(not_undone(LATE, 0, "refused")) == (
+        "REH012",
+        "error",
+        "spec.rehearsal.faults[0]",
+        "the HostFailure at 1h30m could not be ended: refused",
+    )

@@ -1,0 +1,158 @@
+"""What the double of GKE's autoscaler does where the cluster does not do what it asks for."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.testbed.kit import eventually
+
+from slicewright.core.rehearsal.tempo import Tempo
+from slicewright.rehearsal.autoscaler import Autoscaler
+from slicewright.rehearsal.capacity import NodePool
+from slicewright.rehearsal.clock import Clock
+from slicewright.rehearsal.journal import Journal
+from slicewright.testbed.api import ApiError
+from slicewright.testbed.trouble import BedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+Object = dict[str, Any]
+
+TIME = Tempo(speed=1.0, deadline=60.0, delay=0.0, idle=60.0)
+LABELS = {"cloud.google.com/gke-tpu-topology": "2x4"}
+TAINT = {"key": "cloud.google.com/gke-spot", "effect": "NoSchedule"}
+
+
+def node(name: str) -> Object:
+    """Return a node with four chips, and with a taint that has no value."""
+    capacity = {"google.com/tpu": "4"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": LABELS},
+        "spec": {"taints": [TAINT]},
+        "status": {"capacity": capacity},
+    }
+
+
+def stuck(name: str, namespace: str = "default") -> Object:
+    """Return a pod without labels for which the scheduler found no node."""
+    asked = {"requests": {"google.com/tpu": "4"}}
+    return {
+        "metadata": {"name": name, "namespace": namespace, "uid": name},
+        "spec": {"tolerations": [{"key": TAINT["key"]}], "containers": [{"resources": asked}]},
+        "status": {"conditions": [{"type": "PodScheduled", "status": "False"}]},
+    }
+
+
+class Cluster:
+    """A stage and its API, in memory; some answers can be told to fail."""
+
+    def __init__(self, *pods: Object) -> None:
+        self.pods: list[Object] = list(pods)
+        self.made: list[str] = []
+        self.refused: list[str] = []
+        """Names of nodes that are refused once."""
+        self.api = self
+
+    def list(self, _version: str, kind: str) -> list[Object]:
+        """Return pods; there are no ProvisioningRequests."""
+        return self.pods if kind == "Pod" else []
+
+    def each(self, verb: Callable[[Object], object], items: Iterable[Object]) -> None:
+        """Do something with some objects."""
+        for item in items:
+            verb(item)
+
+    def create(self, item: Object) -> None:
+        """Make a node, unless it is there or is refused."""
+        name = item["metadata"]["name"]
+        if name in self.refused:
+            self.refused.remove(name)
+            raise ApiError(500, {"message": "storage is busy"})
+        if name in self.made:
+            raise ApiError(409, {"reason": "AlreadyExists"})
+        self.made.append(name)
+
+    def has_made(self, item: Object) -> bool:
+        """Tell whether a node is there."""
+        return item["metadata"]["name"] in self.made
+
+
+def scaled(cluster: Cluster) -> tuple[Autoscaler, Journal]:
+    """Return the double with a growing pool of two nodes, and what it writes into."""
+    clock = Clock(1.0)
+    journal = Journal(clock, {}, ())
+    pool = NodePool("np-0", "np", (node("n0"), node("n1")), queued=False)
+    stage: Any = cluster
+    return Autoscaler(stage, journal, clock, [pool], TIME, namespaces=["default"]), journal
+
+
+def test_nodes_come_although_one_was_refused_at_first() -> None:
+    """Until all are there the pool counts as on its way; the error is told once."""
+    cluster = Cluster(stuck("a"))
+    cluster.refused = ["n1"]
+    scaler, journal = scaled(cluster)
+    was_awaited = []
+    with scaler:
+        eventually("a node", lambda: cluster.made)
+        while "poolGrew" not in {event.kind for event in journal.so_far()}:
+            was_awaited.append(scaler.is_busy or scaler.has_nodes)
+            time.sleep(0.01)
+        scaler.check()
+
+    assert ["n0", "n1"] == cluster.made
+    assert ["warned", "poolGrew"] == [event.kind for event in journal.so_far()]
+    assert (True, False) == (scaler.has_nodes, scaler.is_busy)
+    assert all(was_awaited)
+
+
+def test_nothing_grows_for_what_others_do() -> None:
+    """A pod in a namespace that takes no part waits for nodes that are not ours to make."""
+    cluster = Cluster(stuck("theirs", "other"))
+    scaler, _ = scaled(cluster)
+    with scaler:
+        time.sleep(0.7)
+
+    assert ([], False) == (cluster.made, scaler.is_busy)
+
+
+def test_no_node_comes_when_it_has_ended() -> None:
+    """What was made is removed then: a node that came later would stay."""
+    cluster = Cluster(stuck("a"))
+    scaler, _ = scaled(cluster)
+    create = cluster.create
+
+    def slowly(item: Object) -> None:
+        time.sleep(0.5)
+        create(item)
+
+    cluster.create = slowly  # type: ignore[method-assign]
+    with scaler:
+        eventually("nodes on their way", lambda: scaler.is_busy)
+        time.sleep(0.4)
+    at_the_end = list(cluster.made)
+    time.sleep(0.7)
+
+    assert (at_the_end, True) == (cluster.made, len(at_the_end) < 2)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_its_own_mistake_ends_the_play() -> None:
+    """Nobody waits to the deadline for nodes that nobody makes."""
+    cluster = Cluster()
+    cluster.pods = [{"metadata": {}}]
+    scaler, _ = scaled(cluster)
+
+    def told() -> bool:
+        try:
+            scaler.check()
+        except BedError as error:
+            return error.problem.message == "the double of GKE's autoscaler has ended"
+        return False
+
+    with scaler:
+        eventually("its end is told", told)

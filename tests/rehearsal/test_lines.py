@@ -1,0 +1,40 @@
+"""What a rehearsal says where its stderr is no terminal."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from slicewright.cli.report.live import Live
+from slicewright.rehearsal.clock import Clock
+from slicewright.rehearsal.journal import Journal
+from slicewright.rehearsal.scene import scenes
+from slicewright.workspace.read import read_checkout
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+    from slicewright.core.rehearsal.event import Kind
+
+
+def test_each_change_is_told_when_it_is_seen(repo: Repo) -> None:
+    """At a high speed a fifth of a second is minutes: no line waits for a moment at which to draw."""
+    repo.run("render")
+    ((scene,), _) = scenes(read_checkout(repo.root), ["c1"])
+    stream = io.StringIO()
+    live, clock = Live(scene, stream), Clock(1.0)
+    journal = Journal(clock, {"default/a": 1}, ())
+    live.say("plays at 1x")
+    kinds: tuple[Kind, ...] = ("submitted", "finished")
+    for kind in kinds:
+        live.show(journal, clock)
+        journal.note(kind, "default/a")
+        live.show(journal, clock)
+        live.show(journal, clock)
+    live.close()
+
+    assert [
+        "c1: plays at 1x",
+        "c1: 0.0s default/a starting",
+        "c1: 0.0s default/a finished",
+    ] == stream.getvalue().splitlines()

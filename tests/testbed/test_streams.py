@@ -1,0 +1,36 @@
+"""A cluster that is started by a process without stderr."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from .kit import assert_nothing_left
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOLD = """
+import os, pathlib, sys
+from slicewright.cli import streams
+from slicewright.testbed.process import Held
+streams.guard()
+held = Held(pathlib.Path(sys.argv[1]), "lab", 2)
+print(len(held.ports))
+held.close()
+"""
+
+
+def test_keeper_needs_no_stderr_of_its_holder(tmp_path: Path) -> None:
+    """With `2>&-`, as some cron jobs have it, there is nothing that it could inherit."""
+    done = subprocess.run(
+        ["bash", "-c", '"$0" -c "$1" "$2" 2>&-', sys.executable, HOLD, str(tmp_path)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert (0, "2\n") == (done.returncode, done.stdout)
+    assert_nothing_left(tmp_path, [])
