@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
-from slicewright.binaries import build, golang, places
+from slicewright.binaries import build, golang, pins, places
+from slicewright.binaries.__main__ import main
 from slicewright.binaries.build import build_all
 from slicewright.binaries.find import version_of
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from slicewright.binaries.pins import Tool
 
@@ -279,3 +281,22 @@ def test_the_list_shows_what_is_there(environ: dict[str, str], script: Script) -
         rf"kind v\S+ +SLICEWRIGHT_KIND names {own}, which is v0\.0\.1; kind v\S+ is needed", kind
     )
     assert re.fullmatch(r"jobset v\S+  missing", jobset)
+
+
+@pytest.mark.parametrize(("named", "alone"), [((), False), (("--only", "argocd"), True)])
+def test_what_is_asked_for_is_built_only_where_it_is_named(
+    named: tuple[str, ...], alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plain `make tools` builds every program but Argo CD, which `--only argocd` builds, and nothing else."""
+    wanted: list[str] = []
+
+    def note(tools: Sequence[Tool], *_: object, **__: object) -> tuple[Problem, ...]:
+        wanted.extend(tool.name for tool in tools)
+        return ()
+
+    monkeypatch.setattr("slicewright.binaries.__main__.build_all", note)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    done = CliRunner().invoke(main, named)
+
+    everything = [name for name in pins.tools() if name != "argocd"]
+    assert (0, ["argocd"] if alone else everything) == (done.exit_code, wanted)

@@ -74,6 +74,20 @@ def test_nothing_there(tool: Tool, tmp_path: Path) -> None:
     assert expected == locate(tool, environ(tmp_path))
 
 
+def test_what_is_built_only_where_it_is_named(tool: Tool, tmp_path: Path) -> None:
+    """`make tools` would leave it out, so the command that names it is said instead."""
+    found = locate(dataclasses.replace(tool, asked=True), environ(tmp_path))
+    expected = Problem(
+        id="TOOL001",
+        message="tiny-tool v1.2.3 is missing",
+        hint=(
+            "run 'python -m slicewright.binaries --only tiny-tool', "
+            "or set SLICEWRIGHT_TINY_TOOL to the path of tiny-tool v1.2.3"
+        ),
+    )
+    assert expected == found
+
+
 def test_nothing_there_in_an_installed_package(
     tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,13 @@ OTHERS: tuple[Any, ...] = (None, "x", [None], {})
 """What may stand where something else is expected."""
 
 
+LARGE = ("pathways", "pathways-headless")
+UNTRACED = [
+    pytest.param(pattern, marks=[pytest.mark.untraced] if pattern in LARGE else []) for pattern in PATTERNS
+]
+"""Tracing thousands of renders makes them more than twice as slow."""
+
+
 def changed(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield the way to every value of a document."""
     for key, item in value.items() if isinstance(value, dict) else enumerate(value):
@@ -87,7 +94,7 @@ def spoilt(document: Any) -> Iterator[Any]:
             yield made
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", UNTRACED)
 def test_any_change_of_a_base_gives_a_tree_or_problems(pattern: str) -> None:
     """Each value of each base, replaced by each sort of value or taken away: files or problems."""
     folder = f"bases/{pattern}"
@@ -102,3 +109,22 @@ def test_any_change_of_a_base_gives_a_tree_or_problems(pattern: str) -> None:
             found = rendering(pattern, spec, files=files)
 
             assert bool(errors(found.problems)) != bool(found.writes), json.dumps(made)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "flaw"),
+    [
+        ("name: pathways-rm", "name: other", "no pod has a container 'pathways-rm'"),
+        ("args:", "command:", "the container 'pathways-rm' needs an image and args"),
+    ],
+    ids=["no container", "no args"],
+)
+def test_runtime_of_pathways_is_needed(old: str, new: str, flaw: str) -> None:
+    """Of a Pathways base without a container of the runtime, or one without its arguments, that is said."""
+    file = "bases/pathways/jobset.yaml"
+    text = (ROOT / file).read_text(encoding="utf-8")
+
+    found = rendering("pathways", {}, files={file: text.replace(old, new)})
+
+    expected = f"{file}: BASE001 {flaw}, and pathways workloads are filled in there"
+    assert expected == found.problems[0].text().splitlines()[0]

@@ -13,7 +13,7 @@ from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
 
-REFUSALS = yaml.safe_load((Path(__file__).parent / "refusals.yaml").read_text(encoding="utf-8"))
+REFUSALS = yaml.load((Path(__file__).parent / "refusals.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["says"]) for case in REFUSALS])

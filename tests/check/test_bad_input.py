@@ -138,6 +138,7 @@ def test_kind_that_no_file_could_be_called_after_has_no_schema(tmp_path: Path, k
     assert run(tmp_path, "a.yaml", "-o", "json", "--schemas-only").ids == ["SCHEMA001"]
 
 
+@pytest.mark.untraced  # a large file: tracing makes it twice as slow
 def test_many_documents_are_no_bomb(tmp_path: Path) -> None:
     """The limit of values is one of a document; what aliases add is counted for the whole file."""
     many = "---\n".join(CONFIG_MAP.replace("name: a", f"name: a{number}") for number in range(40_000))

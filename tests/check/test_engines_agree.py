@@ -38,7 +38,7 @@ def overlays() -> list[dict[str, Any]]:
 @cache
 def valid() -> list[dict[str, Any]]:
     """Return a valid object of most kinds that have a schema."""
-    return list(yaml.safe_load_all(FIXTURES.read_text(encoding="utf-8")))
+    return list(yaml.load_all(FIXTURES.read_text(encoding="utf-8"), yaml.CSafeLoader))
 
 
 def places(value: Any, way: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:

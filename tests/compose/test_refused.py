@@ -29,6 +29,15 @@ def _patched(entry: str, patch: str = "") -> Tree:
     return _o(f"resources: [a.yaml]\npatches:\n- {entry}\n", **({"p.yaml": patch} if patch else {}))
 
 
+def _meeting(levels: int) -> Tree:
+    """Return components of which each level lists both of the next, so that paths double."""
+    return {
+        f"{side}{level}/kustomization.yaml": f"{COMPONENT}components: [../c{level + 1}, ../d{level + 1}]\n"
+        for level in range(levels)
+        for side in "cd"
+    } | {f"{side}{levels}/kustomization.yaml": COMPONENT + "resources: []\n" for side in "cd"}
+
+
 REFUSED: dict[str, tuple[Tree, str]] = {
     "no kustomization": (
         A,
@@ -260,6 +269,21 @@ def test_nothing_outside_of_the_tree_is_read(entry: str) -> None:
     (problem,) = compose("o", read_text).problems
     assert f"o/kustomization.yaml: KUS004 '{entry}' leaves the repository" == problem.text()
     assert [path for path in asked if path.startswith((".", "/"))] == []
+
+
+def test_components_that_meet_again_on_every_level_come_to_an_end() -> None:
+    """Each time that a component is listed it is applied anew: what doubles thirty times is refused soon.
+
+    Kustomize goes through it all, which takes hours.
+    """
+    tree = {**_o("resources: [a.yaml]\ncomponents: [../c0, ../d0]\n"), **_meeting(30)}
+
+    (problem,) = composed(tree).problems
+    expected = (
+        "KUS003 kustomizations include each other more than 50,000 times\n"
+        "  hint: list a component once: it is applied anew each time"
+    )
+    assert expected == problem.text()
 
 
 def test_a_key_given_twice_is_refused() -> None:

@@ -157,6 +157,71 @@ def test_quota_that_moves(base: Repo) -> None:
     assert "ClusterQueue cluster-queue, flavor v5e-2x4-4t: quota 24 -> 16 chips\n" in base.run("diff").out
 
 
+ARGOCD = "gitops: {argocd: {repoURL: 'https://example.test/t.git', applicationPer: Workload}}"
+FLUX = "gitops: {flux: {sourceRef: {kind: GitRepository, name: t}, kustomizationPer: Workload}}"
+
+
+@pytest.mark.parametrize(
+    ("gitops", "tool", "kind"), [(ARGOCD, "argocd", "Application"), (FLUX, "flux", "Kustomization")]
+)
+def test_run_that_goes_with_what_syncs_it_ends_and_starts_again(
+    base: Repo, gitops: str, tool: str, kind: str
+) -> None:
+    """Back to one for the namespace, with its file deleted in the same commit."""
+    cluster(base, f"{CLUSTER}    {gitops}\n")
+    base.run("render")
+    commit(base)
+    cluster(base, f"{CLUSTER}    {gitops.replace('Per: Workload', 'Per: Namespace')}\n")
+    base.run("render")
+    if tool == "argocd":
+        assert [] == said(diff(base))
+
+    (base.root / f"overlays/c1/_gitops/{tool}/workload-default.a.yaml").unlink()
+    base.run("render")
+
+    assert [
+        f"ends c1/default/{run_of(base)} 8: its {kind} goes and takes the run along",
+        f"starts c1/default/{run_of(base)} 8: again: the {kind} that syncs it now finds it missing",
+    ] == said(diff(base))
+    assert ": 1 run starts, 1 run ends, 0 runs change; " in base.run("diff").out
+
+
+def test_run_goes_on_when_what_syncs_it_was_handed_over_before(base: Repo) -> None:
+    """In a commit of its own, an Application without its finalizer goes without the run."""
+    cluster(base, f"{CLUSTER}    {ARGOCD}\n")
+    base.run("render")
+    cluster(base, f"{CLUSTER}    {ARGOCD.replace('Per: Workload', 'Per: Namespace')}\n")
+    base.run("render")
+    commit(base)
+    (base.root / "overlays/c1/_gitops/argocd/workload-default.a.yaml").unlink()
+    base.run("render")
+
+    found = diff(base)
+
+    assert ([], ["Application"]) == (
+        said(found),
+        [change["kind"] for change in found["platform"] if change["effect"] == "removed"],
+    )
+
+
+def test_namespace_that_is_not_pruned_leaves_the_tree_and_stays(base: Repo) -> None:
+    """Argo CD and Flux are told to keep it; what else leaves with it goes."""
+    queues = "localQueues: [{name: queue}, {name: other, namespace: team-t}]"
+    cluster(base, CLUSTER.replace("localQueues: [{name: queue}]", queues))
+    base.run("render")
+    commit(base)
+    cluster(base)
+    base.run("render")
+
+    stays = {
+        change["kind"]: change["stays"] for change in diff(base)["platform"] if change["effect"] == "removed"
+    }
+
+    assert stays.pop("Namespace")
+    assert {False} == set(stays.values())
+    assert "  - Namespace team-t leaves the tree; it stays in the cluster\n" in base.run("diff").out
+
+
 def test_queue_that_is_renamed(base: Repo) -> None:
     """The old one goes, the new one comes, and the chips move with the runs."""
     cluster(base, CLUSTER.replace("name: queue", "name: other"))

@@ -53,8 +53,8 @@ def checkout() -> Checkout:
 
 
 def overlays() -> list[str]:
-    """Return the folders of all committed overlays, one a workload and cluster."""
-    found = (ROOT / "overlays").glob("*/*/*/kustomization.yaml")
+    """Return the folders of all committed overlays, one a workload and cluster; platforms begin with '_'."""
+    found = (ROOT / "overlays").glob("*/[!_]*/*/kustomization.yaml")
     return sorted(str(path.parent.relative_to(ROOT)) for path in found)
 
 

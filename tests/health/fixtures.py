@@ -23,14 +23,16 @@ _WORKLOAD = re.compile(r"\b((?:jobset|job)-[a-z0-9-]+?)-[0-9a-f]{5}(?=$|[^0-9a-z
 def recorded() -> dict[str, Object]:
     """Return all objects by state, as in `JobSet/running`."""
     return {
-        path.relative_to(FOLDER).with_suffix("").as_posix(): yaml.safe_load(path.read_text(encoding="utf-8"))
+        path.relative_to(FOLDER).with_suffix("").as_posix(): yaml.load(
+            path.read_text(encoding="utf-8"), yaml.CSafeLoader
+        )
         for path in sorted(FOLDER.rglob("*.yaml"))
     }
 
 
 def expected() -> dict[str, dict[str, Said]]:
     """Return status and message of every state, by scene."""
-    loaded: dict[str, dict[str, Said]] = yaml.safe_load(EXPECTED.read_text(encoding="utf-8"))
+    loaded: dict[str, dict[str, Said]] = yaml.load(EXPECTED.read_text(encoding="utf-8"), yaml.CSafeLoader)
     return loaded
 
 

@@ -20,7 +20,9 @@ from tests.difference.kit import git
 from tests.initial.linter import actionlint
 
 from slicewright.cli.main import cli
+from slicewright.initial.files import specifier
 from slicewright.version import __version__
+from slicewright.workspace.requires import satisfies
 
 BIN = Path(sys.executable).parent
 
@@ -171,7 +173,7 @@ def test_steps_of_ci_run(made: Path) -> None:
     hook = read(made / ".pre-commit-config.yaml")["repos"][0]["hooks"][0]
 
     assert set(called) == {"check", "diff"} < targets
-    assert hook["entry"] == "make check"
+    assert hook["entry"] == "make tracked check"
     assert re.match(hook["files"], "workloads/hello.yaml")
     (step,) = [
         step["run"]
@@ -223,7 +225,7 @@ def test_requirement_is_what_everybody_installs(tmp_path: Path) -> None:
     """By default the versions that render the repository alike; one line, and no option of pip."""
     init(str(tmp_path / "a"))
     init(str(tmp_path / "b"), "--slicewright-requirement", "slicewright==0.1.0")
-    series = ".".join(__version__.split(".")[:2])
+    series = ".".join(__version__.split(".")[:2]) + ".0"
 
     assert f"\nslicewright~={series}\n" in (tmp_path / "a/requirements.txt").read_text(encoding="utf-8")
     assert "\nslicewright==0.1.0\n" in (tmp_path / "b/requirements.txt").read_text(encoding="utf-8")
@@ -232,6 +234,85 @@ def test_requirement_is_what_everybody_installs(tmp_path: Path) -> None:
         _, said = init(str(tmp_path / "c"), "--slicewright-requirement", wrong, code=2)
         assert "is one line" in said
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted", "no_longer"),
+    [("0.1.7", "~=0.1.0", "0.2.0"), ("0.12.0", "~=0.12.0", "0.13.0"), ("1.2.3", "~=1.2", "2.0.0")],
+)
+def test_requirement_ends_where_versions_may_break(version: str, wanted: str, no_longer: str) -> None:
+    """Before 1.0 that is the second number, from then on the first."""
+    assert wanted == specifier(version)
+    assert [True, False] == [satisfies(other, wanted) for other in (version, no_longer)]
+
+
+def test_last_words_name_what_make_installs_and_the_way_out(tmp_path: Path) -> None:
+    """Where no index has slicewright; who named a requirement knows it."""
+    printed, _ = init(str(tmp_path / "a"))
+    named, _ = init(str(tmp_path / "b"), "--slicewright-requirement", "./wheels/s.whl")
+
+    assert printed.splitlines()[-1].startswith(f"make installs slicewright{specifier(__version__)}; ")
+    assert ("--slicewright-requirement" in printed, "--slicewright-requirement" in named) == (True, False)
+
+
+def commit_of(root: Path, *arguments: str) -> tuple[int, str]:
+    """Commit in a repository with our hook, and return git's exit code and what stands on stderr."""
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.test"]
+    done = subprocess.run(
+        ["git", *who, "commit", "--quiet", "--message", "change", *arguments],
+        cwd=root,
+        env={**os.environ, "SLICEWRIGHT": f"{BIN}/slicewright"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stderr
+
+
+def test_hook_stops_a_commit_that_leaves_a_run_out(made: Path, tmp_path: Path) -> None:
+    """`git commit --all` does not take the file of a new run, which is on disk, so that it renders alike."""
+    root = tmp_path / "training"
+    git(made.parent, "clone", "--quiet", str(made), str(root))
+    (hook,) = read(root / ".pre-commit-config.yaml")["repos"][0]["hooks"]
+    script = root / ".git/hooks/pre-commit"
+    script.write_text(f"#!/bin/sh\nexec {hook['entry']}\n", encoding="utf-8")
+    script.chmod(0o755)
+    workload = root / "workloads/hello.yaml"
+    workload.write_text(workload.read_text(encoding="utf-8") + "  slices: 2\n", encoding="utf-8")
+    make(root, "render", f"SLICEWRIGHT={BIN}/slicewright")
+    new = git(root, "ls-files", "--others", "--exclude-standard")
+
+    code, said = commit_of(root, "--all")
+
+    assert (code, said.splitlines()[0], "overlays") == (1, new, new.partition("/")[0])
+    assert "these files are rendered and not in the commit: git add overlays provision\n" in said
+    git(root, "add", "overlays")
+    assert commit_of(root, "--all")[0] == 0
+    assert git(root, "show", "--name-only", "--format=", "HEAD", "--", new) == new
+
+
+def test_revision_of_make_diff_is_no_command(made: Path, tmp_path: Path) -> None:
+    """Whatever stands in REV is one word for slicewright, and no option of its."""
+    command = f"SLICEWRIGHT={BIN}/slicewright"
+    for rev in (f"HEAD; touch {tmp_path}/a", f"HEAD';touch {tmp_path}/a'", f'HEAD";touch {tmp_path}/a"'):
+        done = subprocess.run(
+            ["make", "diff", command, f"REV={rev}"], cwd=made, check=False, capture_output=True, text=True
+        )
+        assert done.stderr.startswith(f"Error: git knows no revision '{rev}'")
+    assert not list(tmp_path.iterdir())
+    assert make(made, "diff", command, "REV=HEAD").startswith("nothing differs")
+
+
+def test_reviewers_are_named_for_every_place_that_people_or_render_write(made: Path) -> None:
+    """As comments: a team puts its names there."""
+    lines = (made / "CODEOWNERS").read_text(encoding="utf-8").splitlines()[1:]
+    named = [line.removeprefix("# ").split()[0] for line in lines]
+    alone = {".git", ".gitattributes", ".gitignore", ".vscode", "README.md", "overlays", "slicewright.diff"}
+
+    assert {
+        f"/{path.name}{'/' if path.is_dir() else ''}" for path in made.iterdir() if path.name not in alone
+    } <= {*named}
+    assert {"/custom/", "/overlays/*/_*/"} <= {*named}
 
 
 def test_no_file_is_overwritten(tmp_path: Path) -> None:

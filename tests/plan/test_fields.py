@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROJECT = Path(__file__).resolve().parents[2]
-TABLE = yaml.safe_load((Path(__file__).parent / "fields.yaml").read_text(encoding="utf-8"))
+TABLE = yaml.load((Path(__file__).parent / "fields.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 COMPONENT = """
 apiVersion: kustomize.config.k8s.io/v1alpha1
 kind: Component

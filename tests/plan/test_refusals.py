@@ -12,7 +12,7 @@ from .kit import cluster, refused
 CASES = [
     (path.stem, case)
     for path in sorted((Path(__file__).parent / "refusals").glob("*.yaml"))
-    for case in yaml.safe_load(path.read_text(encoding="utf-8"))
+    for case in yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
 ]
 
 

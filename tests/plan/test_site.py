@@ -27,7 +27,9 @@ def surveyed(text: str) -> tuple[Site, str]:
     return site, "".join(f"{problem.text()}\n" for problem in in_order(problems))
 
 
-REFUSALS = yaml.safe_load((Path(__file__).parent / "refused_clusters.yaml").read_text(encoding="utf-8"))
+REFUSALS = yaml.load(
+    (Path(__file__).parent / "refused_clusters.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader
+)
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=[case["when"] for case in REFUSALS])

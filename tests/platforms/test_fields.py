@@ -15,7 +15,7 @@ from slicewright.core.render.platform import files
 
 from .kit import repository
 
-TABLE = yaml.safe_load((Path(__file__).parent / "fields.yaml").read_text(encoding="utf-8"))
+TABLE = yaml.load((Path(__file__).parent / "fields.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 SCHEMA = json.loads(
     (Path(__file__).resolve().parents[2] / "schemas/slicewright/tpucluster.json").read_text(encoding="utf-8")
 )

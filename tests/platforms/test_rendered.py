@@ -12,7 +12,7 @@ from slicewright.core.platform.tree import objects
 
 from .kit import POOLS, documents, files, site
 
-CASES = yaml.safe_load((Path(__file__).parent / "rendered.yaml").read_text(encoding="utf-8"))
+CASES = yaml.load((Path(__file__).parent / "rendered.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case['file']}: {case['when']}" for case in CASES])

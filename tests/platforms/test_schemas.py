@@ -15,7 +15,7 @@ from slicewright.workspace.kinds import kind_schemas
 
 from .kit import site
 
-CASES = yaml.safe_load((Path(__file__).parent / "rendered.yaml").read_text(encoding="utf-8"))
+CASES = yaml.load((Path(__file__).parent / "rendered.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 ENGINE = Engine(kind_schemas())
 NO_SCHEMA = {("kueue.x-k8s.io/v1alpha1", "Topology")}
 """What only releases have of which no CRD is vendored."""

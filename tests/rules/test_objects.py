@@ -8,6 +8,7 @@ import pytest
 from tests.rules.kit import findings, world
 
 from slicewright.core.check.item import Item
+from slicewright.core.check.read import words
 from slicewright.core.check.rules import RULES, run
 from slicewright.core.check.rules.kustomize_build import built, patches
 from slicewright.core.check.world import World
@@ -142,3 +143,8 @@ def test_objects_that_stand_nowhere_are_not_compared() -> None:
     twice = world(*[{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}] * 2)
 
     assert run(twice, [rule for rule in RULES if rule.id == "GIT124"]) == ()
+
+
+def test_words_are_the_strings_of_a_list_at_their_places() -> None:
+    """What is no string is passed over, and its place is counted."""
+    assert [(0, "a"), (2, "b")] == list(words(["a", 1, "b", None]))

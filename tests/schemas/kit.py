@@ -86,7 +86,7 @@ def examples(folder: str) -> list[tuple[Path, Any]]:
     return [
         (path, document)
         for path in sorted((HERE / folder).glob("*.yaml"))
-        for document in yaml.safe_load_all(path.read_text(encoding="utf-8"))
+        for document in yaml.load_all(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
     ]
 
 

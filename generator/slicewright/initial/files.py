@@ -26,8 +26,12 @@ _PLACES = {
 
 
 def specifier(version: str) -> str:
-    """Return the versions that render a repository alike: `~=0.1` for 0.1.7."""
-    return f"~={'.'.join(version.split('.')[:2])}"
+    """Return the versions that render a repository alike: `~=0.1.0` for 0.1.7, and `~=1.2` for 1.2.3.
+
+    Before 1.0 the second number is the one that says what breaks.
+    """
+    major, minor = version.split(".")[:2]
+    return f"~=0.{minor}.0" if major == "0" else f"~={major}.{minor}"
 
 
 def files(version: str, requirement: str = "") -> dict[str, str]:

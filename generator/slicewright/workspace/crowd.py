@@ -58,22 +58,31 @@ def spread(work: Work, count: int) -> Iterator[Any]:
     """Return an iterator over what some work returns for each of `count` numbers, in their order.
 
     Where many wait, processes begin with it at once, before anybody asks for the first answer. They are
-    forked, so that they start with everything that `work` knows; they send plain data back.
+    forked, so that they start with everything that `work` knows; they send plain data back. Until the last
+    answer was taken no process looks for garbage: all of them make data without cycles, which is needed to
+    the end, so that looking would be lost on them.
     """
     processes = _processes()
     if processes < 2 or count < _MANY:  # noqa: PLR2004 - more than one
         return map(work, range(count))
     global _WORK  # noqa: PLW0603 - how a forked process gets what cannot be sent to it
     _WORK = work
-    # What is there now is shared by all processes as long as nobody writes into its pages. They make data
-    # without cycles and end soon, so that looking for garbage would be lost on them.
-    gc.freeze()
     before = set(multiprocessing.active_children())
-    pool = multiprocessing.get_context("fork").Pool(processes, initializer=gc.disable)
-    gc.unfreeze()
+    was_enabled = gc.isenabled()
+    gc.disable()
+    pool = multiprocessing.get_context("fork").Pool(processes)
     helpers = set(multiprocessing.active_children()) - before
     ranges = [(start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
-    return _answers(work, pool, helpers, ranges)
+    answers = _answers(work, pool, helpers, ranges)
+    return _then_enable(answers) if was_enabled else answers
+
+
+def _then_enable(answers: Iterator[Any]) -> Iterator[Any]:
+    """Yield all answers, and then look for garbage again."""
+    try:
+        yield from answers
+    finally:
+        gc.enable()
 
 
 def _answers(

@@ -153,9 +153,13 @@ def paths(value: Any, above: str = "") -> Iterator[str]:
 
 def data(name: str) -> Any:
     """Return a YAML file of this folder."""
-    return yaml.safe_load((HERE / name).read_text(encoding="utf-8"))
+    return yaml.load((HERE / name).read_text(encoding="utf-8"), yaml.CSafeLoader)
 
 
 def documents(*names: str) -> list[Any]:
     """Return the documents of YAML files of this folder."""
-    return [one for name in names for one in yaml.safe_load_all((HERE / name).read_text(encoding="utf-8"))]
+    return [
+        one
+        for name in names
+        for one in yaml.load_all((HERE / name).read_text(encoding="utf-8"), yaml.CSafeLoader)
+    ]

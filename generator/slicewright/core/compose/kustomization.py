@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from slicewright.core.compose import patch
@@ -45,6 +45,8 @@ Objects = list[dict[str, Any]]
 _LOCAL = "config.kubernetes.io/local-config"
 """Kustomize leaves an object with this annotation out of its output."""
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")
+MAX_FOLDERS = 50_000
+"""Kustomizations that are built into one, each time counted: lists that meet again double at every level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +67,43 @@ class _Item:
     namespace: str
     file: str = ""
     """Where it was read from."""
+    is_own: bool = False
+    """Whether no value stands in two places, as one does that an alias names: then it may be patched."""
+
+    def own(self) -> dict[str, Any]:
+        """Return the object, to be changed in place."""
+        if not self.is_own:
+            self.data, self.is_own = patch.copied(self.data), True
+        return self.data
+
+
+@dataclass(slots=True)
+class _Tree:
+    """The tree that is built from; each kustomization in it is read once, however often it is included."""
+
+    read_text: ReadText
+    left: int = MAX_FOLDERS
+    kustomizations: dict[str, Kustomization] = field(default_factory=dict)
+
+    def kustomization(self, folder: str) -> Kustomization:
+        """Return the kustomization in a folder. Raises Stopped, also where no end can be seen."""
+        self.left -= 1
+        if self.left < 0:
+            message = f"kustomizations include each other more than {MAX_FOLDERS:,} times"
+            hint = "list a component once: it is applied anew each time"
+            raise Stopped(Problem("KUS003", message, hint))
+        found = self.kustomizations.get(folder)
+        if found is None:
+            found = self.kustomizations[folder] = read_kustomization(folder, self.read_text)
+        return found
 
 
 def compose(folder: str, read_text: ReadText) -> Composed:
     """Return the objects of the kustomization in a folder of the tree, paths relative to its root."""
     try:
         top = inside(".", folder, folder)
-        items = _build(read_kustomization(top, read_text), [], read_text, ())
+        tree = _Tree(read_text)
+        items = _build(tree.kustomization(top), [], tree, ())
     except Stopped as stopped:
         if stopped.problem is None:
             return Composed(outside=(stopped.outside,))
@@ -80,11 +112,11 @@ def compose(folder: str, read_text: ReadText) -> Composed:
 
 
 def compose_with(base: str, components: tuple[str, ...], read_text: ReadText) -> Objects:
-    """Return the objects of a base after some components, before any patch of an overlay.
+    """Return the objects of a base after some components, before any patch of an overlay, to be changed.
 
     Raises Stopped.
     """
-    return [item.data for item in _compose_with(base, components, read_text)]
+    return [item.own() for item in _compose_with(base, components, read_text)]
 
 
 def origins(base: str, components: tuple[str, ...], read_text: ReadText) -> list[str]:
@@ -93,9 +125,10 @@ def origins(base: str, components: tuple[str, ...], read_text: ReadText) -> list
 
 
 def _compose_with(base: str, components: tuple[str, ...], read_text: ReadText) -> list[_Item]:
-    items = _step("Kustomization", base, [], read_text, ())
+    tree = _Tree(read_text)
+    items = _step("Kustomization", base, [], tree, ())
     for component in components:
-        items = _step("Component", component, items, read_text, ())
+        items = _step("Component", component, items, tree, ())
     return items
 
 
@@ -104,29 +137,27 @@ def patched(objects: Objects, patches: tuple[Patch, ...]) -> Objects:
 
     Raises Stopped.
     """
-    items = [_item_of(patch.copied(item)) for item in objects]
+    items = [_item_of(item) for item in objects]
     for change in patches:
         _apply(change, items, "")
     return [item.data for item in items]
 
 
-def _step(
-    kind: str, folder: str, items: list[_Item], read_text: ReadText, above: tuple[str, ...]
-) -> list[_Item]:
+def _step(kind: str, folder: str, items: list[_Item], tree: _Tree, above: tuple[str, ...]) -> list[_Item]:
     """Build the folder that an entry of `resources` or `components` names."""
     for visited in above:
         if below(folder, visited):
             message = f"kustomization includes itself: {' -> '.join((*above, folder))}"
             raise Stopped(Problem("KUS003", message))
-    kustomization = read_kustomization(folder, read_text)
+    kustomization = tree.kustomization(folder)
     if kustomization.kind != kind:
         message = f"expected a {kind}, found a {kustomization.kind}"
         raise Stopped(Problem("KUS002", message, file=kustomization.file))
-    return _build(kustomization, items, read_text, above)
+    return _build(kustomization, items, tree, above)
 
 
 def _build(
-    kustomization: Kustomization, items: list[_Item], read_text: ReadText, above: tuple[str, ...]
+    kustomization: Kustomization, items: list[_Item], tree: _Tree, above: tuple[str, ...]
 ) -> list[_Item]:
     """Return some objects followed by those of a kustomization, all after its components and patches."""
     folder, file = kustomization.folder, kustomization.file
@@ -134,29 +165,27 @@ def _build(
     items = list(items)
     for entry in kustomization.resources:
         target = inside(folder, entry, file)
-        items += _load(target, kustomization, read_text, above)
+        items += _load(target, kustomization, tree, above)
     _refuse_twins(items, file)
     for entry in kustomization.components:
-        items = _step("Component", inside(folder, entry, file), items, read_text, above)
+        items = _step("Component", inside(folder, entry, file), items, tree, above)
     for change in kustomization.patches:
         _apply(change, items, file)
     _refuse_twins(items, file)
     return items
 
 
-def _load(
-    target: str, kustomization: Kustomization, read_text: ReadText, above: tuple[str, ...]
-) -> list[_Item]:
+def _load(target: str, kustomization: Kustomization, tree: _Tree, above: tuple[str, ...]) -> list[_Item]:
     """Return the objects of one entry of `resources`: a file below the folder, or a folder anywhere."""
-    documents = read_file(target, read_text)
+    documents = read_file(target, tree.read_text)
     if documents is None:
         if target.endswith(_FILE_SUFFIXES):
             raise Stopped(
                 Problem("KUS001", f"there is no file {target}", "check the path", file=kustomization.file)
             )
-        return _step("Kustomization", target, [], read_text, above)
+        return _step("Kustomization", target, [], tree, above)
     refuse_above(kustomization.folder, target, kustomization.file)
-    return [_item(patch.copied(document), target) for document in documents]
+    return [_item(document, target) for document in documents]
 
 
 def _item(data: Any, file: str) -> _Item:
@@ -227,7 +256,7 @@ def _apply(change: Patch, items: list[_Item], file: str) -> None:
             continue
         _, kind, namespace, name = identity(item.data)
         try:
-            item.data = patch.apply(change.operations, item.data)
+            item.data = patch.apply(change.operations, item.own())
         except patch.PatchError as error:
             named = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
             raise Stopped(Problem("KUS006", str(error), file=file, object=named)) from error

@@ -62,14 +62,16 @@ class ObjectChange:
     namespace: str
     name: str
     is_platform: bool
+    stays: bool
+    """Whether it stays in the cluster although it leaves the tree: its annotations forbid to prune it."""
     diff: str
     """Unified diff of the object in canonical YAML: keys in order, nothing but what it says."""
 
-    def record(self) -> dict[str, str]:
+    def record(self) -> dict[str, str | bool]:
         """Return the JSON form."""
         return {**self.head(), "folder": self.folder, "diff": self.diff}
 
-    def head(self) -> dict[str, str]:
+    def head(self) -> dict[str, str | bool]:
         """Return the JSON form without the difference."""
         return {
             "effect": self.effect,
@@ -77,6 +79,7 @@ class ObjectChange:
             "kind": self.kind,
             "namespace": self.namespace,
             "name": self.name,
+            "stays": self.stays,
         }
 
 
@@ -192,7 +195,17 @@ def _change(effect: Effect, key: Key, old: Found | None, new: Found | None) -> O
     folder = next(found.folder for found in (new, old) if found is not None)
     label = "/".join(filter(None, (cluster, kind, namespace, name)))
     diff = diff_of(label, old, new)
-    return ObjectChange(effect, cluster, folder.path, kind, namespace, name, not folder.workload, diff)
+    stays = old is not None and new is None and _is_kept(old.data)
+    return ObjectChange(effect, cluster, folder.path, kind, namespace, name, not folder.workload, stays, diff)
+
+
+def _is_kept(data: KubernetesObject) -> bool:
+    """Tell whether annotations forbid Argo CD or Flux to prune an object."""
+    annotations = data["metadata"].get("annotations")
+    found = annotations if isinstance(annotations, dict) else {}
+    options = str(found.get("argocd.argoproj.io/sync-options", "")).split(",")
+    is_kept = any(option.strip() == "Prune=false" for option in options)
+    return is_kept or found.get("kustomize.toolkit.fluxcd.io/prune") == "disabled"
 
 
 def diff_of(label: str, old: Found | None, new: Found | None) -> str:

@@ -6,8 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from slicewright.core.difference import owners
 from slicewright.core.difference.objects import Found, Objects, diff_of
 from slicewright.core.document.same import same
+from slicewright.core.gitops.place import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -77,18 +79,25 @@ def changes(
     `touched` are the folders in which some object differs.
     """
     old, new = runs_of(before), runs_of(after)
+    gone = owners.gone(before, after)
     for place in sorted(old.keys() | new.keys()):
         ours, theirs = old.get(place, {}), new.get(place, {})
         ended = {key: found for key, found in ours.items() if key not in theirs}
         started = {key: found for key, found in theirs.items() if key not in ours}
+        both = sorted(ours.keys() & theirs.keys())
+        taken, again = owners.why(gone, "/".join((ROOT, *place)))
         for key in sorted(ended):
             reason = _why_it_ends(place, started, theirs, new)
             yield _change("ends", place, ended[key], reason, chips_of)
+        for key in both if taken else ():
+            yield _change("ends", place, ours[key], taken, chips_of)
         for key in sorted(started):
             reason = _why_it_starts(place, started[key], ended, ours, old)
             change = _change("starts", place, started[key], reason, chips_of)
             yield _beside_the_old(change, started, ended)
-        for key in sorted(ours.keys() & theirs.keys()):
+        for key in both if again else ():
+            yield _change("starts", place, theirs[key], again, chips_of)
+        for key in () if taken else both:
             reason = _why_it_changes(ours[key], theirs[key], touched)
             if reason:
                 yield _change("changes", place, theirs[key], reason, chips_of)

@@ -44,7 +44,8 @@ def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
     for change in difference.platform:
         if change.cluster == cluster:
             name = "/".join(filter(None, (change.namespace, change.name)))
-            yield f"  {_SIGNS[change.effect]} {change.kind} {name} {change.effect}"
+            what = "leaves the tree; it stays in the cluster" if change.stays else change.effect
+            yield f"  {_SIGNS[change.effect]} {change.kind} {name} {what}"
     for move in difference.quotas:
         if move.cluster == cluster:
             yield f"  ~ {_quota(move)}"
