@@ -300,7 +300,9 @@ def judged(synced: Bed) -> Bed:
 
 
 def _is_judged(api: Api, kind: str, name: str) -> bool:
-    return not is_current(api, _stale(api, kind, name))
+    item = condition_of(api, kind, name)[0]
+    item["status"] = {}
+    return not is_current(api, item)
 
 
 def _stale(api: Api, kind: str, name: str) -> Object:
@@ -351,7 +353,7 @@ def test_health(judged: Bed, kind: str, name: str, reason: str, *, current: bool
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [("ClusterQueue", "cluster-queue"), ("LocalQueue", "queue"), ("AdmissionCheck", "there")],
+    [("ClusterQueue", "cluster-queue"), ("LocalQueue", "queue")],
 )
 def test_health_of_an_earlier_generation(judged: Bed, kind: str, name: str) -> None:
     """What Kueue said before the last change does not count, and without a condition nothing is ready."""
@@ -360,3 +362,35 @@ def test_health_of_an_earlier_generation(judged: Bed, kind: str, name: str) -> N
     bare["status"] = {}
 
     assert (is_current(judged.api, stale), is_current(judged.api, bare)) == (False, False)
+
+
+def test_health_of_a_check_with_other_parameters(judged: Bed) -> None:
+    """A check whose parameters are changed for others as good is ready: Kueue writes no generation then."""
+    config = judged.api.get(KUEUE, "ProvisioningRequestConfig", "there")
+    other = {**config, "metadata": {"name": "other"}}
+    judged.api.create(other, fieldValidation="Strict")
+    check = condition_of(judged.api, "AdmissionCheck", "there")[0]
+    spec = {**check["spec"], "parameters": {**check["spec"]["parameters"], "name": "other"}}
+    judged.api.apply({**_bare(check), "spec": spec}, manager="test", force=True)
+    changed, _ = condition_of(judged.api, "AdmissionCheck", "there")
+
+    assert changed["metadata"]["generation"] == check["metadata"]["generation"] + 1
+    eventually(
+        "the check is ready",
+        lambda: is_current(judged.api, condition_of(judged.api, "AdmissionCheck", "there")[0]),
+        10,
+    )
+
+
+def test_check_without_a_condition_is_not_ready(judged: Bed) -> None:
+    """What Kueue has said nothing of is not ready."""
+    bare, _ = condition_of(judged.api, "AdmissionCheck", "there")
+    bare["status"] = {}
+
+    assert not is_current(judged.api, bare)
+
+
+def _bare(item: Object) -> Object:
+    """Return what an object is called, and no more of it."""
+    metadata = {"name": item["metadata"]["name"]}
+    return {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": metadata}

@@ -224,3 +224,29 @@ def test_project_of_a_platform_that_is_not_synced_is_refused() -> None:
         "synced\n  hint: leave it out: each namespace has an AppProject of its own\n"
     )
     assert expected == said(alone, named)
+
+
+@pytest.mark.parametrize("user", ["user:secret", "user:", ":secret", "a%40b:c%2Fd"])
+def test_password_in_the_url_is_refused(user: str) -> None:
+    """It would stand in every Application in Git; what is said of it does not repeat it."""
+    expected = (
+        "clusters/c1.yaml:12:30: GITOPS005 the URL has a password in it, which would stand in every "
+        "Application in Git\n"
+        "  hint: leave user and password out, and give them to Argo CD in a repository Secret\n"
+    )
+    assert expected == said(argocd().replace("https://", f"https://{user}@"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://org@dev.azure.com/org/My%20Project/_git/tree",
+        "https://example.com/c++/tree.git",
+        "ssh://git@[::1]:2222/tree.git",
+        "https://[::1]/tree.git",
+        "git@github.com:example/tree.git",
+    ],
+)
+def test_every_url_that_argo_cd_takes_is_one(url: str) -> None:
+    """A user, a port, an escaped blank, a plus and an address of IPv6 are written as they are."""
+    assert said(argocd().replace("https://example.com/tree.git", url)) == ""

@@ -280,14 +280,15 @@ def test_object_without_a_namespace_is_not_for_runs(empty: Repo, spec: str) -> N
     synced(empty)
     workload(empty, "a", spec.replace("tpu:", "components: [components/mine], tpu:"))
 
-    done = empty.run("render")
+    done = empty.run("render", code=1)
 
     expected = (
-        "GITOPS002 the run brings objects that stand in no namespace (ClusterRole): they are not synced\n"
+        "GITOPS002 the run brings objects that stand in no namespace (ClusterRole): with them nothing of "
+        "namespace 'team-a' is synced\n"
         "  hint: declare them in custom/, and apply them as the platform is\n"
     )
     assert expected in done.err
-    assert "ClusterRole" not in kinds(empty)
+    assert empty.tree() == {}
 
 
 def test_object_without_a_namespace_in_a_base_is_said(empty: Repo) -> None:
@@ -298,7 +299,7 @@ def test_object_without_a_namespace_in_a_base_is_said(empty: Repo) -> None:
     synced(empty)
     workload(empty)
 
-    assert "workloads/a.yaml:4:1: warning: GITOPS002 the run brings" in empty.run("render").err
+    assert "workloads/a.yaml:4:1: GITOPS002 the run brings" in empty.run("render", code=1).err
 
 
 def test_edited_run_is_said_and_nothing_is_written(two: Repo) -> None:

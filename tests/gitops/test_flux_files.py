@@ -271,13 +271,19 @@ def test_another_workload_changes_its_own_file_alone() -> None:
 
 def test_rights_hold_the_kinds_of_the_overlays() -> None:
     """Kinds of a namespace's overlays are added to those that it always has, under the API's names."""
-    kinds = (("networking.k8s.io", "Ingress"), ("networking.k8s.io", "NetworkPolicy"), ("batch", "Job"))
+    kinds = (
+        ("batch", "Job"),
+        ("gateway.networking.k8s.io", "Gateway"),
+        ("networking.k8s.io", "Ingress"),
+        ("networking.k8s.io", "NetworkPolicy"),
+    )
     found = objects(files(site(), (namespace("team-a", kinds=kinds),)))
 
     (role,) = [item for item in found if item["kind"] == "Role"]
     expected = [
         ["", "configmaps", "persistentvolumeclaims", "services"],
         ["batch", "jobs"],
+        ["gateway.networking.k8s.io", "gateways"],
         ["jobset.x-k8s.io", "jobsets"],
         ["networking.k8s.io", "ingresses", "networkpolicies"],
         ["pathways-job.pathways.domain", "pathwaysjobs"],

@@ -146,12 +146,12 @@ def render(
     if selected is None and not errors(problems):
         draft.files |= platform.files(repository.sites)
     if not errors(draft.problems):
-        sources = {folder: entry.workload.source for folder, entry in wanted.items()}
+        sources = {folder: entry.workload.source for folder, entry in wanted.items() if folder in touched}
         trees = gitops.Trees(draft.existing, draft.texts() if synced else {}, sources)
         for cluster in synced:
-            files, warnings = gitops.files(repository, cluster, trees)
+            files, found = gitops.files(repository, cluster, trees)
             draft.files |= files
-            draft.problems += warnings
+            draft.problems += found
     return _finish(draft, planned, repository)
 
 

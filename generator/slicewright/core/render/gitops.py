@@ -8,12 +8,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slicewright.core.build.scope import is_namespaced
 from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity
 from slicewright.core.document.read import read_documents
 from slicewright.core.gitops import anchor, place, tree
 from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
+from slicewright.core.gitops.owner import owner
 from slicewright.core.platform import tree as platform_tree
+from slicewright.core.render.beyond import Brought, against_namespaces, against_objects, is_granted
 from slicewright.core.render.existing import PATCH, ROOT, is_namespace, is_workload
 from slicewright.core.run import header
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.intent.source import Source
     from slicewright.core.plan.site import Site
-    from slicewright.core.problem import Path, Problem
+    from slicewright.core.problem import Problem
     from slicewright.core.render.existing import Existing
     from slicewright.core.render.repository import ReadText, Repository
 
@@ -31,6 +32,8 @@ Kind = tuple[str, str]
 
 _WORDS = re.compile(r"^(apiVersion|kind): (.*)$", re.MULTILINE)
 """What an object is, in a file of ours: nothing below its own keys begins a line so."""
+_WITHIN = re.compile(r"^metadata:\n(?:  .*\n)*?  namespace: (.*)$", re.MULTILINE)
+"""Where it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Trees:
     texts: Mapping[str, str]
     """As it will be but for what syncs clusters, by path."""
     sources: Mapping[str, Source]
-    """The TPUWorkloads, by their folder."""
+    """The TPUWorkloads that are rendered, by their folder."""
 
 
 def is_synced(site: Site | None) -> bool:
@@ -53,7 +56,7 @@ def lasting(sites: Mapping[str, Site], existing: Existing) -> set[str]:
     """Return the folders of the namespaces that are synced whatever is in them.
 
     They are those of teams and of LocalQueues, and every one that was synced before: what was in it last is
-    pruned by whoever syncs it. It stays until somebody deletes the folder.
+    pruned by whoever syncs it. It stays until somebody deletes the folder. None is that of who syncs.
     """
     found = {
         f"{ROOT}/{name}/{namespace}"
@@ -64,7 +67,12 @@ def lasting(sites: Mapping[str, Site], existing: Existing) -> set[str]:
     for folder, paths in existing.folders.items():
         if is_namespace(folder) and f"{folder}/{anchor.FILE_NAME}" in paths:
             found |= {folder} if is_synced(sites.get(folder.split("/")[1])) else set()
-    return found
+    return {folder for folder in found if not _is_owned(folder, sites)}
+
+
+def _is_owned(folder: str, sites: Mapping[str, Site]) -> bool:
+    _, cluster, namespace = folder.split("/")
+    return bool(owner(sites[cluster], namespace))
 
 
 def _named(site: Site) -> Iterator[str]:
@@ -73,9 +81,9 @@ def _named(site: Site) -> Iterator[str]:
 
 
 def files(repository: Repository, cluster: str, trees: Trees) -> tuple[dict[str, str], list[Problem]]:
-    """Return the files that sync a cluster by path, and what of its runs will not be synced."""
+    """Return the files that sync a cluster by path, and what stands against syncing its runs."""
     site = repository.sites[cluster]
-    found: list[Problem] = []
+    found = list(against_namespaces(site, trees.sources))
     namespaces = _namespaces(repository, site, trees, found)
     platform = any(path.startswith(f"{platform_tree.folder(cluster)}/") for path in trees.texts)
     return tree.files(site, namespaces, repository.package.health, platform=platform), found
@@ -97,10 +105,10 @@ def _namespaces(
         namespace, name = posixpath.split(folder)
         made, outside = stands.of(folder, {path: texts[path] for path in folders[folder]})
         workloads[namespace].append(SyncedWorkload(name, folder, outside, _apart(folder, trees.existing)))
-        kinds[namespace] |= {kind for kind in made if is_namespaced(*kind)}
-        wide = sorted(kind for group, kind in made if not is_namespaced(group, kind))
-        if wide and folder in sources:
-            found.append(_wide(sources[folder], wide))
+        within = posixpath.basename(namespace)
+        kinds[namespace] |= {one[:2] for one in made if is_granted(one, within)}
+        if folder in sources:
+            found += against_objects(sources[folder], within, made)
     return tuple(
         SyncedNamespace(
             name=posixpath.basename(folder),
@@ -121,14 +129,6 @@ def _apart(folder: str, existing: Existing) -> frozenset[str]:
     return frozenset(who for who in (place.ARGOCD, place.FLUX) if existing.is_ours(f"{here}/{who}/{file}"))
 
 
-def _wide(source: Source, kinds: list[str]) -> Problem:
-    """Warn of objects that the rights of a namespace do not reach."""
-    message = f"the run brings objects that stand in no namespace ({', '.join(kinds)}): they are not synced"
-    hint = "declare them in custom/, and apply them as the platform is"
-    place: Path = ("spec", "components") if "components" in source.data["spec"] else ("spec",)
-    return source.problem("GITOPS002", place, message, hint, key=True, warning=True)
-
-
 def _is_in(namespace: str, folder: str) -> bool:
     return posixpath.basename(folder) == namespace
 
@@ -138,19 +138,19 @@ class _Stands:
 
     def __init__(self, read_text: ReadText) -> None:
         self._read_text = read_text
-        self._known: dict[tuple[str, ...], tuple[frozenset[Kind], tuple[str, ...]]] = {}
+        self._known: dict[tuple[str, ...], tuple[frozenset[Brought], tuple[str, ...]]] = {}
 
-    def of(self, folder: str, texts: Mapping[str, str]) -> tuple[frozenset[Kind], tuple[str, ...]]:
-        """Return the kinds of the objects of a workload, and the folders outside of its own that it needs."""
+    def of(self, folder: str, texts: Mapping[str, str]) -> tuple[frozenset[Brought], tuple[str, ...]]:
+        """Return what the objects of a workload are, and the folders outside of its own that it needs."""
         runs = [path for path in texts if not path.endswith((f"/{FILE_NAME}", PATCH))]
         if runs:
-            return frozenset(kind for path in runs for kind in _kinds(texts[path])), ()
+            return frozenset(one for path in runs for one in _held(texts[path])), ()
         needed = tuple(_entries(folder, texts.get(f"{folder}/{FILE_NAME}", "")))
         if needed not in self._known:
             self._known[needed] = self._composed(*needed)
         return self._known[needed]
 
-    def _composed(self, *needed: str) -> tuple[frozenset[Kind], tuple[str, ...]]:
+    def _composed(self, *needed: str) -> tuple[frozenset[Brought], tuple[str, ...]]:
         read: set[str] = set()
 
         def recorded(path: str) -> str | None:
@@ -163,8 +163,8 @@ class _Stands:
             objects = compose_with(needed[0], needed[1:], recorded) if needed else []
         except Stopped:  # of a workload that was not named: the render that names it says what is wrong
             objects = []
-        kinds = frozenset(identity(item)[:2] for item in objects)
-        return kinds, tuple(sorted(path for path in read if not _is_within(path, read)))
+        made = frozenset(Brought(*identity(item)[:3]) for item in objects)
+        return made, tuple(sorted(path for path in read if not _is_within(path, read)))
 
 
 def _entries(folder: str, text: str) -> Iterator[str]:
@@ -181,11 +181,12 @@ def _is_within(path: str, others: set[str]) -> bool:
     return any(path.startswith(f"{other}/") for other in others)
 
 
-def _kinds(text: str) -> Iterator[Kind]:
-    """Yield the kinds of the objects in a frozen run."""
+def _held(text: str) -> Iterator[Brought]:
+    """Yield what the objects in a frozen run are."""
     for document in header.body_of(text).split("\n---\n"):
         words = dict(_WORDS.findall(document))
-        yield words.get("apiVersion", "").rpartition("/")[0], words.get("kind", "")
+        within = "".join(_WITHIN.findall(document)).strip("'\"")
+        yield Brought(words.get("apiVersion", "").rpartition("/")[0], words.get("kind", ""), within)
 
 
 def is_present(cluster: str, existing: Existing) -> bool:

@@ -1,7 +1,8 @@
-"""What stands against the names that clusters give to AppProjects of Argo CD."""
+"""What stands against what clusters write of Argo CD: names of AppProjects, and URLs."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from slicewright.core.gitops.argocd import project
@@ -14,15 +15,22 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path, Problem
 
 _AT: Path = ("spec", "gitops", "argocd", "project")
+_SECRET = re.compile(r"://[^/]*:[^/]*@")
+"""A URL with a password in it."""
 _BUILT_IN = "default"
 """The AppProject that every Argo CD has, and that Applications of anybody may be in."""
 
 
 def problems(sites: Iterable[Site]) -> Iterator[Problem]:
-    """Yield what is wrong with each AppProject that a TPUCluster names itself."""
+    """Yield what is wrong with each URL, and with each AppProject that a TPUCluster names itself."""
     synced = [(site, argocd) for site in sites if (argocd := site.cluster.gitops.argocd) is not None]
     taken: dict[tuple[str, str], tuple[Site, ArgoCD]] = {}
     for site, argocd in synced:
+        if _SECRET.search(argocd.repo_url):
+            message = "the URL has a password in it, which would stand in every Application in Git"
+            hint = "leave user and password out, and give them to Argo CD in a repository Secret"
+            at: Path = ("spec", "gitops", "argocd", "repoURL")
+            yield site.cluster.source.problem("GITOPS005", at, message, hint)
         if not site.cluster.managed:
             yield from _idle(site, argocd)
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.gitops.argocd.project import API_VERSION, HOME, names
+from slicewright.core.gitops.argocd.project import API_VERSION, FINALIZER, HOME, names
 from slicewright.core.gitops.place import folder, in_repository
 from slicewright.core.plan.keys import RUN
 
@@ -13,11 +13,19 @@ if TYPE_CHECKING:
     from slicewright.core.intent.gitops import ArgoCD
     from slicewright.core.plan.site import Site
 
+__all__ = [
+    "FINALIZER",
+    "KubernetesObject",
+    "of_handed_over",
+    "of_namespace",
+    "of_workload",
+    "platform",
+    "root",
+]
+
 KubernetesObject = dict[str, Any]
 
 _PATHS = "argocd.argoproj.io/manifest-generate-paths"
-FINALIZER = "resources-finalizer.argocd.argoproj.io"
-"""Deleting an Application that has it deletes what it synced."""
 _RUNS = (("batch", "Job"), ("jobset.x-k8s.io", "JobSet"), ("pathways-job.pathways.domain", "PathwaysJob"))
 _HASHED = f'select(.metadata.labels["{RUN}"] != null) | .spec'
 """The spec of a run that never changes: what differs there, Kueue and webhooks wrote."""
@@ -25,9 +33,9 @@ _AUTOMATED = {"prune": True}
 """Self-heal and allowEmpty are off by default. Argo CD drops a default that is written when it starts a sync,
 and the Application that keeps this one would be OutOfSync for good."""
 _OPTIONS = ("ApplyOutOfSyncOnly=true", "CreateNamespace=false")
-_RESPECT = "RespectIgnoreDifferences=true"
-"""For runs alone: Argo CD ignores `status` everywhere, an Application has it in the object itself, and the
-root would write the status of each back to what it was before its sync."""
+_RUN_OPTIONS = ("ApplyOutOfSyncOnly=true", "RespectIgnoreDifferences=true", "CreateNamespace=false")
+"""Differences are respected for runs alone: Argo CD ignores `status` everywhere, an Application has it in the
+object itself, and the root would write the status of each back to what it was before its sync."""
 _RETRIES = 10
 """About half an hour of patience with a webhook or a quota: after that a commit is not tried again."""
 _BACKOFF = {"duration": "5s", "factor": 2, "maxDuration": "5m"}
@@ -82,12 +90,10 @@ def _of_runs(
     argocd: ArgoCD, name: str, project: str, namespace: SyncedNamespace, path: str, outside: set[str]
 ) -> KubernetesObject:
     destination = {**argocd.destination, "namespace": namespace.name}
-    made = _application(argocd, name, project, path, destination, outside)
     ignored = [{"group": group, "kind": kind, "jqPathExpressions": [_HASHED]} for group, kind in _RUNS]
-    policy = made["spec"].pop("syncPolicy")
-    policy["syncOptions"].insert(1, _RESPECT)
-    made["spec"] |= {"ignoreDifferences": ignored, "syncPolicy": policy}
-    return made
+    return _application(
+        argocd, name, project, path, destination, outside, _RUN_OPTIONS, ignoreDifferences=ignored
+    )
 
 
 def _application(
@@ -97,7 +103,10 @@ def _application(
     path: str,
     destination: dict[str, str],
     outside: set[str] | frozenset[str] = frozenset(),
+    options: tuple[str, ...] = _OPTIONS,
+    **fields: Any,
 ) -> KubernetesObject:
+    """Return an Application; `fields` go into its spec."""
     watched = [".", *(f"/{in_repository(argocd.path, entry)}" for entry in sorted(outside))]
     return {
         "apiVersion": API_VERSION,
@@ -115,9 +124,10 @@ def _application(
                 "path": in_repository(argocd.path, path),
             },
             "destination": dict(destination),
+            **fields,
             "syncPolicy": {
                 "automated": dict(_AUTOMATED),
-                "syncOptions": list(_OPTIONS),
+                "syncOptions": list(options),
                 "retry": {"limit": _RETRIES, "backoff": dict(_BACKOFF)},
             },
         },

@@ -19,8 +19,9 @@ KubernetesObject = dict[str, Any]
 API_VERSION = "argoproj.io/v1alpha1"
 HOME = "https://kubernetes.default.svc"
 """The cluster in which Argo CD runs, as it calls it."""
-_FINALIZER = "resources-finalizer.argocd.argoproj.io"
-"""An AppProject that has it stays while an Application needs it: without its project none can be deleted."""
+FINALIZER = "resources-finalizer.argocd.argoproj.io"
+"""Deleting an Application that has it deletes what it synced. An AppProject that has it stays while an
+Application needs it: without its project none can be deleted."""
 _LONGEST = 255
 """Characters of a description."""
 _RBAC, _KUEUE = "rbac.authorization.k8s.io", "kueue.x-k8s.io"
@@ -107,7 +108,7 @@ def _project(
     return {
         "apiVersion": API_VERSION,
         "kind": "AppProject",
-        "metadata": {"name": name, "namespace": argocd.namespace, "finalizers": [_FINALIZER]},
+        "metadata": {"name": name, "namespace": argocd.namespace, "finalizers": [FINALIZER]},
         "spec": {
             "description": about,
             "sourceRepos": [argocd.repo_url],

@@ -16,6 +16,7 @@ ROLE = "flux-sync"
 """The Role's name and its binding's."""
 _VERBS = ["get", "list", "watch", "create", "patch", "delete"]
 """Server-side apply creates and patches, pruning gets and deletes."""
+_VOWELS = "aeiou"
 
 
 def access(account: str, flux_namespace: str, namespace: SyncedNamespace) -> Iterator[dict[str, Any]]:
@@ -46,8 +47,8 @@ def _rules(kinds: tuple[tuple[str, str], ...]) -> list[dict[str, Any]]:
 
 
 def _resource(kind: str) -> str:
-    """Return the name of a kind in the paths of the API, formed as the API's own code guesses it."""
+    """Return the name of a kind in the paths of the API: its plural, as English forms it."""
     word = kind.lower()
     if word.endswith("s"):
         return f"{word}es"
-    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in _VOWELS else f"{word}s"

@@ -10,16 +10,23 @@ _API = "kueue.x-k8s.io/v1beta2"
 """Flux looks at group and kind alone, so that older releases of Kueue are meant too."""
 
 
-def _active(*reasons: str) -> str:
-    """Return the expression that what was written last is active, or inactive for a reason that is wanted."""
+def _active(*reasons: str, seen: bool = True) -> str:
+    """Return the expression that what was written last is active, or inactive for a reason that is wanted.
+
+    `seen` asks whether Kueue means the last generation.
+    """
     good = " || ".join(["c.status == 'True'", *(f"c.reason == '{reason}'" for reason in reasons)])
-    seen = "has(c.observedGeneration) && c.observedGeneration == metadata.generation"
-    return f"has(status.conditions) && status.conditions.exists(c, c.type == 'Active' && {seen} && ({good}))"
+    last = "has(c.observedGeneration) && c.observedGeneration == metadata.generation && " if seen else ""
+    return f"has(status.conditions) && status.conditions.exists(c, c.type == 'Active' && {last}({good}))"
 
 
 HEALTH = (
-    {"apiVersion": _API, "kind": "AdmissionCheck", "current": _active()},
+    {"apiVersion": _API, "kind": "AdmissionCheck", "current": _active(seen=False)},
     {"apiVersion": _API, "kind": "ClusterQueue", "current": _active("Stopped")},
     {"apiVersion": _API, "kind": "LocalQueue", "current": _active("Stopped", "ClusterQueueIsInactive")},
 )
-"""A queue that a person stopped is as it should be, and so is one behind it."""
+"""A queue that a person stopped is as it should be, and so is one behind it.
+
+Of an AdmissionCheck Kueue writes the generation only when its state changes: parameters that are changed for
+others as good leave an old one there for good.
+"""
