@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import sys
 import textwrap
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from slicewright.cli.main import cli
 from slicewright.workspace.package import package
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -144,6 +145,20 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         return (yield)
     finally:
         sys.settrace(tracer)
+
+
+@pytest.fixture
+def in_front() -> Iterator[None]:
+    """Take signals as a program at a terminal does: nohup and a shell in the background ignore some."""
+    usual: dict[signal.Signals, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+        signal.SIGHUP: signal.SIG_DFL,
+    }
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

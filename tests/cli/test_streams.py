@@ -105,6 +105,7 @@ def test_results_are_utf8_in_every_locale(repo: Repo) -> None:
     assert (code, "echo é" in out, err) == (0, True, "")
 
 
+@pytest.mark.usefixtures("in_front")
 def test_interrupt_is_no_verdict(repo: Repo) -> None:
     """Ctrl-C exits 130, as a shell says of a program that SIGINT ended; 1 would be a verdict."""
     command = [sys.executable, "-m", "slicewright", "validate", "-"]

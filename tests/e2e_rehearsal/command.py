@@ -77,7 +77,8 @@ def rehearsing(repo: Repo, *arguments: str) -> Iterator[Rehearsing]:
 
 _IN_FRONT = """
 import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background,
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and nohup this one
 from slicewright.cli.main import main
 main()
 """

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import signal
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
 from slicewright.rehearsal.interruption import Interruption
 
-USUAL: dict[signal.Signals, Any] = {
-    signal.SIGINT: signal.default_int_handler,
-    signal.SIGTERM: signal.SIG_DFL,
-    signal.SIGHUP: signal.SIG_DFL,
-}
+pytestmark = pytest.mark.usefixtures("in_front")
 
-
-@pytest.fixture(autouse=True)
-def _usual() -> object:
-    before = {number: signal.signal(number, usual) for number, usual in USUAL.items()}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def pressed(number: signal.Signals = signal.SIGINT) -> bool:
@@ -34,9 +23,10 @@ def pressed(number: signal.Signals = signal.SIGINT) -> bool:
     return False
 
 
-@pytest.mark.parametrize("number", USUAL, ids=lambda number: number.name)
+@pytest.mark.parametrize("number", TAKEN, ids=lambda number: number.name)
 def test_interruption_is_held_back_for_a_while(number: signal.Signals) -> None:
     """It interrupts as usual, but not while something is put away; afterwards it is known."""
+    before = [signal.getsignal(one) for one in TAKEN]
     with Interruption() as interruption:
         with interruption.held_back():
             asked = [interruption.signal, pressed(number), interruption.signal]
@@ -44,10 +34,10 @@ def test_interruption_is_held_back_for_a_while(number: signal.Signals) -> None:
 
     assert [0, False, number] == asked
     assert (True, number) == (later, interruption.signal)
-    assert {signal.getsignal(one) for one in USUAL} == set(USUAL.values())
+    assert before == [signal.getsignal(one) for one in TAKEN]
 
 
-@pytest.mark.parametrize("number", USUAL, ids=lambda number: number.name)
+@pytest.mark.parametrize("number", TAKEN, ids=lambda number: number.name)
 def test_process_that_ignores_it_goes_on_to_do_so(number: signal.Signals) -> None:
     """As one in the background of a shell, or one that nohup started; and a thread has no say in it."""
     signal.signal(number, signal.SIG_IGN)

@@ -18,12 +18,12 @@ from slicewright.testbed.trouble import BedError
 from slicewright.workspace.read import read_checkout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.conftest import Repo
 
     from slicewright.core.rehearsal.report import Report
     from slicewright.rehearsal.scene import Scene
+
+pytestmark = pytest.mark.usefixtures("in_front")
 
 TIME = Tempo(1.0, 60.0, 1.0, 1.0)
 BROKEN = Problem("BED002", "etcd ended: exit code 1")
@@ -67,13 +67,6 @@ class Staged:
         if self.what == "error":
             raise BedError(BROKEN)
         signal.raise_signal(signal.Signals[self.what])
-
-
-@pytest.fixture(autouse=True)
-def _in_front() -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -30,7 +30,8 @@ HOLDER = """
 import signal, sys, time
 from pathlib import Path
 from slicewright.testbed.cluster import Cluster
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background,
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and nohup this one
 with Cluster(root=Path(sys.argv[1])):
     print("ready", flush=True)
     time.sleep(600)
