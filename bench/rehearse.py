@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.rehearsal.page import page
-from slicewright.rehearsal.rehearse import rehearse, tempo
+from slicewright.core.rehearsal.tempo import tempo
+from slicewright.rehearsal.rehearse import rehearse
 from slicewright.rehearsal.scene import Scene, scenes
 from slicewright.testbed import keeper
 from slicewright.testbed.cluster import Cluster

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 
-from slicewright.rehearsal.rehearse import rehearse, tempo
+from slicewright.core.rehearsal.tempo import tempo
+from slicewright.rehearsal.rehearse import rehearse
 from slicewright.rehearsal.scene import Scene, scenes
 from slicewright.workspace.read import read_checkout
 

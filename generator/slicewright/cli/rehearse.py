@@ -17,6 +17,7 @@ from slicewright.cli.examples import examples
 from slicewright.cli.report import page_file
 from slicewright.core.problem import Problem, did_you_mean
 from slicewright.core.rehearsal.duration import is_duration, seconds, shown, why_not
+from slicewright.core.rehearsal.tempo import FASTEST, tempo
 from slicewright.core.rehearsal.timing import Timing, read, timed, unclear
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 _BROKEN = 3
 _SIGNALLED = 128
 """Added to the number of the signal that interrupted, as shells do: 130 after Ctrl-C."""
-_MOST_SPEED = 1_000_000
-"""A year in half a minute: above it no duration of the controllers can be told from another."""
 _OF_THE_BED = ("BED", "REH009")
 
 
@@ -89,7 +88,7 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
 @click.argument("cluster", required=False)
 @click.option(
     "--speed",
-    type=Speed(min=1, max=_MOST_SPEED),
+    type=Speed(min=1, max=FASTEST),
     help="Play so many seconds in one. By default the longest workload takes ten.",
 )
 @click.option(
@@ -221,7 +220,6 @@ def _exit_code(played: list[Performance]) -> int:
 
 def _play(scene: Scene, times: dict[str, float | None], place: tuple[Path, str, bool] | None) -> Performance:
     from slicewright.cli.report.live import Live  # noqa: PLC0415
-    from slicewright.core.rehearsal.tempo import tempo  # noqa: PLC0415
     from slicewright.testbed.packages import missing  # noqa: PLC0415
 
     try:
@@ -229,10 +227,10 @@ def _play(scene: Scene, times: dict[str, float | None], place: tuple[Path, str, 
     except ModuleNotFoundError as error:
         show.problems((missing(error.name, "a rehearsal"),))
         sys.exit(_BROKEN)
-    from slicewright.rehearsal.capacity import capacity  # noqa: PLC0415
+    from slicewright.rehearsal.capacity import room  # noqa: PLC0415
 
     live = Live(scene, sys.stderr)
-    time = tempo(scene.parts, **times, room=sum(capacity(scene.site).chips().values()))
+    time = tempo(scene.parts, **times, room=room(scene.site))
     live.say(f"plays at {time.speed:g}x, for {shown(time.deadline / time.speed)} at most")
     elsewhere = Elsewhere(*place) if place else None
     try:

@@ -12,6 +12,7 @@ from slicewright.testbed import kwok
 from slicewright.testbed.nodes import simulated_nodes
 
 if TYPE_CHECKING:
+    from slicewright.core.intent.cluster import TpuPool
     from slicewright.core.plan.site import Site
 
 Object = dict[str, Any]
@@ -54,6 +55,18 @@ class Capacity:
         return {one.name: one.pool for one in self.standing + self.growing}
 
 
+def room(site: Site) -> int:
+    """Return the chips that a cluster can have, what it grows by included."""
+    return sum(_slices(site, pool)[1] * shape.chips for pool, shape in site.pools)
+
+
+def _slices(site: Site, pool: TpuPool) -> tuple[int, int]:
+    """Return how many slices of a pool stand, and how many it can have."""
+    scales = bounds(site, pool, pool.slices)
+    least = 0 if grows(pool) else scales.least if scales else pool.slices
+    return least, max(scales.most, pool.slices) if scales else pool.slices
+
+
 def capacity(site: Site, *, played: str = kwok.USUAL) -> Capacity:
     """Return the node pools of a cluster with their simulated nodes, which are annotated as `played`.
 
@@ -63,9 +76,7 @@ def capacity(site: Site, *, played: str = kwok.USUAL) -> Capacity:
     least: dict[str, int] = {}
     pools = []
     for pool, shape in site.pools:
-        scales = bounds(site, pool, pool.slices)
-        least[pool.name] = 0 if grows(pool) else scales.least if scales else pool.slices
-        most = max(scales.most, pool.slices) if scales else pool.slices
+        least[pool.name], most = _slices(site, pool)
         pools.append((replace(pool, slices=most), shape))
     by_name: dict[str, list[Object]] = {}
     for node in simulated_nodes(replace(site, pools=tuple(pools)), played=played):

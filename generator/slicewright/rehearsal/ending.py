@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.rehearsal.script import run_key
 from slicewright.core.rehearsal.simulate import ends_by_itself
-from slicewright.core.rehearsal.story import Stories
+from slicewright.core.rehearsal.story import OVER, Stories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,8 +28,6 @@ _SLACK_SECONDS = 10.0
 """How long a Job's pods may take to come after its backoff."""
 _SHRINK_SECONDS = 30.0
 """For how long, of our seconds, a rehearsal goes on only to see nodes go that nobody needs."""
-OVER = ("finished", "failed", "refused")
-"""What a run does of which nothing more is to come."""
 _PENDING = ("reserved", "starting", "restarting")
 _NOT_THERE = "notSubmitted"
 

@@ -10,7 +10,6 @@ from slicewright.core.rehearsal.against import never_due, not_struck, not_undone
 from slicewright.core.rehearsal.observe import chips_of
 from slicewright.core.rehearsal.script import run_key
 from slicewright.core.rehearsal.simulate import END
-from slicewright.rehearsal.ending import OVER
 from slicewright.testbed.api import ApiError
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 
-_OVER = ("finished", "failed", "refused")
 _DISRUPTED = {
     "type": "DisruptionTarget",
     "status": "True",
@@ -226,7 +224,7 @@ def _started(run: str, stories: Stories) -> float | None:
 
 
 def _is_over(run: str, stories: Stories) -> bool:
-    return stories.of[run].outcome in OVER
+    return stories.of[run].is_over
 
 
 def _story(run: str, stories: Stories) -> Story | None:

@@ -14,7 +14,6 @@ from slicewright.core.rehearsal.report import Report
 from slicewright.core.rehearsal.script import is_queued, run_key, tpu_pods
 from slicewright.core.rehearsal.simulate import MARK
 from slicewright.core.rehearsal.story import Story
-from slicewright.core.rehearsal.tempo import Tempo, tempo
 from slicewright.core.rehearsal.verdict import judge
 from slicewright.rehearsal.agenda import Agenda
 from slicewright.rehearsal.arrivals import arrivals
@@ -37,11 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from slicewright.core.rehearsal.script import Part
+    from slicewright.core.rehearsal.tempo import Tempo
     from slicewright.rehearsal.claim import Claim
     from slicewright.rehearsal.scene import Scene
     from slicewright.testbed.bed import Bed
-
-__all__ = ["Rehearsal", "Tempo", "not_played", "rehearse", "tempo"]
 
 Object = dict[str, Any]
 

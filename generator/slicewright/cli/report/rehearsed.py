@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from slicewright.core.rehearsal.report import Report
 
 
-_OVER = ("finished", "failed", "refused")
-
-
 def junit(reports: list[Report]) -> str:
     """Return the reports; what is about no workload is a case called as its cluster.
 
@@ -39,6 +36,6 @@ def _skipped(report: Report) -> dict[str, str]:
     found = {
         f"TPUWorkload {key}": f"{why} before {story.run} came to its end"
         for key, story in report.stories
-        if story.outcome not in _OVER
+        if not story.is_over
     }
     return {**found, report.cluster: why} if report.interrupted else found

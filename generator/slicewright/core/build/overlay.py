@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import FILE_NAME, Patch, Stopped, identity, matching, patched
 from slicewright.core.plan.plan import MARKER
+from slicewright.core.run.listing import KUSTOMIZATION
 
 if TYPE_CHECKING:
     from slicewright.core.plan.plan import Plan
 
 KubernetesObject = dict[str, Any]
-KUSTOMIZATION = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
 _LONG = 100
 """Characters of a file name before `.patch.yaml`; file systems take 255 in all."""
 

@@ -9,6 +9,7 @@ from slicewright.core.check.read import at
 from slicewright.core.check.unpack import unpack
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.platform.kueue_configuration import BEFORE_V1BETA2, KEY, NAME
 from slicewright.core.problem import dotted
 
 if TYPE_CHECKING:
@@ -16,11 +17,8 @@ if TYPE_CHECKING:
 
     from slicewright.core.problem import Problem
 
-KEY = "controller_manager_config.yaml"
-"""The key under which controllers that kubebuilder made keep their configuration."""
-_CONFIG_MAPS = ("kueue-manager-config", "jobset-manager-config")
-_EARLIER = "config.kueue.x-k8s.io/v1beta1"
-"""The version before Kueue v0.15, of which there is no schema."""
+_CONFIG_MAPS = (NAME, "jobset-manager-config")
+"""Both keep their configuration under the key that kubebuilder chose."""
 
 
 def nested(item: Item) -> Iterator[Item | Problem]:
@@ -35,7 +33,7 @@ def nested(item: Item) -> Iterator[Item | Problem]:
         for found in unpack(document.data, item.file, Source(SourceFile(item.file, written), document)):
             if not isinstance(found, Item):
                 yield outside(item, found)
-            elif found.data["apiVersion"] != _EARLIER:
+            elif found.data["apiVersion"] != BEFORE_V1BETA2:  # of which there is no schema
                 yield found
 
 

@@ -12,6 +12,7 @@ from slicewright.core.intent.decode import provisioning
 from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import flavor_name as default_name
 from slicewright.core.plan.placement import provisioning_selector, shape_selector
+from slicewright.core.platform.kueue_configuration import KEY, NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 _ZERO = Decimal(0)
 _UNLIMITED = Decimal("Infinity")
-_CONFIG = "kueue-manager-config"
-_CONFIG_KEY = "controller_manager_config.yaml"
 
 
 def quotas(world: World) -> Quotas:
@@ -171,8 +170,8 @@ def _configuration(world: World) -> dict[str, Any]:
         if item.group == "config.kueue.x-k8s.io":
             return item.data
     for item in world.of_kind("ConfigMap"):
-        if item.name == _CONFIG:
-            documents, _ = read_documents(text(at(item.data, "data", _CONFIG_KEY)), item.file)
+        if item.name == NAME:
+            documents, _ = read_documents(text(at(item.data, "data", KEY)), item.file)
             return mapping(documents[0].data) if documents else {}
     return mapping(world.site.cluster.spec.get("kueue")) if world.site else {}
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from slicewright.core.check.read import at, texts
+from slicewright.core.check.rules.gitops_sync import options
 from slicewright.core.compose.kustomization import FILE_NAME, compose, identity, is_object
 from slicewright.core.difference.side import Folder, Side, folders
 from slicewright.core.document.read import read_documents
@@ -201,11 +203,9 @@ def _change(effect: Effect, key: Key, old: Found | None, new: Found | None) -> O
 
 def _is_kept(data: KubernetesObject) -> bool:
     """Tell whether annotations forbid Argo CD or Flux to prune an object."""
-    annotations = data["metadata"].get("annotations")
-    found = annotations if isinstance(annotations, dict) else {}
-    options = str(found.get("argocd.argoproj.io/sync-options", "")).split(",")
-    is_kept = any(option.strip() == "Prune=false" for option in options)
-    return is_kept or found.get("kustomize.toolkit.fluxcd.io/prune") == "disabled"
+    annotations = texts(at(data, "metadata", "annotations"))
+    is_kept = options(annotations).get("Prune") == "false"
+    return is_kept or annotations.get("kustomize.toolkit.fluxcd.io/prune") == "disabled"
 
 
 def diff_of(label: str, old: Found | None, new: Found | None) -> str:

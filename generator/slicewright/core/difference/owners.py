@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.read import at, text
 from slicewright.core.gitops.argocd.project import FINALIZER
 from slicewright.core.gitops.place import ROOT
 
@@ -36,13 +37,13 @@ def gone(before: Objects, after: Objects) -> tuple[Owner, ...]:
 
     Where all that syncs a cluster leaves the tree at once, nothing goes: nobody finds its folder any more.
     """
-    folders = {at.folder.path for at in after.values()}
-    staying = [(at.kind, path) for _, at, path in _syncing(after)]
+    folders = {one.folder.path for one in after.values()}
+    staying = [(one.kind, path) for _, one, path in _syncing(after)]
     found: list[Owner] = []
-    for key, at, path in _syncing(before):
-        if key not in after and at.folder.path in folders and _takes_along(at.data):
+    for key, one, path in _syncing(before):
+        if key not in after and one.folder.path in folders and _takes_along(one.data):
             followers = (kind for kind, above in staying if _is_in(path, above))
-            found.append(Owner(at.kind, path, next(followers, "")))
+            found.append(Owner(one.kind, path, next(followers, "")))
     return tuple(found)
 
 
@@ -60,16 +61,16 @@ def _syncing(objects: Objects) -> Iterator[tuple[Key, Found, str]]:
     """Yield what syncs a folder of its cluster, in order, with that folder."""
     for key in sorted(objects):
         cluster, group, kind, *_ = key
-        at = objects[key]
+        found = objects[key]
         if (group, kind) == _ARGOCD:
-            source = _mapping(_mapping(at.data.get("spec")).get("source"))
+            written = at(found.data, "spec", "source", "path")
         elif (group, kind) == _FLUX:
-            source = _mapping(at.data.get("spec"))
+            written = at(found.data, "spec", "path")
         else:
             continue
-        _, mark, below = str(source.get("path", "")).partition(f"{ROOT}/{cluster}/")
+        _, mark, below = text(written).partition(f"{ROOT}/{cluster}/")
         if mark:
-            yield key, at, f"{mark}{below.rstrip('/')}"
+            yield key, found, f"{mark}{below.rstrip('/')}"
 
 
 def _takes_along(data: dict[str, Any]) -> bool:
@@ -80,7 +81,3 @@ def _takes_along(data: dict[str, Any]) -> bool:
 
 def _is_in(path: str, above: str) -> bool:
     return path == above or path.startswith(f"{above}/")
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

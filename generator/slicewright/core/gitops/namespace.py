@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-RUNS = (
-    ("", "ConfigMap"),
-    ("", "PersistentVolumeClaim"),
-    ("", "Service"),
+RUN_KINDS = (
     ("batch", "Job"),
     ("jobset.x-k8s.io", "JobSet"),
     ("pathways-job.pathways.domain", "PathwaysJob"),
 )
+"""Kinds of runs: group and kind."""
+RUNS = (("", "ConfigMap"), ("", "PersistentVolumeClaim"), ("", "Service"), *RUN_KINDS)
 """Kinds of runs, of what often stands beside them, and of the anchor: group and kind.
 
 They may be synced wherever runs are, whatever is there today. The last object of a kind goes in the same

@@ -36,6 +36,11 @@ class Site:
     """The ComputeClasses with the shapes of their rungs."""
 
 
+def region_of(location: str) -> str:
+    """Return `us-west4` for `us-west4` and for `us-west4-a`."""
+    return "-".join(location.split("-")[:2])
+
+
 def survey(cluster: Cluster, catalogue: Catalogue) -> tuple[Site, tuple[Problem, ...]]:
     """Return a cluster with the shapes of its TPU pools, and the problems of its file."""
     found = list(_not_yet(cluster))

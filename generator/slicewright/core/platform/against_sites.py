@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.policy import placed_by_policy, policy_name
+from slicewright.core.plan.site import region_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -44,14 +47,13 @@ def _policies(sites: Iterable[Site]) -> Iterator[Problem]:
         (site, pool, shape.topology, site.cluster.spec["pools"][pool.index].get("placementPolicyName", ""))
         for site in sites
         for pool, shape in site.pools
-        if shape.multi_host and shape.machine.placement == "HIGH_THROUGHPUT"
+        if placed_by_policy(shape)
     ]
     taken: dict[tuple[str, ...], tuple[Site, TpuPool, str]] = {}
     for site, pool, topology, written in sorted(found, key=lambda entry: bool(entry[3])):
         spec = site.cluster.spec
-        region = "-".join(spec.get("location", "").split("-")[:2])
-        name = written or f"{site.cluster.name}-{pool.name}"
-        key = (spec.get("project", ""), region, name)
+        name = policy_name(site, pool)
+        key = (spec.get("project", ""), region_of(spec.get("location", "")), name)
         if written and key not in taken:
             continue
         first, its_pool, its_topology = taken.setdefault(key, (site, pool, topology))

@@ -20,7 +20,7 @@ NAME = "kueue-manager-config"
 KEY = "controller_manager_config.yaml"
 KIND = "Configuration"
 API_VERSION = "config.kueue.x-k8s.io/v1beta2"
-_BEFORE_V1BETA2 = "config.kueue.x-k8s.io/v1beta1"
+BEFORE_V1BETA2 = "config.kueue.x-k8s.io/v1beta1"
 
 _STANDING, _GROWING, _FLEX_START = "30m", "2h", "24h"
 """For how long the pods of an admitted workload may take: on nodes that stand, that come on demand, and that
@@ -60,7 +60,7 @@ def played(site: Site) -> dict[str, Any]:
 def configuration(site: Site, written: dict[str, Any]) -> dict[str, Any]:
     """Return the Configuration: addresses as in the release, our defaults, and over them what is written."""
     ours: dict[str, Any] = {
-        "apiVersion": API_VERSION if is_v1beta2(site) else _BEFORE_V1BETA2,
+        "apiVersion": API_VERSION if is_v1beta2(site) else BEFORE_V1BETA2,
         "kind": KIND,
         "health": {"healthProbeBindAddress": ":8081"},
         "metrics": {"bindAddress": ":8443"},

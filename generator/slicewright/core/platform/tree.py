@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.kustomization import FILE_NAME
-from slicewright.core.document.write import write_document, write_documents
+from slicewright.core.document.write import write_documents
 from slicewright.core.platform.checks import checks
 from slicewright.core.platform.compute_classes import compute_classes
 from slicewright.core.platform.flavor import flavors
@@ -14,7 +14,7 @@ from slicewright.core.platform.priorities import priority_classes, topologies
 from slicewright.core.platform.queues import cluster_queues, cohorts, local_queues
 from slicewright.core.platform.teams import namespaces, team
 from slicewright.core.run import header
-from slicewright.core.run.identity import digest
+from slicewright.core.run.listing import listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,12 +40,7 @@ def files(site: Site) -> dict[str, str]:
         if documents:
             made[name] = header.live(_inputs(site, facts), write_documents(documents))
     if made:
-        listed = {
-            "apiVersion": "kustomize.config.k8s.io/v1beta1",
-            "kind": "Kustomization",
-            "resources": list(made),
-        }
-        made[FILE_NAME] = header.live("the platform in this folder", write_document(listed))
+        made[FILE_NAME] = listing("the platform in this folder", made)
     return {f"{folder(site.cluster.name)}/{name}": text for name, text in made.items()}
 
 
@@ -78,4 +73,4 @@ def _parts(site: Site) -> Iterator[tuple[str, Any, Iterable[KubernetesObject]]]:
 def _inputs(site: Site, facts: Any) -> str:
     """Name the file that a part of the platform comes from, with a digest of what of it was read."""
     source = site.cluster.source
-    return f"{source.file.path}, cluster {site.cluster.name}; sha256:{digest(facts)[:16]}"
+    return header.inputs(source.file.path, site.cluster.name, facts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.version import is_below
+from slicewright.core.plan import policy
 from slicewright.core.provision import environment, node_pool, where
 from slicewright.core.provision.node_pool import bounds, creates_itself, declared, grows, slice_names
 
@@ -131,8 +132,8 @@ def _autoscaling(site: Site, pool: TpuPool | CpuPool, count: int, unit: str) -> 
 def _policy(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield a name of a workload policy that has no effect, or that Compute Engine would refuse."""
     path = _path(pool)
-    name = node_pool.policy_name(site, pool)
-    if not node_pool.placed_by_policy(shape):
+    name = policy.policy_name(site, pool)
+    if not policy.placed_by_policy(shape):
         if "placementPolicyName" in declared(site, pool):
             slices = f"{shape.topology} on {shape.machine_type}"
             message = f"'placementPolicyName' has no effect: no workload policy places {slices}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.intent.workload import Provisioning
 from slicewright.core.plan.placement import COMPUTE_CLASS, SPOT
+from slicewright.core.plan.policy import placed_by_policy, policy_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,17 +131,6 @@ def slice_names(pool: TpuPool, count: int) -> tuple[str, ...]:
         pool.node_pool_names[index] if index < len(pool.node_pool_names) else f"{pool.name}-{index}"
         for index in range(count)
     )
-
-
-def placed_by_policy(shape: Shape) -> bool:
-    """Tell whether a workload policy places the slice, rather than its topology."""
-    return shape.multi_host and shape.machine.placement == "HIGH_THROUGHPUT"
-
-
-def policy_name(site: Site, pool: TpuPool) -> str:
-    """Return the name of the workload policy of a pool whose slices need one."""
-    written: str = declared(site, pool).get("placementPolicyName", "")
-    return written or f"{site.cluster.name}-{pool.name}"
 
 
 def _slices(site: Site, pool: TpuPool, shape: Shape) -> Iterator[NodePool]:

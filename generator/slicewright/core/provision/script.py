@@ -8,6 +8,7 @@ from __future__ import annotations
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from slicewright.core.plan.site import region_of
 from slicewright.core.run.header import GENERATED
 from slicewright.core.run.identity import digest
 
@@ -91,11 +92,6 @@ def options(*names: str) -> str:
 def region(site: Site) -> str:
     """Return the region that a cluster is in, whether it is regional or zonal."""
     return region_of(site.cluster.spec["location"])
-
-
-def region_of(location: str) -> str:
-    """Return `us-west4` for `us-west4` and for `us-west4-a`."""
-    return "-".join(location.split("-")[:2])
 
 
 def call(*words: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.plan.site import region_of
 from slicewright.core.provision.node_pool import bounds, creates_itself, declared, grows, zones
-from slicewright.core.provision.script import region_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,6 +27,8 @@ _FIRST_BACKOFF, _LONGEST_BACKOFF, _MOST_DOUBLINGS = 10.0, 600.0, 6
 """What the Job controller waits after a failure and at most, in seconds; each further failure doubles it."""
 
 Outcome = Literal["waiting", "running", "finished", "failed", "refused", "notSubmitted"]
+OVER = frozenset({"finished", "failed", "refused"})
+"""Outcomes after which nothing more is to come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,11 @@ class Story:
     """The last warning of each reason."""
     refusal: str = ""
     end_text: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is to come."""
+        return self.outcome in OVER
 
     @property
     def wait(self) -> float | None:

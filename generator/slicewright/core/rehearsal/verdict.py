@@ -66,9 +66,6 @@ def _slower(gap: float | None, speed: float | None) -> str:
     return f"; or play slower, for the controllers' own time is not scaled: --speed {max(1, int(speed / 4))}"
 
 
-_OVER = ("finished", "failed", "refused")
-
-
 def _is_decided(
     kind: str, value: Any, part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
 ) -> bool:
@@ -79,7 +76,7 @@ def _is_decided(
         "notBefore": [value["workload"]] if kind == "notBefore" else (),
     }
     others = [_other(name, part, everyone, stories) for name in names.get(kind, ())]
-    return all(story is None or story.outcome in _OVER for story in (stories[part.current], *others))
+    return all(story is None or story.is_over for story in (stories[part.current], *others))
 
 
 def _runs(part: Part, stories: Mapping[str, Story]) -> Iterator[str]:

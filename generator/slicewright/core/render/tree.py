@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.build import flaws
 from slicewright.core.build.needs import missing
 from slicewright.core.build.objects import build, patched
-from slicewright.core.build.overlay import KUSTOMIZATION, makes, overlay
+from slicewright.core.build.overlay import makes, overlay
 from slicewright.core.build.scope import is_namespaced
 from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity, origins
 from slicewright.core.document.write import write_document, write_documents
@@ -18,6 +18,7 @@ from slicewright.core.plan.plan import MARKER
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
 from slicewright.core.run.identity import digest
+from slicewright.core.run.listing import listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -257,15 +258,9 @@ def live_files(made: Made) -> tuple[dict[str, str], tuple[Problem, ...]]:
 
 def run_list(folder: str, files: Iterable[str]) -> dict[str, str]:
     """Return the kustomization that lists the live runs of a workload; it refers to no base."""
-    return _list(folder, "the live runs in this folder", sorted(files))
+    return {f"{folder}/{FILE_NAME}": listing("the live runs in this folder", sorted(files))}
 
 
 def workload_list(folder: str, workloads: Iterable[str], first: Iterable[str] = ()) -> dict[str, str]:
     """Return the kustomization that lists the workloads of a namespace, one a line, after what lasts."""
-    return _list(folder, "the workloads in this folder", [*first, *sorted(workloads)])
-
-
-def _list(folder: str, of: str, entries: list[str]) -> dict[str, str]:
-    """Lists carry no digest, so that two changes side by side merge line by line."""
-    document = {**KUSTOMIZATION, "resources": entries}
-    return {f"{folder}/{FILE_NAME}": header.live(of, write_document(document))}
+    return {f"{folder}/{FILE_NAME}": listing("the workloads in this folder", [*first, *sorted(workloads)])}

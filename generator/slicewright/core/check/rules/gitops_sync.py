@@ -9,7 +9,7 @@ from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import RUN_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from slicewright.core.check.item import Item
     from slicewright.core.check.world import World
@@ -23,9 +23,9 @@ _RUN_GROUPS = frozenset({"jobset.x-k8s.io", "batch", "pathways-job.pathways.doma
 _DOC = "Argo CD documentation, page Sync Options"
 
 
-def options(item: Item) -> dict[str, str]:
-    """Return the sync options of an object's annotation."""
-    pairs = (part.strip().partition("=") for part in item.annotations.get(_OPTIONS, "").split(","))
+def options(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return the sync options that an object's annotations say."""
+    pairs = (part.strip().partition("=") for part in annotations.get(_OPTIONS, "").split(","))
     return {key: value for key, _, value in pairs if key}
 
 
@@ -38,7 +38,7 @@ def wave(item: Item) -> int:
 
 
 def _replace(item: Item, _world: World) -> Iterator[Finding]:
-    found = options(item)
+    found = options(item.annotations)
     path: Path = ("metadata", "annotations", _OPTIONS)
     replace, force = found.get("Replace") == "true", found.get("Force") == "true"
     if replace and not force and item.kind in RUN_KINDS:
@@ -56,7 +56,7 @@ def _waves(item: Item, world: World) -> Iterator[Finding]:
         yield Finding(_place(item), f"PostSync hook '{later.name}' waits until the run is over")
     elif later is not None and wave(later) > own:
         yield Finding(_place(item), f"'{later.subject}' of wave {wave(later)} waits until the run is over")
-    if options(item).get("PruneLast") == "true":
+    if options(item.annotations).get("PruneLast") == "true":
         path: Path = ("metadata", "annotations", _OPTIONS)
         message = "PruneLast keeps the old run's quota while the new one waits for it"
         yield Finding(path, message, "leave PruneLast out: Argo CD prunes first by default")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.gitops.argocd.project import API_VERSION, FINALIZER, HOME, names
-from slicewright.core.gitops.place import folder, in_repository
+from slicewright.core.gitops.namespace import RUN_KINDS
+from slicewright.core.gitops.place import folder, in_repository, platform_folder
 from slicewright.core.plan.keys import RUN
 
 if TYPE_CHECKING:
@@ -13,20 +14,9 @@ if TYPE_CHECKING:
     from slicewright.core.intent.gitops import ArgoCD
     from slicewright.core.plan.site import Site
 
-__all__ = [
-    "FINALIZER",
-    "KubernetesObject",
-    "of_handed_over",
-    "of_namespace",
-    "of_workload",
-    "platform",
-    "root",
-]
-
 KubernetesObject = dict[str, Any]
 
 _PATHS = "argocd.argoproj.io/manifest-generate-paths"
-_RUNS = (("batch", "Job"), ("jobset.x-k8s.io", "JobSet"), ("pathways-job.pathways.domain", "PathwaysJob"))
 _HASHED = f'select(.metadata.labels["{RUN}"] != null) | .spec'
 """The spec of a run that never changes: what differs there, Kueue and webhooks wrote."""
 _AUTOMATED = {"prune": True}
@@ -51,7 +41,7 @@ def root(site: Site, argocd: ArgoCD) -> KubernetesObject:
 def platform(site: Site, argocd: ArgoCD) -> KubernetesObject:
     """Return the Application of what workloads stand on."""
     name = f"{site.cluster.name}-platform"
-    path = f"overlays/{site.cluster.name}/_platform"
+    path = platform_folder(site.cluster.name)
     return _application(argocd, name, names(site, argocd).platform, path, argocd.destination)
 
 
@@ -66,9 +56,8 @@ def of_workload(
     site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload
 ) -> KubernetesObject:
     """Return the Application of the runs of a workload, which end with it: its TPUWorkload is gone then."""
-    made = of_handed_over(site, argocd, namespace, workload)
+    made = _of_workload(site, argocd, namespace, workload)
     made["metadata"]["finalizers"] = [FINALIZER]
-    made["spec"]["syncPolicy"] = {"automated": dict(_AUTOMATED), **made["spec"]["syncPolicy"]}
     return made
 
 
@@ -79,18 +68,24 @@ def of_handed_over(
 
     It has to be in Argo CD without its finalizer before it may go, and nothing in the tree says when it is.
     """
-    project = names(site, argocd).namespace(namespace.name)
-    name = f"{project}.{workload.name}"
-    made = _of_runs(argocd, name, project, namespace, workload.folder, set(workload.outside))
+    made = _of_workload(site, argocd, namespace, workload)
     del made["spec"]["syncPolicy"]["automated"]
     return made
+
+
+def _of_workload(
+    site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload
+) -> KubernetesObject:
+    project = names(site, argocd).namespace(namespace.name)
+    name = f"{project}.{workload.name}"
+    return _of_runs(argocd, name, project, namespace, workload.folder, set(workload.outside))
 
 
 def _of_runs(
     argocd: ArgoCD, name: str, project: str, namespace: SyncedNamespace, path: str, outside: set[str]
 ) -> KubernetesObject:
     destination = {**argocd.destination, "namespace": namespace.name}
-    ignored = [{"group": group, "kind": kind, "jqPathExpressions": [_HASHED]} for group, kind in _RUNS]
+    ignored = [{"group": group, "kind": kind, "jqPathExpressions": [_HASHED]} for group, kind in RUN_KINDS]
     return _application(
         argocd, name, project, path, destination, outside, _RUN_OPTIONS, ignoreDifferences=ignored
     )

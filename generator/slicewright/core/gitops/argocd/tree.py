@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.kustomization import FILE_NAME
-from slicewright.core.document.write import write_document, write_documents
+from slicewright.core.document.write import write_documents
 from slicewright.core.gitops.argocd import application, health, project
 from slicewright.core.gitops.place import ARGOCD, folder, of_workload
 from slicewright.core.run import header
-from slicewright.core.run.identity import digest
+from slicewright.core.run.listing import listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,15 +37,9 @@ def files(
     made: dict[str, str] = {}
     source, written = site.cluster.source, site.cluster.spec["gitops"]["argocd"]
     for name, facts, objects in _parts(site, argocd, namespaces, platform=platform):
-        value = digest([written, facts])[:16]
-        inputs = f"{source.file.path}, cluster {site.cluster.name}; sha256:{value}"
+        inputs = header.inputs(source.file.path, site.cluster.name, [written, facts])
         made[name] = header.live(inputs, write_documents(list(objects)))
-    listed = {
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": list(made),
-    }
-    made[FILE_NAME] = header.live("the Applications in this folder", write_document(listed))
+    made[FILE_NAME] = listing("the Applications in this folder", made)
     found = {f"{here}/{name}": text for name, text in made.items()}
     return found | {f"{here}-cm/{name}": text for name, text in health.files(checks).items()}
 

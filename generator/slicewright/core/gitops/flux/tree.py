@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.kustomization import FILE_NAME
-from slicewright.core.document.write import write_document, write_documents
+from slicewright.core.document.write import write_documents
 from slicewright.core.gitops.flux.access import access
 from slicewright.core.gitops.flux.health import HEALTH
 from slicewright.core.gitops.flux.kustomization import PATCHES, kustomization
 from slicewright.core.gitops.flux.name import flux_name
-from slicewright.core.gitops.place import FLUX, ROOT, folder, of_workload
+from slicewright.core.gitops.place import FLUX, folder, of_workload, platform_folder
 from slicewright.core.run import header
-from slicewright.core.run.identity import digest
+from slicewright.core.run.listing import listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,13 +46,13 @@ def files(site: Site, namespaces: tuple[SyncedNamespace, ...], *, platform: bool
         made[f"{here}/{FLUX}/{name}"] = header.live(inputs, write_documents(objects))
         listed.append(name)
     if listed:
-        made[f"{here}/{FLUX}/{FILE_NAME}"] = _list("the Kustomizations of Flux in this folder", listed)
+        made[f"{here}/{FLUX}/{FILE_NAME}"] = listing("the Kustomizations of Flux in this folder", listed)
     if not flux.service_account_name:
         for namespace in namespaces:
             where = _access_folder(site, namespace)
             objects = list(access(_account(site, namespace), flux.namespace, namespace))
             made[f"{where}/{_ACCESS_FILE}"] = header.live(inputs, write_documents(objects))
-            made[f"{where}/{FILE_NAME}"] = _list("what Flux may do in this namespace", [_ACCESS_FILE])
+            made[f"{where}/{FILE_NAME}"] = listing("what Flux may do in this namespace", [_ACCESS_FILE])
     return made
 
 
@@ -82,7 +82,7 @@ def _parts(
 
 
 def _platform(site: Site, flux: Flux) -> KubernetesObject:
-    path = f"{ROOT}/{site.cluster.name}/_platform"
+    path = platform_folder(site.cluster.name)
     return kustomization(
         flux, _platform_name(site), path, deletionPolicy="Orphan", wait=True, healthCheckExprs=list(HEALTH)
     )
@@ -139,13 +139,7 @@ def _access_folder(site: Site, namespace: SyncedNamespace) -> str:
     return f"{folder(site.cluster.name)}/flux-access/{namespace.name}"
 
 
-def _list(what: str, names: list[str]) -> str:
-    listed = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": names}
-    return header.live(what, write_document(listed))
-
-
 def _inputs(site: Site) -> str:
     """Name the file that the files come from, with a digest of what of it was read."""
     facts = {"flux": site.cluster.spec["gitops"]["flux"], "managed": site.cluster.managed}
-    path = site.cluster.source.file.path
-    return f"{path}, cluster {site.cluster.name}; sha256:{digest(facts)[:16]}"
+    return header.inputs(site.cluster.source.file.path, site.cluster.name, facts)
