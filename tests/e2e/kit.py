@@ -12,9 +12,10 @@ import pytest
 import slicewright
 from slicewright.testbed.api import ApiError
 from slicewright.testbed.nodes import SIMULATED
+from slicewright.testbed.trouble import BedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from slicewright.core.plan.site import Site
     from slicewright.testbed.bed import Bed
@@ -213,12 +214,22 @@ def end_pod(bed: Bed, pod: Object, code: int = 0) -> None:
 
 
 def clear(bed: Bed, not_ours: frozenset[str]) -> None:
-    """Remove what tests made, and wait until it is gone."""
-    left = list(_left(bed, not_ours))
-    bed.api.each(bed.api.delete, [item for item in left if item["kind"] != "Node"])
-    bed.until("the objects of the test before to go", lambda: _only_nodes(bed, not_ours))
-    bed.api.each(bed.api.delete, [item for item in left if item["kind"] == "Node"])
-    bed.until("the nodes of the test before to go", lambda: not _simulated(bed))
+    """Remove what tests made, and wait until it is gone; nodes last, so that pods end as on a cluster."""
+    others = [kind for kind in TESTS_OWN if kind != NODE]
+    for kinds in (others, [NODE]):
+        _remove(bed, not_ours, kinds)
+
+
+def _remove(bed: Bed, not_ours: frozenset[str], kinds: Sequence[tuple[str, str]]) -> None:
+    def left() -> list[Object]:
+        return list(_left(bed, not_ours, kinds))
+
+    bed.api.each(bed.api.delete, left())
+    try:
+        bed.until("the objects of the test before to go", lambda: not left())
+    except BedError as error:
+        stays = ", ".join(f"{item['kind']} {item['metadata']['name']}" for item in left())
+        raise AssertionError(f"{error}; there still: {stays}") from error
 
 
 def identities(bed: Bed) -> Iterator[str]:
@@ -226,13 +237,9 @@ def identities(bed: Bed) -> Iterator[str]:
     yield from (item["metadata"]["uid"] for kind in TESTS_OWN for item in bed.api.list(*kind))
 
 
-def _only_nodes(bed: Bed, not_ours: frozenset[str]) -> bool:
-    return all(item["kind"] == "Node" for item in _left(bed, not_ours))
-
-
-def _left(bed: Bed, not_ours: frozenset[str]) -> Iterator[Object]:
-    for api_version, kind in TESTS_OWN:
-        items = _simulated(bed) if (api_version, kind) == NODE else bed.api.list(api_version, kind)
+def _left(bed: Bed, not_ours: frozenset[str], kinds: Iterable[tuple[str, str]]) -> Iterator[Object]:
+    for kind in kinds:
+        items = _simulated(bed) if kind == NODE else bed.api.list(*kind)
         yield from (item for item in items if item["metadata"]["uid"] not in not_ours and _is_ours(item))
 
 

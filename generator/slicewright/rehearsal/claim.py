@@ -58,7 +58,6 @@ class Claim:
         """Claim the cluster. Raises BedError where another rehearsal plays on it."""
         try:
             self._take()
-            self._free_nodes()
         except (ApiError, OSError) as error:
             self._api.close()
             raise BedError(self._unusable(f"it cannot be claimed: {error}")) from error
@@ -89,23 +88,17 @@ class Claim:
             marks = found["metadata"].get("annotations", {}).get(_LEFT, "")
             self.left = tuple(mark for mark in marks.split(",") if mark)
             self.is_clear = not self.left
-            version = found["metadata"]["resourceVersion"]
+        lease = self._lease()
         try:
             if found is None:
-                self._api.create(self._lease())
-            else:
-                self._api.patch(self._lease(), {**self._lease(), **_at_version(self._lease(), version)})
+                self._api.create(lease)
+            else:  # refused where somebody has changed it since
+                metadata = {**lease["metadata"], "resourceVersion": found["metadata"]["resourceVersion"]}
+                self._api.patch(lease, {**lease, "metadata": metadata})
         except ApiError as error:
             if error.reason in ("AlreadyExists", "Conflict", "NotFound"):
                 raise BedError(self._taken(self._holder())) from error
             raise
-
-    def _free_nodes(self) -> None:
-        """Let nodes that are left be played at once: a KWOK that was killed held them for a while yet."""
-        if not self.left:
-            return
-        nodes = self._api.list("v1", "Node", labels=f"{MARK} in ({','.join(self.left)})")
-        self._api.each(self._api.delete, map(_lease_of, nodes))
 
     def _outlive(self, found: Object) -> None:
         """Wait until a Lease has been without a sign of life for long enough. Raises BedError at the first.
@@ -165,15 +158,6 @@ class Claim:
 
     def _unusable(self, why: str) -> Problem:
         return Problem("REH009", f"{self._server} cannot be used: {why}", "start the rehearsal again")
-
-
-def _lease_of(node: Object) -> Object:
-    metadata = {"name": node["metadata"]["name"], "namespace": "kube-node-lease"}
-    return {"apiVersion": LEASE[0], "kind": LEASE[1], "metadata": metadata}
-
-
-def _at_version(lease: Object, version: str) -> Object:
-    return {"metadata": {**lease["metadata"], "resourceVersion": version}}
 
 
 def _identity() -> str:

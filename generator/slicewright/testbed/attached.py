@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from slicewright.testbed.api import Api, Object
     from slicewright.testbed.bed import Ground
 
-_LEASE_SECONDS = 40
-"""As long as a kubelet's: the controller manager of the cluster expects a sign of life within this time."""
-
 
 class Attached(Bed):
     """A bed around the API server that a kubeconfig file names in its current context, or in another one.
@@ -52,7 +49,7 @@ def _reach(file: Path, context: str, plays: str, ground: Ground) -> Reached:
 
 def _furnish(ground: Ground, file: Path, plays: str, api: Api) -> None:
     held = ground.held
-    command = kwok.command(ground.paths["kwok"], file, plays=plays, lease_seconds=_LEASE_SECONDS)
+    command = kwok.command(ground.paths["kwok"], file, plays=plays, heartbeats=True)
     held.start("kwok", command)
     for item in (*manifests.for_host(manifests.pathways()), *manifests.provisioning_requests()):
         if item["kind"] == "CustomResourceDefinition":
