@@ -11,6 +11,7 @@ from tests.conftest import PROJECT
 
 from slicewright.core.difference.compare import Difference, compare
 from slicewright.core.difference.side import Side
+from slicewright.core.difference.words import words
 from slicewright.core.document.write import write_document
 from slicewright.workspace.package import catalogue
 
@@ -36,6 +37,8 @@ JOB = """
     queueName: queue
     container: {image: python:3.12, script: python train.py}
 """
+NS = "overlays/c/n"
+"""A folder of a namespace."""
 SCHEMA = json.loads((PROJECT / "schemas/slicewright/diff.json").read_text(encoding="utf-8"))
 
 
@@ -119,3 +122,29 @@ def job(name: str, run: str = "", *, chips: int = 4, command: str = "a") -> dict
     labels: Any = {"slicewright.dev/run": run} if run else None
     spec = {"template": {"spec": {"containers": [container]}}}
     return thing("Job", name, "n", labels=labels, spec=spec)
+
+
+def workload(*runs: Any, name: str = "w", cluster: str = "c") -> dict[str, Any]:
+    """Return the files of a workload's folder."""
+    return folder(f"overlays/{cluster}/n/{name}", *runs)
+
+
+def platform(*objects: Any) -> dict[str, Any]:
+    """Return the files of a platform."""
+    return folder("overlays/c/_platform", *objects)
+
+
+def reasons(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return what happens to runs."""
+    return [(run.effect, run.name, run.reason) for run in compared(before, after).runs]
+
+
+def words_of(found: Any) -> str:
+    """Return the text."""
+    return words(found)
+
+
+def run_of(repo: Repo, workload: str = "a") -> str:
+    """Return the name of the only run of a workload."""
+    (name,) = repo.runs(workload)
+    return name.removesuffix(".yaml")

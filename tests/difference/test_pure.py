@@ -4,33 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.difference.kit import compared, folder, job, side, thing
-
-from slicewright.core.difference.objects import read_both
-from slicewright.core.difference.words import words
-
-NS = "overlays/c/n"
-
-
-def workload(*runs: Any, name: str = "w", cluster: str = "c") -> dict[str, Any]:
-    """Return the files of a workload's folder."""
-    return folder(f"overlays/{cluster}/n/{name}", *runs)
-
-
-def platform(*objects: Any) -> dict[str, Any]:
-    """Return the files of a platform."""
-    return folder("overlays/c/_platform", *objects)
+from tests.difference.kit import NS, compared, folder, job, platform, reasons, thing, words_of, workload
 
 
 def queue(name: str = "q", kind: str = "ClusterQueue", **limits: Any) -> dict[str, Any]:
     """Return a queue with one flavor."""
     flavors = [{"name": "f", "resources": [{"name": "google.com/tpu", **limits}]}]
     return thing(kind, name, spec={"resourceGroups": [{"coveredResources": [], "flavors": flavors}]})
-
-
-def reasons(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return what happens to runs."""
-    return [(run.effect, run.name, run.reason) for run in compared(before, after).runs]
 
 
 def test_workload_that_comes_to_a_second_cluster_or_leaves_one() -> None:
@@ -116,11 +96,6 @@ def test_difference_from_the_run_before_is_that_of_the_intent() -> None:
     assert words_of(found).count("--- ") == 1
 
 
-def words_of(found: Any) -> str:
-    """Return the text."""
-    return words(found)
-
-
 def test_several_runs_at_once_have_no_one_before() -> None:
     """Two end, one starts: which it replaces is not said, and all are shown in full."""
     found = compared(workload(job("w-1", "1"), job("w-2", "2")), workload(job("w-3", "3", command="b")))
@@ -188,118 +163,6 @@ def test_workloads_without_chips_ask_for_none() -> None:
     assert () == compared({}, files).asked
 
 
-def test_order_of_keys_is_no_difference() -> None:
-    """Objects are compared by what they say."""
-    before = {"overlays/c/_x/kustomization.yaml": {"resources": ["o.yaml"]}}
-    one = {**before, "overlays/c/_x/o.yaml": "{kind: A, apiVersion: v1, metadata: {name: a}, size: 1}\n"}
-    two = {**before, "overlays/c/_x/o.yaml": "{apiVersion: v1, kind: A, size: 1, metadata: {name: a}}\n"}
-
-    assert not compared(one, two).differs
-
-
-def test_object_that_moves_to_another_folder_is_no_difference() -> None:
-    """The cluster holds it before and after."""
-    one = folder("overlays/c/_platform", thing("ConfigMap", "a"))
-    two = folder("overlays/c/_gitops/deep", thing("ConfigMap", "a"))
-
-    assert not compared(one, two).differs
-
-
-def test_of_a_component_its_patches_are_compared() -> None:
-    """What it changes is somebody else's: its patches are what it says, objects or not."""
-    path = "overlays/c/_gitops/argocd-cm"
-    patches = [{"path": "argocd-cm.yaml"}, {"path": "list.yaml"}, {"path": "gone.yaml"}, {"patch": "[]"}]
-    one = {
-        f"{path}/kustomization.yaml": {"kind": "Component", "patches": patches},
-        f"{path}/argocd-cm.yaml": thing("ConfigMap", "argocd-cm", data={"a": "1"}),
-        f"{path}/list.yaml": "- {op: remove, path: /a}\n",
-    }
-    two = {**one, f"{path}/argocd-cm.yaml": thing("ConfigMap", "argocd-cm", data={"a": "2"})}
-
-    found = compared(one, two)
-
-    assert [("changed", path, "argocd-cm")] == [
-        (change.effect, change.folder, change.name) for change in found.objects
-    ]
-    assert found.problems == ()
-
-
-def test_files_of_a_namespace_are_compared() -> None:
-    """What its list names beside the workloads is applied with them, once."""
-    listed: dict[str, Any] = {"kind": "Kustomization", "resources": ["_anchor.yaml", "w"]}
-    anchor = {f"{NS}/kustomization.yaml": listed, f"{NS}/_anchor.yaml": thing("ConfigMap", "anchor")}
-    unlisted = {**anchor, f"{NS}/kustomization.yaml": {"resources": ["w"]}}
-    empty = {**anchor, f"{NS}/kustomization.yaml": "kind: Kustomization\n"}
-    unreadable = {**anchor, f"{NS}/kustomization.yaml": "- a\n"}
-
-    expected = [("added", "ConfigMap", "anchor", True)]
-    actual = [
-        (change.effect, change.kind, change.name, change.is_platform)
-        for change in compared({}, anchor).objects
-    ]
-    assert expected == actual
-    for other in (unlisted, empty, unreadable):
-        assert ["removed"] == [change.effect for change in compared(anchor, other).objects]
-
-
-def test_folders_outside_of_clusters_are_not_composed() -> None:
-    """A kustomization right below overlays/, or too deep in a workload's folder, is nobody's."""
-    files = folder("overlays", thing("ConfigMap", "a")) | folder(f"{NS}/w/deep", thing("ConfigMap", "b"))
-
-    assert not compared({}, files).differs
-
-
-def test_what_is_outside_of_the_subset_is_a_problem() -> None:
-    """Error in the new tree, warning in the old one; the rest is compared."""
-    bad = {"overlays/c/_x/kustomization.yaml": {"resources": [], "namePrefix": "a-"}}
-    good = workload(job("w-1", "1"))
-
-    found = compared({}, {**bad, **good})
-    left = compared(bad, {})
-
-    assert [("DIFF001", "error")] == [(one.id, one.severity) for one in found.problems]
-    assert "overlays/c/_x in new is not compared: namePrefix is outside of what" in found.problems[0].message
-    assert ["w-1"] == [run.name for run in found.runs]
-    assert ([("DIFF001", "warning")], True) == (
-        [(one.id, one.severity) for one in left.problems],
-        left.differs,
-    )
-
-
-def test_scripts_are_compared_without_their_headers() -> None:
-    """Under `#!` as well; a file that comes or goes is said, and one that is nobody's is compared whole."""
-    head = "# Code generated by slicewright; DO NOT EDIT.\n# inputs: {}\n"
-
-    def files(inputs: str, body: str) -> dict[str, Any]:
-        return {
-            "provision/c/a.sh": f"#!/bin/sh\n{head.format(inputs)}{body}",
-            "provision/c/b.tf": f"{head.format(inputs)}{body}",
-            "provision/c/c.json": body,
-        }
-
-    assert not compared(files("one", "x\n"), files("two", "x\n").copy()).differs
-    crlf = {path: text.replace("\n", "\r\n") for path, text in files("two", "x\n").items()}
-    assert not compared(files("one", "x\n"), crlf).differs
-    changed = compared(files("one", "x\n"), {**files("two", "y\n"), "provision/d/e.sh": "z\n"})
-    assert [
-        ("changed", "c", "provision/c/a.sh"),
-        ("changed", "c", "provision/c/b.tf"),
-        ("changed", "c", "provision/c/c.json"),
-        ("added", "d", "provision/d/e.sh"),
-    ] == [(file.effect, file.cluster, file.path) for file in changed.provision]
-    assert ["removed"] == [file.effect for file in compared({"provision/d/e.sh": "z\n"}, {}).provision]
-    assert ("c", "d") == changed.clusters
-    assert "0 objects of 0 clusters differ" in words_of(changed)
-
-
-def test_unchanged_folder_is_composed_once() -> None:
-    """A second side with the same texts has the same objects, which are then not compared again."""
-    files = workload(job("w-1", "1"))
-    before, after, _ = read_both(side("a", files), side("b", files))
-
-    assert [True] == [found.data is after[key].data for key, found in before.items()]
-
-
 def test_words_of_no_difference() -> None:
     """One line that names both sides."""
     assert "nothing differs for any cluster between old and new\n" == words_of(compared({}, {}))
@@ -338,78 +201,3 @@ def test_labels_that_are_no_mapping_are_none() -> None:
     broken["metadata"]["labels"] = ["x"]
 
     assert [("starts", "w", "the workload is new")] == reasons({}, workload(broken))
-
-
-def syncing(
-    kind: str = "Application", path: str = "overlays/c/n/w", finalizers: Any = None, **spec: Any
-) -> dict[str, Any]:
-    """Return an Application or a Kustomization of a folder."""
-    is_argocd = kind == "Application"
-    return {
-        "apiVersion": "argoproj.io/v1alpha1" if is_argocd else "kustomize.toolkit.fluxcd.io/v1",
-        "kind": kind,
-        "metadata": {"name": path.strip("./").replace("/", "."), "namespace": "x", "finalizers": finalizers},
-        "spec": {**({"source": {"path": path}} if is_argocd else {"path": path}), **spec},
-    }
-
-
-def synced(*objects: Any) -> dict[str, Any]:
-    """Return the files of a run and of what syncs it, of which one thing always stays."""
-    root = syncing(path="overlays/c/_gitops/argocd", finalizers=["other"])
-    return workload(job("w-1", "1")) | folder("overlays/c/_gitops/argocd", root, *objects)
-
-
-OWN = ["resources-finalizer.argocd.argoproj.io"]
-TAKEN = ("ends", "w-1", "its Application goes and takes the run along")
-
-
-def test_run_goes_with_the_application_that_takes_it_along() -> None:
-    """It starts again where another one syncs it afterwards, wherever in its repository the tree lies."""
-    own = syncing(path="deep/overlays/c/n/w", finalizers=OWN)
-    again = ("starts", "w-1", "again: the Kustomization that syncs it now finds it missing")
-
-    assert [TAKEN] == reasons(synced(own), synced())
-    assert [TAKEN, again] == reasons(synced(own), synced(syncing("Kustomization", "./overlays/c/n/")))
-    assert [TAKEN] == reasons(synced(own), synced(syncing(path="overlays/c/n/w2")))
-    assert [TAKEN] == reasons(synced(syncing(path="overlays/c/n", finalizers=OWN)), synced())
-
-
-def test_run_that_changes_in_place_ends_with_its_application_too() -> None:
-    """What is told to change is gone by then."""
-    own = syncing(finalizers=OWN)
-    before = synced(own) | workload(job("w"))
-
-    assert [("ends", "w", TAKEN[2])] == reasons(before, synced() | workload(job("w", command="b")))
-
-
-def test_run_goes_on_without_what_syncs_it() -> None:
-    """Where that keeps runs, is of other folders, or all that syncs the cluster leaves the tree at once."""
-    for other in (
-        syncing(),
-        syncing(finalizers=["other"]),
-        syncing("Kustomization", deletionPolicy="Orphan"),
-        syncing(path="overlays/c/n/v", finalizers=OWN),
-        syncing(path="overlays/d/n/w", finalizers=OWN),
-        syncing(finalizers=OWN, source=None),
-        {**syncing(finalizers=OWN), "spec": None},
-        thing("Application", "a"),
-    ):
-        assert [] == reasons(synced(other), synced())
-    assert [] == reasons(synced(syncing(finalizers=OWN)), workload(job("w-1", "1")))
-
-
-def test_object_that_is_not_pruned_stays_when_it_leaves_the_tree() -> None:
-    """By the annotations of Argo CD or of Flux; one that only changes has no word about it."""
-    options = "argocd.argoproj.io/sync-options"
-    for written, stays in (
-        ({options: "Delete=false, Prune=false"}, True),
-        ({"kustomize.toolkit.fluxcd.io/prune": "disabled"}, True),
-        ({options: "Prune=true"}, False),
-        ({}, False),
-        (None, False),
-    ):
-        kept = thing("ConfigMap", "a", data={"a": "1"})
-        kept["metadata"]["annotations"] = written
-        (removed,) = compared(platform(kept), {}).objects
-        (changed,) = compared(platform(kept), platform({**kept, "data": {"a": "2"}})).objects
-        assert (stays, False) == (removed.stays, changed.stays)

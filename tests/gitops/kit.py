@@ -31,6 +31,12 @@ GITOPS = f"gitops: {{argocd: {{repoURL: '{URL}'}}}}\n"
 JOB = "{clusters: [c1], tpu: v5litepod-8, container: {image: i, script: a}}"
 FIXED = "{clusters: [c1], tpu: v5litepod-8, naming: Fixed, container: {image: i, script: a}}"
 HERE = "overlays/c1/_gitops/argocd"
+NAMESPACE = "overlays/c1/team-a"
+COMPONENT = """
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+resources: [things.yaml]
+"""
 
 
 def argocd(fields: str = "", *, name: str = "c1") -> str:
@@ -85,3 +91,17 @@ def names(repo: Repo, folder: str = HERE) -> list[str]:
         listed = documents(repo.read(f"{folder}/kustomization.yaml"))[0]["resources"]
         assert sorted(listed) == [name for name in found if name != "kustomization.yaml"]
     return [name for name in found if name != "kustomization.yaml"]
+
+
+def component(repo: Repo, *things: str) -> None:
+    """Write a component that brings objects: `v1 Secret`."""
+    pairs = [thing.split() for thing in things]
+    texts = [f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\n" for version, kind in pairs]
+    repo.write("components/mine/kustomization.yaml", COMPONENT)
+    repo.write("components/mine/things.yaml", "---\n".join(texts))
+
+
+def kinds(repo: Repo) -> list[str]:
+    """Return the kinds that the AppProject of the namespace allows."""
+    project = documents(repo.read(f"{HERE}/namespace-team-a.yaml"))[0]
+    return [entry["kind"] for entry in project["spec"]["namespaceResourceWhitelist"]]

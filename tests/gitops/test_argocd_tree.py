@@ -7,59 +7,35 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .kit import FIXED, GITOPS, HERE, JOB, PLATFORM, documents, names, synced, workload
+from .kit import (
+    FIXED,
+    GITOPS,
+    HERE,
+    JOB,
+    NAMESPACE,
+    PLATFORM,
+    component,
+    documents,
+    kinds,
+    names,
+    synced,
+    workload,
+)
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
 PER_WORKLOAD = GITOPS.replace("}}", ", applicationPer: Workload}}")
 BOTH = ["gitops.yaml", "namespace-default.yaml", "namespace-team-a.yaml", "platform.yaml"]
-NAMESPACE = "overlays/c1/team-a"
 TEAM_B = PLATFORM.replace("localQueues: [", "localQueues: [{name: queue, namespace: team-b}, ").replace(
     "{name: a, namespace: team-a}", "{name: b, namespace: team-b}"
 )
-COMPONENT = """
-apiVersion: kustomize.config.k8s.io/v1alpha1
-kind: Component
-resources: [things.yaml]
-"""
-
-
-@pytest.fixture
-def two(empty: Repo) -> Repo:
-    """A rendered repository that Argo CD syncs: the workload a of team a, and b in another namespace."""
-    synced(empty)
-    workload(empty)
-    workload(empty, "b", namespace="default")
-    empty.run("render")
-    return empty
 
 
 def listed(repo: Repo, folder: str = NAMESPACE) -> list[str]:
     """Return what the list of a namespace names."""
     found: list[str] = documents(repo.read(f"{folder}/kustomization.yaml"))[0]["resources"]
     return found
-
-
-def component(repo: Repo, *things: str) -> None:
-    """Write a component that brings objects: `v1 Secret`."""
-    pairs = [thing.split() for thing in things]
-    texts = [f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\n" for version, kind in pairs]
-    repo.write("components/mine/kustomization.yaml", COMPONENT)
-    repo.write("components/mine/things.yaml", "---\n".join(texts))
-
-
-def kinds(repo: Repo) -> list[str]:
-    """Return the kinds that the AppProject of the namespace allows."""
-    project = documents(repo.read(f"{HERE}/namespace-team-a.yaml"))[0]
-    return [entry["kind"] for entry in project["spec"]["namespaceResourceWhitelist"]]
-
-
-def watched(repo: Repo) -> str:
-    """Return the paths whose changes make the Application of the namespace look again."""
-    application = documents(repo.read(f"{HERE}/namespace-team-a.yaml"))[1]
-    (found,) = application["metadata"]["annotations"].values()
-    return str(found)
 
 
 def test_namespaces_of_workloads_teams_and_queues_are_synced(empty: Repo) -> None:
@@ -235,93 +211,6 @@ def test_hashed_run_changes_nothing_that_syncs_it(two: Repo) -> None:
     two.run("render")
 
     assert before == {path: state for path, state in two.stamps().items() if "/_" in path}
-
-
-def test_what_a_fixed_overlay_stands_on_is_watched(empty: Repo) -> None:
-    """Its base and components lie outside of the Application's path; a hashed run stands on nothing."""
-    patch = """[{"op": "add", "path": "/metadata/labels/mine", "value": "x"}]"""
-    patches = f"patches: [{{target: {{kind: JobSet}}, patch: '{patch}'}}]\n"
-    text = COMPONENT.replace("resources: [things.yaml]\n", patches)
-    empty.write("components/mine/kustomization.yaml", text)
-    synced(empty)
-    workload(empty, "h", JOB.replace("tpu:", "components: [components/mine], tpu:"))
-    empty.run("render")
-    hashed = watched(empty)
-
-    workload(empty, "f", FIXED.replace("tpu:", "components: [components/mine], provisioning: Spot, tpu:"))
-    empty.run("render")
-
-    assert hashed == "."
-    assert watched(empty) == ".;/bases/components/spot/jobset;/bases/jobset;/components/mine"
-
-
-@pytest.mark.parametrize("spec", [JOB, FIXED], ids=["hashed", "fixed"])
-def test_project_allows_what_the_runs_hold(empty: Repo, spec: str) -> None:
-    """A component's kind is allowed while a run of the namespace, a kept one too, holds one."""
-    component(empty, "v1 Secret", "rbac.authorization.k8s.io/v1 Role")
-    synced(empty)
-    workload(empty, "a", spec.replace("tpu:", "onChange: Keep, components: [components/mine], tpu:"))
-    empty.run("render")
-    with_component = kinds(empty)
-
-    workload(empty, "a", spec.replace("tpu:", "onChange: Keep, tpu:"))
-    empty.run("render")
-
-    own = ["ConfigMap", "PersistentVolumeClaim", "Service", "Job", "JobSet", "PathwaysJob"]
-    more = ["ConfigMap", "PersistentVolumeClaim", "Secret", *own[2:], "Role"]
-    assert more == with_component
-    assert (more if spec == JOB else own) == kinds(empty)
-
-
-@pytest.mark.parametrize("spec", [JOB, FIXED], ids=["hashed", "fixed"])
-def test_object_without_a_namespace_is_not_for_runs(empty: Repo, spec: str) -> None:
-    """The rights of a team end at its namespace: what a run brings beyond it is said, and not allowed."""
-    component(empty, "rbac.authorization.k8s.io/v1 ClusterRole")
-    synced(empty)
-    workload(empty, "a", spec.replace("tpu:", "components: [components/mine], tpu:"))
-
-    done = empty.run("render", code=1)
-
-    expected = (
-        "GITOPS002 the run brings objects that stand in no namespace (ClusterRole): with them nothing of "
-        "namespace 'team-a' is synced\n"
-        "  hint: declare them in custom/, and apply them as the platform is\n"
-    )
-    assert expected in done.err
-    assert empty.tree() == {}
-
-
-def test_object_without_a_namespace_in_a_base_is_said(empty: Repo) -> None:
-    """A base of one's own is found out as a component is."""
-    path = "bases/jobset/kustomization.yaml"
-    empty.write("bases/jobset/role.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n")
-    empty.write(path, empty.read(path).replace("resources:\n", "resources:\n- role.yaml\n"))
-    synced(empty)
-    workload(empty)
-
-    assert "workloads/a.yaml:4:1: GITOPS002 the run brings" in empty.run("render", code=1).err
-
-
-def test_edited_run_is_said_and_nothing_is_written(two: Repo) -> None:
-    """A frozen run without its kind does not keep the render from saying what is wrong with it."""
-    (run,) = two.runs(namespace="team-a")
-    path = f"{NAMESPACE}/a/{run}"
-    without = [line for line in two.read(path).split("\n") if not line.startswith(("kind:", "apiVersion:"))]
-    two.write(path, "\n".join(without))
-
-    assert f"{path}: RUN001 " in two.run("render", code=1).err
-
-
-def test_lines_that_end_as_on_windows_are_read(two: Repo) -> None:
-    """Git may check files out with carriage returns: the kinds in a frozen run are the same."""
-    (run,) = two.runs(namespace="team-a")
-    before = kinds(two)
-    path = two.root / NAMESPACE / "a" / run
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-
-    two.run("render")
-
-    assert before == kinds(two)
 
 
 class TestNamed:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 
+A = "default/a"
+"""The run of most stories."""
 SPEC = "tpu: v5litepod-8\nnaming: Fixed\ncontainer: {image: python:3.12}"
 
 

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.write import write_document
 from slicewright.core.run import header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 FILE_NAME = "_anchor.yaml"
 """Stands first in the list of a namespace; no workload can be called like this."""
 NAME = "slicewright-anchor"
 
 
-def files(folder: str) -> dict[str, str]:
-    """Return the anchor of a namespace by its path; `folder` is overlays/<cluster>/<namespace>.
+def held(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the folders of the namespaces that have an anchor, of the paths of a tree."""
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        if name == FILE_NAME:
+            yield folder
+
+
+def made(folder: str) -> dict[str, Any]:
+    """Return the anchor of a namespace; `folder` is overlays/<cluster>/<namespace>.
 
     Argo CD prunes nothing from a folder that makes no object, and kustomize refuses to build one.
     """
-    namespace = folder.rpartition("/")[2]
-    anchor: dict[str, Any] = {
+    return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": NAME, "namespace": namespace},
+        "metadata": {"name": NAME, "namespace": folder.rpartition("/")[2]},
         "data": {"about": "stays, so that the last run of the namespace can be pruned"},
     }
-    return {f"{folder}/{FILE_NAME}": header.live("the name of this folder", write_document(anchor))}
+
+
+def files(folder: str) -> dict[str, str]:
+    """Return the file of a namespace's anchor by its path."""
+    return {f"{folder}/{FILE_NAME}": header.live("the name of this folder", write_document(made(folder)))}

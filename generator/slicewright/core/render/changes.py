@@ -142,7 +142,7 @@ def render(
         _keep_others(draft, touched, listed, synced)
     beside = [entry for folder, entry in wanted.items() if posixpath.dirname(folder) in listed]
     staying = sorted(draft.kept & draft.existing.frozen.keys())
-    draft.problems += clashes(beside, staying, bases, draft.existing)
+    draft.problems += clashes(beside, staying, anchor.held(draft.files), bases, draft.existing)
     if selected is None and not errors(problems):
         draft.files |= platform.files(repository.sites)
     if not errors(draft.problems):

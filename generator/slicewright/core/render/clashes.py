@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.compose.kustomization import identity, is_object
 from slicewright.core.document.read import read_documents
+from slicewright.core.gitops import anchor
 from slicewright.core.render import tree
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from slicewright.core.render.existing import Existing
     from slicewright.core.render.plans import Planned
 
-Identity = tuple[str, str, str, str]
 _NAME = "\n  name: "
 """How the name of an object stands in a frozen run, as we write it."""
 
@@ -30,21 +30,29 @@ class _Claim:
 
 
 def clashes(
-    planned: Iterable[Planned], staying: Iterable[str], bases: tree.Bases, existing: Existing
+    planned: Iterable[Planned],
+    staying: Iterable[str],
+    anchored: Iterable[str],
+    bases: tree.Bases,
+    existing: Existing,
 ) -> Iterator[Problem]:
     """Yield a problem for each object that two runs would make that one list of a namespace names.
 
-    `planned` are the plans whose lists are written; `staying` are the frozen runs that stay. The objects of
-    a frozen run are those in its file, those of the others follow from their base and components.
+    `planned` are the plans whose lists are written; `staying` are the frozen runs that stay; `anchored` are
+    the lists that begin with an anchor. The objects of a frozen run are those in its file, those of the
+    others follow from their base and components.
     """
+    anchors = {folder: identity(anchor.made(folder)) for folder in anchored}
     frozen: dict[str, list[str]] = {}
     for path in staying:
         frozen.setdefault(path.rpartition("/")[0], []).append(path)
-    taken: dict[tuple[str, Identity], _Claim] = {}
+    taken: dict[tuple[str, tree.Identity], _Claim] = {}
     entries = list(planned)
     for entry in entries:
         for run, found in _brought(entry, frozen.get(entry.plan.folder, []), bases, existing):
             claim = _Claim(run, entry)
+            if anchors.get(_list_of(entry)) == found:
+                yield _meets_anchor(found, claim)
             first = taken.setdefault((_list_of(entry), found), claim)
             if first is not claim:
                 yield _clash(found, first, claim)
@@ -60,7 +68,7 @@ def _list_of(entry: Planned) -> str:
 
 def _brought(
     entry: Planned, frozen: list[str], bases: tree.Bases, existing: Existing
-) -> Iterator[tuple[str, Identity]]:
+) -> Iterator[tuple[str, tree.Identity]]:
     """Yield the objects that the runs of a workload make beside their own, each with the run."""
     for path in frozen:
         run = path.rpartition("/")[2].removesuffix(".yaml")
@@ -71,7 +79,7 @@ def _brought(
             yield entry.plan.name, found
 
 
-def _in_text(text: str, run: str) -> list[Identity]:
+def _in_text(text: str, run: str) -> list[tree.Identity]:
     """Return the objects in a frozen run that do not bear its name."""
     if "\n---\n" not in text or text.count(_NAME) == text.count(f"{_NAME}{run}\n"):
         return []
@@ -80,14 +88,27 @@ def _in_text(text: str, run: str) -> list[Identity]:
     return [identity(item) for item in objects if identity(item)[3] != run]
 
 
-def _clash(found: Identity, first: _Claim, second: _Claim) -> Problem:
-    _, kind, namespace, name = found
-    named = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+def _meets_anchor(found: tree.Identity, claim: _Claim) -> Problem:
+    message = (
+        f"run '{claim.run}' would bring the object {_named(found)}, which slicewright makes itself: "
+        "it keeps the namespace from running empty"
+    )
+    hint = "give it another name in its component"
+    source = claim.planned.workload.source
+    return source.problem("NAME004", ("spec", "components"), message, hint, key=True)
+
+
+def _clash(found: tree.Identity, first: _Claim, second: _Claim) -> Problem:
     one, other = first.planned.workload, second.planned.workload
     runs = f"runs '{first.run}' and '{second.run}'"
     if one.key != other.key:
         runs = f"workloads '{one.key}' and '{other.key}'"
     place: Path = ("spec", "components") if other.components else ("metadata", "name")
-    message = f"{runs} would both bring the object {named}, and kustomize takes it once"
+    message = f"{runs} would both bring the object {_named(found)}, and kustomize takes it once"
     hint = "give it a name of its own in each component, or declare it once in custom/"
     return other.source.problem("NAME004", place, message, hint, key=True)
+
+
+def _named(found: tree.Identity) -> str:
+    _, kind, namespace, name = found
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"

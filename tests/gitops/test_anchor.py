@@ -1,0 +1,43 @@
+"""The anchor of a synced namespace is ours: no run may bring an object of its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .kit import COMPONENT, FIXED, JOB, synced, workload
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+NAMED_LIKE_IT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: slicewright-anchor}\n"
+
+
+def bring(repo: Repo, spec: str) -> None:
+    """Write a workload with a component that brings an object of the anchor's name."""
+    repo.write("components/mine/kustomization.yaml", COMPONENT)
+    repo.write("components/mine/things.yaml", NAMED_LIKE_IT)
+    workload(repo, spec=spec.replace("tpu:", "components: [components/mine], tpu:"))
+
+
+def test_object_of_its_name_is_refused(empty: Repo) -> None:
+    """Kustomize builds no list that holds an object twice; the problem says whose it is, for both namings."""
+    synced(empty)
+    for spec in (JOB, FIXED):
+        bring(empty, spec)
+
+        (line, hint, _) = empty.run("render", code=1).err.splitlines()
+
+        assert line.startswith("workloads/a.yaml:5:20: NAME004 run 'a")
+        assert line.endswith(
+            " would bring the object ConfigMap team-a/slicewright-anchor, which slicewright makes itself: "
+            "it keeps the namespace from running empty"
+        )
+        assert hint == "  hint: give it another name in its component"
+
+
+def test_without_syncing_its_name_is_free(empty: Repo) -> None:
+    """No anchor is made, so nothing meets it."""
+    synced(empty, gitops="")
+    bring(empty, JOB)
+
+    empty.run("render")
