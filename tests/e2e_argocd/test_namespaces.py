@@ -51,6 +51,21 @@ def test_a_new_namespace_gets_an_application(bed: Bed, tree: Tree) -> None:
     assert ours.until_running(bed, "hello") == first
 
 
+def test_the_namespace_of_a_team_that_leaves_stays(bed: Bed, tree: Tree) -> None:
+    """It is not pruned, nor what runs in it; and the platform's Application agrees with git afterwards."""
+    team, queue = "  teams: [{name: vision, namespace: vision}]\n", ", {name: team, namespace: vision}"
+    tree.cluster(QUEUES, QUEUES + queue)
+    tree.cluster("  gitops:", f"{team}  gitops:")
+    ours.begin(bed, tree)
+    before = bed.api.get(*kit.NAMESPACES, "vision")["metadata"]["uid"]
+
+    tree.cluster(team, "")
+    tree.cluster(queue, "")
+    ours.push(bed, tree, "a team less")
+
+    assert bed.api.get(*kit.NAMESPACES, "vision")["metadata"]["uid"] == before
+
+
 @pytest.mark.parametrize("item", [CLUSTER_QUEUE, PROJECT, ELSEWHERE], ids=lambda item: item["kind"])
 def test_a_teams_folder_reaches_no_further_than_its_namespace(bed: Bed, tree: Tree, item: Object) -> None:
     """What somebody puts into a namespace's folder by hand is refused, if it is no run of that namespace."""

@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 
 KEPT = {
     "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+    "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
     "kustomize.toolkit.fluxcd.io/prune": "disabled",
 }
-"""What keeps Argo CD and Flux from deleting a namespace, and with it all that runs in it."""
+"""What keeps Argo CD and Flux from deleting a namespace, and with it all that runs in it.
+
+One that stays when its team leaves the tree is no difference to Argo CD, or it would be OutOfSync for good.
+"""
 WORKLOAD_IDENTITY = "iam.gke.io/gcp-service-account"
 _POD_SECURITY = "pod-security.kubernetes.io/enforce"
 _RBAC = "rbac.authorization.k8s.io"
