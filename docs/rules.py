@@ -15,7 +15,7 @@ TARGET = ROOT / "docs" / "rules.md"
 _SUBJECTS = {
     "TPU": ("TPU pods", "Pod templates of any kind that ask for TPUs."),
     "JS": ("JobSet and Job", "What the JobSet webhook, the CEL rules of its CRD and the Job API refuse."),
-    "KQ": ("Kueue", "What Kueue's webhooks and CEL rules refuse, and what it never admits."),
+    "KQ": ("Kueue", "What Kueue's webhooks and CEL rules refuse, what it never admits, or cannot see."),
     "PW": ("Pathways", "Pathways in a JobSet, and PathwaysJob."),
     "REF": ("References", "Names that lead nowhere. A kind of which nothing is said is taken on trust."),
     "FIT": ("Quota", "Whether a workload can ever be admitted."),

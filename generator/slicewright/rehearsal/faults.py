@@ -35,6 +35,7 @@ _DISRUPTED = {
     "reason": "DeletionByPodGC",
     "message": "PodGC: node no longer exists",
 }
+_TIMES = ("lastHeartbeatTime", "lastTransitionTime")
 
 
 class Faults:
@@ -241,10 +242,15 @@ def _failed(pod: Object) -> Object:
 
 
 def _as_new(node: Object) -> Object:
-    """Return a node as it was made, without what the API server added."""
+    """Return a node as it was made, without what the API server added and when it was last heard of."""
     metadata = {
         key: node["metadata"][key] for key in ("name", "labels", "annotations") if key in node["metadata"]
     }
     spec = {key: value for key, value in node["spec"].items() if key == "taints"}
     spec["taints"] = [taint for taint in spec.get("taints", ()) if not taint["key"].startswith("node.")]
-    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": node["status"]}
+    conditions = [
+        {key: value for key, value in entry.items() if key not in _TIMES}
+        for entry in node["status"].get("conditions", ())
+    ]
+    status = {**node["status"], "conditions": conditions}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}

@@ -38,6 +38,7 @@ GROUP_OF = {
     "PathwaysJob": "pathways-job.pathways.domain",
     "Pod": "",
     "PodTemplate": "",
+    "PriorityClass": "scheduling.k8s.io",
     "ProvisioningRequestConfig": "kueue.x-k8s.io",
     "RayCluster": "ray.io",
     "ReplicaSet": "apps",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check import quota_read
-from slicewright.core.check.read import at, entries, mapping
+from slicewright.core.check import quota, quota_read, quota_workload
+from slicewright.core.check.read import at, entries, mapping, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from slicewright.core.check.item import Item
     from slicewright.core.check.world import World
@@ -77,12 +78,38 @@ def _tolerations(item: Item, world: World) -> Iterator[Finding]:
     queue, known = queue_of(item, world), quota_read.quotas(world)
     if queue is None:
         return
-    names = [name for _, flavors in queue.groups for name in flavors]
-    flavors = [name for name in names if (found := known.flavors.get(name)) and found.tolerations]
-    for pods in item.pods:
-        if pods.spec.get("tolerations") and flavors:
-            message = f"tolerations stand here and in flavor '{flavors[0]}'"
-            yield Finding((*pods.spec_path, "tolerations"), message)
+    for pods, pod_set in zip(item.pods, quota_workload.pod_sets(item, world), strict=True):
+        # Where Git has no list, one that Kueue makes is no difference.
+        if pod_set.tolerations:
+            choices = quota.choices(known, queue, [pod_set])
+            flavors = dict.fromkeys(name for choice in choices for name in choice.flavors)
+            for name, entry in islice(_added(pod_set, flavors, known), 1):
+                message = f"flavor '{name}' adds the toleration of {_said(entry)} to those here"
+                yield Finding((*pods.spec_path, "tolerations"), message)
+
+
+def _added(
+    pods: quota.PodSet, flavors: Iterable[str], known: quota.Quotas
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (flavor, toleration) of what Kueue would add to those of some pods."""
+    there = {_toleration(entry) for entry in pods.tolerations}
+    for name in flavors:
+        for entry in known.flavors.get(name, quota.Flavor({})).tolerations:
+            if _toleration(entry) not in there:
+                yield name, entry
+
+
+def _toleration(entry: dict[str, Any]) -> tuple[str, ...]:
+    """Return what Kueue compares of a toleration, to add none that is there already."""
+    operator = text(entry.get("operator")) or "Equal"
+    return text(entry.get("key")), operator, text(entry.get("value")), text(entry.get("effect"))
+
+
+def _said(entry: dict[str, Any]) -> str:
+    """Return `gke-spot=true:NoSchedule`, or without a value where any will do."""
+    key, _, value, effect = _toleration(entry)
+    taint = f"{key}={value}" if value else key or "every taint"
+    return f"{taint}:{effect}" if effect else taint
 
 
 def _fixed_name(item: Item, _world: World) -> Iterator[Finding]:
@@ -160,15 +187,17 @@ RULES = (
     Rule(
         id="GIT105",
         severity="warning",
-        title="Tolerations stand in the template or in the flavor",
-        why="G05: Kueue appends the flavor's tolerations to the list, so the Application stays OutOfSync, "
-        "and "
-        "every sync fails. Only ignoreDifferences on /spec with RespectIgnoreDifferences and "
-        "ApplyOutOfSyncOnly survives it.",
-        hint="write the toleration in one of the two",
+        title="A template with tolerations has those of its flavors too",
+        why="G05: Kueue appends to the list what the flavor tolerates and the list does not, in the same "
+        "words; so the Application stays OutOfSync, and every sync fails. Only ignoreDifferences on /spec "
+        "with RespectIgnoreDifferences and ApplyOutOfSyncOnly survives it.",
+        hint="write the toleration here as the flavor has it, or in one of the two only",
         kinds=_JOBS,
         check=_tolerations,
-        sources=("https://github.com/argoproj/argo-cd/issues/17694",),
+        sources=(
+            "https://github.com/argoproj/argo-cd/issues/17694",
+            "kubernetes-sigs/kueue v0.19.2: pkg/podset/podset.go, pkg/util/tolerations/tolerations.go",
+        ),
     ),
     Rule(
         id="GIT107",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.read import at, entries, mapping, text
 from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.check.rules.shapes import POD_KINDS
 from slicewright.core.plan.placement import COMPUTE_CLASS
 from slicewright.core.problem import did_you_mean
@@ -118,6 +119,16 @@ def _compute_class(item: Item, world: World) -> Iterator[Finding]:
             yield Finding(path, f"there is no ComputeClass '{name}'", did_you_mean(name, known))
 
 
+def _pull_secrets(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        for index, entry in entries(pods.spec.get("imagePullSecrets")):
+            # Without the key the name is empty; null and numbers are reported as such.
+            name = entry.get("name", "")
+            if isinstance(name, str) and not is_subdomain(name):
+                message = f"no Secret can have the name '{name}'"
+                yield Finding((*pods.spec_path, "imagePullSecrets", index), message)
+
+
 def _rule(ident: str, title: str, why: str, check: Check) -> Rule:
     hint = "add the object, or correct the name"
     return Rule(ident, "warning", title, why, hint, POD_KINDS, check, (_PODS,))
@@ -146,5 +157,20 @@ RULES = (
         "ComputeClasses that pods select exist",
         "No node belongs to the class: the pods wait for ever.",
         _compute_class,
+    ),
+    Rule(
+        id="REF127",
+        severity="warning",
+        title="Pull secrets have names that a Secret can have",
+        why="The API server does not look at the name. The kubelet finds no such Secret (an empty name it "
+        "passes over) and pulls without it: a private registry refuses, and the chips stay taken. `None` is "
+        "what programs in Python write where they have no name.",
+        hint="name a Secret of type kubernetes.io/dockerconfigjson, or leave imagePullSecrets out",
+        kinds=POD_KINDS,
+        check=_pull_secrets,
+        sources=(
+            "kubernetes/kubernetes v1.36.1: pkg/apis/core/validation/validation.go",
+            "kubernetes/kubernetes v1.36.1: pkg/kubelet/kubelet_pods.go",
+        ),
     ),
 )

@@ -84,49 +84,6 @@ def _exclusive_everywhere(item: Item, _world: World) -> Iterator[Finding]:
             yield Finding(("metadata", "annotations", key), message)
 
 
-def _priorities(item: Item, world: World) -> Iterator[Finding]:
-    """Compare the priority of pods with that of others that may claim the same node pools."""
-    for pods in item.pods:
-        name = text(pods.spec.get("priorityClassName"))
-        claim = _claim(item, pods, world)
-        if not name or claim is None:
-            continue
-        own = _priority(name, world)
-        for other, theirs in world.once("exclusive claims", _claims).get(claim, ()):
-            if own != _priority(theirs, world):
-                said = f"'{theirs}'" if theirs else "no class"
-                message = f"pods of class '{name}' and of JobSet '{other}' ({said}) can meet in a node pool"
-                yield Finding((*pods.spec_path, "priorityClassName"), message)
-                break
-
-
-def _claims(world: World) -> dict[tuple[str, ...], list[tuple[str, str]]]:
-    """Return (JobSet, class of its pods) of whoever claims whole node pools of a shape, by that shape."""
-    found: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-    for item in world.of_kind("JobSet"):
-        for pods in item.pods:
-            claim = _claim(item, pods, world)
-            if claim is not None:
-                name = text(pods.spec.get("priorityClassName"))
-                found.setdefault(claim, []).append((item.name, name))
-    return found
-
-
-def _claim(item: Item, pods: Pods, world: World) -> tuple[str, ...] | None:
-    """Return the labels of the nodes on which a slice claims a node pool; None where it claims none."""
-    row = shape(pods, world)
-    if row is None or not row.multi_host or not exclusive(item, pods):
-        return None
-    selector = texts(pods.spec.get("nodeSelector"))
-    return tuple(f"{key}={selector[key]}" for key in sorted(selector))
-
-
-def _priority(name: str, world: World) -> object:
-    """Return the value of a PriorityClass; its name where the object is not known."""
-    found = world.find("PriorityClass", name) if name else None
-    return number(found.data.get("value")) if found else name
-
-
 def _worker_names(item: Item, world: World) -> Iterator[Finding]:
     for pods in item.pods:
         row = shape(pods, world)
@@ -282,18 +239,5 @@ RULES = (
         kinds=frozenset({"JobSet", "Job"}),
         check=_restarts,
         sources=("https://jobset.sigs.k8s.io/docs/concepts/", "AI-Hypercomputer/xpk@367c8382"),
-    ),
-    Rule(
-        id="TPU119",
-        severity="warning",
-        title="Slices that may claim the same node pools have pods of one priority",
-        why="JobSet keeps a slice off the node pools of others by an anti-affinity among pods of the same "
-        "priority. Two slices of different priority can each get a part of a node pool, and both wait for "
-        "ever although Kueue has admitted them.",
-        hint="leave priorityClassName out; Kueue orders by the label kueue.x-k8s.io/priority-class "
-        "(workloadPriorityClassName)",
-        kinds=_SLICES,
-        check=_priorities,
-        sources=("kubernetes-sigs/jobset v0.12.0: pkg/webhooks/pod_webhook.go",),
     ),
 )

@@ -1,0 +1,105 @@
+"""The rule of slices whose pods differ in priority, which JobSet does not keep apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.meeting import Nodes, can_meet, nodes_of
+from slicewright.core.check.read import number, text
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, shape
+from slicewright.core.plan.placement import NODE_POOL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.read import Pods
+    from slicewright.core.check.world import World
+
+Priority = int | str | None
+_Claims = dict[Nodes, dict[Priority, tuple[str, str]]]
+"""By nodes and priority, (JobSet, class of its pods) of the first that claims whole node pools of them."""
+
+
+def _priorities(item: Item, world: World) -> Iterator[Finding]:
+    """Compare the priority of pods with that of others that may claim the same node pools."""
+    for pods in item.pods:
+        name = text(pods.spec.get("priorityClassName"))
+        if not name or not _claims_node_pools(item, pods, world):
+            continue
+        rival = _rival(nodes_of(pods), _priority(name, world), world.once("exclusive claims", _claims))
+        if rival is not None:
+            other, theirs = rival
+            said = f"'{theirs}'" if theirs else "no class"
+            message = f"pods of class '{name}' and of JobSet '{other}' ({said}) can meet in a node pool"
+            yield Finding((*pods.spec_path, "priorityClassName"), message)
+
+
+def _rival(own: Nodes, priority: Priority, claims: _Claims) -> tuple[str, str] | None:
+    """Return (JobSet, class of its pods) of another priority that may claim the same node pools."""
+    for nodes, claimed in claims.items():
+        others = [claim for theirs, claim in claimed.items() if theirs != priority]
+        # Whether they can meet takes longer to find out, and hardly ever has to be.
+        if others and can_meet(own, nodes):
+            return others[0]
+    return None
+
+
+def _claims(world: World) -> _Claims:
+    found: _Claims = {}
+    for item in world.of_kind("JobSet"):
+        for pods in item.pods:
+            if _claims_node_pools(item, pods, world):
+                name = text(pods.spec.get("priorityClassName"))
+                claimed = found.setdefault(nodes_of(pods), {})
+                claimed.setdefault(_priority(name, world), (item.name, name))
+    return found
+
+
+def _claims_node_pools(item: Item, pods: Pods, world: World) -> bool:
+    """Tell whether each Job is a slice of several hosts that takes a whole node pool for itself."""
+    if not exclusive(item, pods):
+        return False
+    row = shape(pods, world)
+    if row is not None:
+        return row.multi_host
+    # By its name nobody can tell what is in a node pool; pods that ask for chips know.
+    return NODE_POOL in pods.selector and asks_for_tpu(pods) and pods.pods_per_job > 1
+
+
+def _priority(name: str, world: World) -> Priority:
+    """Return the value of a PriorityClass; its name where the object is not known."""
+    if not name:
+        return _default(world)
+    found = world.find("PriorityClass", name)
+    return number(found.data.get("value")) if found else name
+
+
+def _default(world: World) -> Priority:
+    """Return the priority of pods that name no class."""
+    values = (
+        number(found.data.get("value"))
+        for found in world.of_kind("PriorityClass")
+        if found.data.get("globalDefault") is True
+    )
+    return next(values, 0)
+
+
+RULES = (
+    Rule(
+        id="TPU119",
+        severity="warning",
+        title="Slices that may claim the same node pools have pods of one priority",
+        why="JobSet keeps a slice off the node pools of others by an anti-affinity among pods of the same "
+        "priority. Two slices of different priority can each get a part of a node pool, and both wait for "
+        "ever although Kueue has admitted them. They may meet where no node label differs that both insist "
+        "on, in nodeSelector or by In in required node affinity. Not considered: other operators of node "
+        "affinity, labels that Kueue adds from flavors, taints other than those of Spot and compute classes.",
+        hint="leave priorityClassName out; Kueue orders by the label kueue.x-k8s.io/priority-class "
+        "(workloadPriorityClassName)",
+        kinds=frozenset({"JobSet"}),
+        check=_priorities,
+        sources=("kubernetes-sigs/jobset v0.12.0: pkg/webhooks/pod_webhook.go",),
+    ),
+)
