@@ -226,13 +226,16 @@ def test_project_of_a_platform_that_is_not_synced_is_refused() -> None:
     assert expected == said(alone, named)
 
 
-@pytest.mark.parametrize("user", ["user:secret", "user:", ":secret", "a%40b:c%2Fd"])
-def test_password_in_the_url_is_refused(user: str) -> None:
+@pytest.mark.parametrize(
+    "user",
+    ["user:secret", "user:", ":secret", "a%40b:c%2Fd", "ghp_0123456789abcdefABCD", "glpat-0123456789_-abcd"],
+)
+def test_password_or_token_in_the_url_is_refused(user: str) -> None:
     """It would stand in every Application in Git; what is said of it does not repeat it."""
     expected = (
-        "clusters/c1.yaml:12:30: GITOPS005 the URL has a password in it, which would stand in every "
-        "Application in Git\n"
-        "  hint: leave user and password out, and give them to Argo CD in a repository Secret\n"
+        "clusters/c1.yaml:12:30: GITOPS005 the URL has a password or a token in it, which would stand "
+        "in every Application in Git\n"
+        "  hint: leave out what is before the @, and give it to Argo CD in a repository Secret\n"
     )
     assert expected == said(argocd().replace("https://", f"https://{user}@"))
 
@@ -241,6 +244,8 @@ def test_password_in_the_url_is_refused(user: str) -> None:
     "url",
     [
         "https://org@dev.azure.com/org/My%20Project/_git/tree",
+        "https://a-very-long-organization@dev.azure.com/a-very-long-organization/p/_git/tree",
+        "https://somebody@bitbucket.org/team/tree.git",
         "https://example.com/c++/tree.git",
         "ssh://git@[::1]:2222/tree.git",
         "https://[::1]/tree.git",

@@ -95,18 +95,19 @@ def test_object_that_names_its_own_namespace_is_synced(empty: Repo) -> None:
 
 @pytest.mark.parametrize("spec", [JOB, FIXED], ids=["hashed", "fixed"])
 def test_objects_that_make_the_rights_wider_are_said(empty: Repo, spec: str) -> None:
-    """A Secret or a Role may be what is wanted, but the rights of the namespace grow by it."""
+    """A Secret or a LocalQueue may be what is wanted, but the rights of the namespace grow by it."""
     synced(empty)
-    brings(empty, "v1 Secret", "rbac.authorization.k8s.io/v1 Role", "v1 Endpoints", spec=spec)
+    role, queue = "rbac.authorization.k8s.io/v1 Role", "kueue.x-k8s.io/v1beta2 LocalQueue"
+    brings(empty, "v1 Secret", role, "v1 Endpoints", queue, spec=spec)
 
     expected = (
-        "workloads/a.yaml:5:20: warning: GITOPS004 the run brings Secret, Role: any commit to namespace "
-        "'team-a' may bring such objects then\n"
-        "  hint: if a commit there should not give rights: declare them in custom/, and apply them as the "
-        "platform is\n"
+        "workloads/a.yaml:5:20: warning: GITOPS004 the run brings Secret, LocalQueue, Role: any commit to "
+        "namespace 'team-a' may bring such objects then\n"
+        "  hint: if a commit there should not give rights or quota: declare them in custom/, and apply them "
+        "as the platform is\n"
     )
     assert expected in empty.run("render").err
-    assert {"Secret", "Role"} <= set(allowed(empty))
+    assert {"Secret", "Role", "LocalQueue"} <= set(allowed(empty))
 
 
 def test_workload_that_is_not_named_is_left_alone(empty: Repo) -> None:

@@ -25,8 +25,14 @@ class Brought(NamedTuple):
 
 
 _RBAC = "rbac.authorization.k8s.io"
-_WIDER = frozenset({("", "Secret"), ("", "ServiceAccount"), (_RBAC, "Role"), (_RBAC, "RoleBinding")})
-"""Kinds that give rights, or that others are kept from reading."""
+_WIDER = frozenset(
+    {
+        *(("", "Secret"), ("", "ServiceAccount"), (_RBAC, "Role"), (_RBAC, "RoleBinding")),
+        *(("", "ResourceQuota"), ("", "LimitRange"), ("kueue.x-k8s.io", "LocalQueue")),
+        ("networking.k8s.io", "NetworkPolicy"),
+    }
+)
+"""Kinds that give rights, or that others are kept from reading; or that say what a namespace may use or reach."""
 _APART = "declare them in custom/, and apply them as the platform is"
 _BEYOND = (
     ("that stand in no namespace", _APART),
@@ -65,7 +71,7 @@ def against_objects(source: Source, namespace: str, made: Iterable[Brought]) -> 
     if wider:
         kinds = ", ".join(dict.fromkeys(wider))
         message = f"the run brings {kinds}: any commit to namespace '{namespace}' may bring such objects then"
-        hint = f"if a commit there should not give rights: {_APART}"
+        hint = f"if a commit there should not give rights or quota: {_APART}"
         yield source.problem("GITOPS004", place, message, hint, key=True, warning=True)
 
 

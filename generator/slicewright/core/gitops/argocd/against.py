@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path, Problem
 
 _AT: Path = ("spec", "gitops", "argocd", "project")
-_SECRET = re.compile(r"://[^/]*:[^/]*@")
-"""A URL with a password in it."""
+_SECRET = re.compile(r"://[^/]*:[^/]*@|^https?://([^/@]{20,})@[^/]*/(?!\1/)", re.IGNORECASE)
+"""A URL with a password in it, or with a user as long as tokens are, and not the organization of its path.
+
+Tokens of GitHub, GitLab, Bitbucket and Azure DevOps have 20 characters and more. User names in URLs are no
+secrets: Bitbucket and Azure DevOps write them into what people copy.
+"""
 _BUILT_IN = "default"
 """The AppProject that every Argo CD has, and that Applications of anybody may be in."""
 
@@ -27,8 +31,8 @@ def problems(sites: Iterable[Site]) -> Iterator[Problem]:
     taken: dict[tuple[str, str], tuple[Site, ArgoCD]] = {}
     for site, argocd in synced:
         if _SECRET.search(argocd.repo_url):
-            message = "the URL has a password in it, which would stand in every Application in Git"
-            hint = "leave user and password out, and give them to Argo CD in a repository Secret"
+            message = "the URL has a password or a token in it, which would stand in every Application in Git"
+            hint = "leave out what is before the @, and give it to Argo CD in a repository Secret"
             at: Path = ("spec", "gitops", "argocd", "repoURL")
             yield site.cluster.source.problem("GITOPS005", at, message, hint)
         if not site.cluster.managed:
