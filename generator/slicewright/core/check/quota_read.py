@@ -87,8 +87,8 @@ def flavor_name(pool: dict[str, Any], shape: Shape | None) -> str:
 
 
 def pools_of(site: Site) -> Iterator[tuple[dict[str, Any], Shape | None, int]]:
-    """Yield (pool as written, its shape, its slices) of a cluster; CPU pools have no shape."""
-    shapes = {pool.name: (shape, pool.slices) for pool, shape in site.pools}
+    """Yield (pool as written, its shape, the slices it can have) of a cluster; CPU pools have no shape."""
+    shapes = {pool.name: (shape, extent(site, pool).most) for pool, shape in site.pools}
     for _, pool in entries(site.cluster.spec.get("pools")):
         shape, slices = shapes.get(text(pool.get("name")), (None, 0))
         yield pool, shape, slices

@@ -11,7 +11,7 @@ from slicewright.core.check.read import amount, at, entries, plain, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.kueue_queues import groups, quotas
 from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS, of_labels
-from slicewright.core.plan.keys import TPU
+from slicewright.core.plan.keys import RUN, TPU
 from slicewright.core.plan.placement import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ _ADMISSION = (
     "kubernetes-sigs/kueue v0.19.2: pkg/cache/scheduler/resource_node.go, pkg/scheduler/flavorassigner"
 )
 _LABEL: Path = ("metadata", "labels", QUEUE)
-_RUN = "slicewright.dev/run"
 _GIBI = Decimal(2**30)
 
 
@@ -193,7 +192,7 @@ def _removed(item: Item, world: World) -> Iterator[Finding]:
     name = item.labels.get(QUEUE)
     known = quota_read.quotas(world)
     namespace = item.namespace or "default"
-    if name is None or _RUN not in item.labels or not known.has_queues or (namespace, name) in known.local:
+    if name is None or RUN not in item.labels or not known.has_queues or (namespace, name) in known.local:
         return
     message = f"queue '{name}' of namespace '{namespace}' is gone, and run '{item.name}' is frozen with it"
     yield Finding(_LABEL, message)

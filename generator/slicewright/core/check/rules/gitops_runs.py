@@ -6,11 +6,13 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.build.scope import CLUSTER_SCOPED, is_namespaced
 from slicewright.core.check import quota, quota_read, quota_workload
 from slicewright.core.check.read import at, entries, mapping, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
+from slicewright.core.plan.keys import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,17 +23,8 @@ if TYPE_CHECKING:
 
 _ARGO_JOBS = "https://github.com/argoproj/argo-cd/issues/5882"
 _JOBS = frozenset({"JobSet", "Job"})
-_RUN = "slicewright.dev/run"
 _HASHED = re.compile(r".*-[0-9a-f]{5,}")
 _HOOK = "argocd.argoproj.io/hook"
-CLUSTER_SCOPED = frozenset(
-    {
-        "AdmissionCheck", "ClusterQueue", "ClusterRole", "ClusterRoleBinding", "Cohort", "ComputeClass",
-        "CustomResourceDefinition", "MultiKueueCluster", "MultiKueueConfig", "Namespace", "PersistentVolume",
-        "PriorityClass", "ProvisioningRequestConfig", "ResourceFlavor", "StorageClass", "Topology",
-        "WorkloadPriorityClass",
-    }
-)  # fmt: skip
 _VOLATILE = frozenset(
     {"app.kubernetes.io/version", "app.kubernetes.io/managed-by", "helm.sh/chart", "git-commit", "commit"}
 )
@@ -114,13 +107,13 @@ def _said(entry: dict[str, Any]) -> str:
 
 def _fixed_name(item: Item, _world: World) -> Iterator[Finding]:
     name = item.name
-    if name and _RUN not in item.labels and not _HASHED.fullmatch(name):
+    if name and RUN not in item.labels and not _HASHED.fullmatch(name):
         message = f"the name '{name}' stays the same when the run changes"
         yield Finding(("metadata", "name"), message)
 
 
 def _namespaced(item: Item, _world: World) -> Iterator[Finding]:
-    if item.namespace:
+    if item.namespace and not is_namespaced(item.group, item.kind):
         yield Finding(("metadata", "namespace"), f"{item.kind} has no namespace")
 
 
@@ -218,7 +211,7 @@ RULES = (
         why="G11: the API server drops it, a GitOps tool sees a difference for ever, and `namespace:` of a "
         "kustomization is the usual source.",
         hint="leave metadata.namespace out",
-        kinds=CLUSTER_SCOPED,
+        kinds=frozenset(kind for _, kind in CLUSTER_SCOPED),
         check=_namespaced,
         sources=("https://github.com/kubernetes-sigs/kustomize/issues/5433",),
     ),

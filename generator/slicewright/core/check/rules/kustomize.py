@@ -6,9 +6,9 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.build.scope import is_namespaced
 from slicewright.core.check.read import at, entries, mapping, sequence, text, words
 from slicewright.core.check.rule import Finding, Rule
-from slicewright.core.check.rules.gitops_runs import CLUSTER_SCOPED
 from slicewright.core.check.rules.kustomize_build import (
     KUSTOMIZATIONS,
     Patch,
@@ -57,7 +57,7 @@ def _namespace(item: Item, world: World) -> Iterator[Finding]:
     if not item.data.get("namespace") or "openapi" in item.data:
         return
     for found in built(item, world):
-        if found.kind in CLUSTER_SCOPED and foreign(found.kind, text(found.data.get("apiVersion"))):
+        if foreign(found.kind, found.group) and not is_namespaced(found.group, found.kind):
             message = f"'namespace' reaches {found.kind} '{found.name}', which has none"
             yield Finding(("namespace",), message)
             return

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _ACTIVE = "kueue.sigs.k8s.io documentation, pages ClusterQueue and LocalQueue (condition Active)"
 _PRIORITY = keys.PRIORITY_CLASS
-_RUN = "slicewright.dev/run"
 _NAME_OF_NAMESPACE = "kubernetes.io/metadata.name"
 _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
 _PARAMETERS = {"ProvisioningRequestConfig", "MultiKueueConfig"}
@@ -50,7 +49,7 @@ def _dangling(world: World, kind: str, name: str, path: Path) -> Iterator[Findin
 
 def _queue(item: Item, world: World) -> Iterator[Finding]:
     known, name, namespace = quota_read.quotas(world), item.labels.get(QUEUE), item.namespace or "default"
-    if name is None or not known.has_queues or (namespace, name) in known.local or _RUN in item.labels:
+    if name is None or not known.has_queues or (namespace, name) in known.local or keys.RUN in item.labels:
         return
     here = [queue for place, queue in known.local if place == namespace]
     elsewhere = sorted(place for place, queue in known.local if queue == name)
