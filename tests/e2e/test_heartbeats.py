@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
@@ -103,6 +104,19 @@ def test_node_that_was_silent_for_too_long_comes_back_with_its_pods(guest: Bed) 
 
     guest.until("the node", lambda: statuses(guest.api.get(*kit.NODE, NODE)) == HEALTHY, seconds=20)
     guest.until("the pod", lambda: is_ready(guest, "runs"), seconds=5)
+
+
+def test_node_that_changes_all_the_time_is_heard_all_the_same(guest: Bed) -> None:
+    """A change of a node, by an autoscaler for example, does not put its heartbeat off."""
+    node, turns = guest.api.get(*kit.NODE, NODE), count()
+    guest.until("the first heartbeat", lambda: last_heard(guest))
+    first = last_heard(guest)
+
+    def another_one() -> bool:
+        guest.api.patch(node, {"metadata": {"annotations": {"example.com/turn": str(next(turns))}}})
+        return last_heard(guest) > first
+
+    guest.until("another one", another_one, seconds=20)
 
 
 def test_what_others_say_of_a_node_stays(guest: Bed) -> None:
