@@ -131,7 +131,7 @@ def test_table_marks_what_is_wrong(repo: Repo) -> None:
     shown = text(done)
     assert "c1: Standard\n" in f"{shown}\n"
     assert "tpus OnDemand ct5lp-hightpu-4t 2x4 3 6 24 v5e-2x4-4t\n" in shown
-    assert "grows Reservation r ct6e-standard-4t 4x4 1..4 4 16" in shown
+    assert "grows Reservation r ct6e-standard-4t 4x4 0..4 0..16 0..64 v6e-4x4-reservation-r\n" in shown
     assert "cpu-np OnDemand n2-standard-64 - - 2 - cpu-np" in shown
     assert "all - v5e-2x4-4t google.com/tpu 8 0\n" in shown
     assert "big all v5e-2x4-4t google.com/tpu 16 8 8 24\n" in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from functools import cache
@@ -75,3 +76,14 @@ def test_wrong_name_is_said_without_the_usage() -> None:
     done = CliRunner().invoke(main.cli, ["rule", "TPU0003"], prog_name="slicewright")
 
     assert (done.exit_code, done.stderr) == (2, "Error: there is no rule 'TPU0003'; did you mean 'TPU003'?\n")
+
+
+def test_group_of_rules_is_listed() -> None:
+    """Letters without a number stand for all ids that begin with them, as text and as JSON."""
+    listed = CliRunner().invoke(main.cli, ["rule", "tpu"], prog_name="slicewright").stdout.splitlines()
+    records = json.loads(CliRunner().invoke(main.cli, ["rule", "TPU", "-o", "json"]).stdout)
+    everything = json.loads(CliRunner().invoke(main.cli, ["rule", "-o", "json"]).stdout)
+
+    ids = [one["id"] for one in everything if one["id"].startswith("TPU")]
+    assert ids == [line.split()[0] for line in listed[1:]]
+    assert ids == [one["id"] for one in records]

@@ -111,6 +111,36 @@ def test_unknown_command_is_a_usage_error_with_the_nearest() -> None:
     assert "No such option" in option
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option", "command", "right"),
+    [
+        (["--check", "render"], "--check", "render", "render --check"),
+        (["-o", "json", "capacity", "c1"], "-o", "capacity", "capacity -o json c1"),
+        (["-ojson", "capacity"], "-o", "capacity", "capacity -ojson"),
+        (["-C", ".", "--output=json", "rule"], "--output", "rule", "-C . rule --output=json"),
+        (["-o", "json", "new", "a", "--", "x y"], "-o", "new", "new -o json a -- 'x y'"),
+    ],
+)
+def test_option_before_its_command_is_said_to_come_after_it(
+    arguments: list[str], option: str, command: str, right: str
+) -> None:
+    """The message has the command line as it is right."""
+    _, said = invoke(*arguments, code=2)
+
+    message = f"'{option}' is an option of '{command}', and comes after it: slicewright {right}"
+    assert f"Error: {message}" == said.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--check"], ["--check", "capacity"], ["-Ax", "--", "render"], ["-hx"]]
+)
+def test_option_that_the_command_does_not_have_is_unknown(arguments: list[str]) -> None:
+    """Nothing is said about where it belongs."""
+    _, said = invoke(*arguments, code=2)
+
+    assert said.splitlines()[-1].startswith("Error: No such option")
+
+
 def test_no_command_shows_the_help() -> None:
     """And says by its exit code that this was no use of it."""
     out, err = invoke(code=2)

@@ -53,13 +53,56 @@ def test_editors_are_told_of_the_schema_where_there_is_one(repo: Repo) -> None:
     assert first == "# yaml-language-server: $schema=../schemas/slicewright/tpuworkload.json"
 
 
-def test_a_workload_without_a_queue_is_said_to_start_at_once(repo: Repo) -> None:
-    """Where the namespace has no queue the run bypasses Kueue, and the message says so."""
-    done = repo.run(*NEW, "--namespace", "other")
+def test_a_workload_without_a_queue_is_told_of_those_that_there_are(repo: Repo) -> None:
+    """The run bypasses Kueue; the message names the queues of the namespace, or else those of others."""
+    two = """
+        pools: [{name: tpus, tpu: v5litepod-8}]
+        clusterQueues: [{name: q, localQueues: [{name: a, namespace: team}, {name: b, namespace: team}]}]
+    """
+    repo.cluster("c2", two)
+    repo.cluster("c3", "pools: [{name: tpus, tpu: v5litepod-8}]")
+    said = {
+        name: repo.run("new", name, *NEW[2:], "--cluster", cluster, "--namespace", namespace).out
+        for name, cluster, namespace in (("x", "c1", "other"), ("y", "c2", "team"), ("z", "c3", "team"))
+    }
 
-    assert done.out.splitlines()[1] == (
-        "no queue: it starts at once, without Kueue; name a LocalQueue of 'other' with --queue"
-    )
+    first = "no queue: it starts at once, without Kueue; "
+    assert {
+        "x": f"{first}'other' has no LocalQueue, but there is --namespace default --queue queue",
+        "y": f"{first}for one of 'team': --queue a or --queue b",
+        "z": f"{first}'team' has no LocalQueue",
+    } == {name: text.splitlines()[1] for name, text in said.items()}
+
+
+@pytest.mark.parametrize(
+    ("option", "lines"),
+    [
+        ("Spot", "  provisioning: Spot\n"),
+        ("Reservation=mine", "  provisioning:\n    type: Reservation\n    name: mine\n"),
+    ],
+)
+def test_provisioning_is_written_as_the_field_has_it(repo: Repo, option: str, lines: str) -> None:
+    """A word, or a mapping with the name of the reservation or ComputeClass."""
+    repo.run(*NEW, "--provisioning", option)
+
+    assert f"  slices: 1\n{lines}  queueName: queue\n" in repo.read("workloads/b.yaml")
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("Sport", "there is no 'Sport'; did you mean 'Spot'?"),
+        ("Reservation", "write --provisioning Reservation=NAME"),
+        ("ComputeClass=", "write --provisioning ComputeClass=NAME"),
+        ("Spot=x", "write --provisioning Spot"),
+    ],
+)
+def test_provisioning_that_is_none_is_wrong_usage(repo: Repo, option: str, said: str) -> None:
+    """Exit 2, with what to write; there is no file."""
+    done = repo.run(*NEW, "--provisioning", option, code=2)
+
+    assert done.err.endswith(f"Error: Invalid value for '--provisioning': {said}\n")
+    assert not (repo.root / "workloads/b.yaml").exists()
 
 
 def test_json_form_says_what_was_written(repo: Repo) -> None:

@@ -292,3 +292,47 @@ def test_output_is_utf8_json(repo: Repo) -> None:
 
     assert "echo é" in text
     assert json.loads(text)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_summary_counts_the_clusters_of_the_repository(repo: Repo, ended: bool) -> None:
+    """Also those on which nothing runs, whether runs end or not."""
+    if ended:
+        repo.run("render")
+    (repo.root / "workloads/a.yaml").unlink()
+
+    last = repo.run("render").out.splitlines()[-1]
+
+    assert f"0 workloads on 1 cluster: 0 runs to start, {int(ended)} to end" == last.partition(";")[0]
+
+
+REASON = """
+    ignore:
+    - {rule: REF006, object: TPUWorkload default/a, reason: its pool comes tomorrow}
+    - {rule: GIT120, reason: this one meets nothing}
+"""
+"""An ignore file that silences the one warning of a render."""
+
+
+@pytest.mark.parametrize("options", [[], ["--check"], ["--stdout"], ["-o", "json"]])
+def test_warning_with_a_reason_is_left_out(repo: Repo, options: list[str]) -> None:
+    """`.slicewright-ignore.yaml` counts for a render as for validate, which judges the file itself."""
+    repo.workload("a", "clusters: [c1]\ntpu: v6e-8\ncontainer: {image: x}")
+    repo.run("render")
+    before = repo.run("render", *options)
+    repo.write(".slicewright-ignore.yaml", REASON)
+
+    after = repo.run("render", *options)
+
+    assert [True, False] == ["REF006" in done.out + done.err for done in (before, after)]
+    assert "IGN" not in after.out + after.err
+
+
+def test_no_reason_lets_a_wrong_workload_be_rendered(repo: Repo) -> None:
+    """An error stays one."""
+    repo.workload("a", "clusters: [c1]\ntpu: v6e-8\nqueueName: nowhere\ncontainer: {image: x}")
+    repo.write(".slicewright-ignore.yaml", "ignore: [{rule: REF002, reason: x}, {rule: REF006, reason: x}]")
+
+    said = repo.run("render", code=1).err
+
+    assert [True, False] == ["REF002" in said, "REF006" in said]

@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 from collections import Counter
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +29,12 @@ from tests.docs.xpk.page import (
     rows,
     text_of,
 )
+
+from slicewright.core.check.item import Item
+from slicewright.core.check.quota_workload import pod_sets
+from slicewright.core.check.read import amount
+from slicewright.core.check.world import World
+from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,6 +163,54 @@ def test_examples_render_and_validate(example: Repo) -> None:
     assert "--dry-run" in example.read("provision/research/cluster.sh")
     runs = {path.stem for path in (example.root / "overlays" / "research" / "default").glob("*/*-*.yaml")}
     assert set(re.findall(r"llama-[0-9a-f]{8}", PAGE)) == {run for run in runs if run.startswith("llama")}
+
+
+def resources_of(queue: Any) -> dict[str, Decimal]:
+    """Return what a ClusterQueue has of each resource; both tools have one flavor for each."""
+    return {
+        entry["name"]: amount(entry["nominalQuota"]) or Decimal(0)
+        for group in queue["spec"]["resourceGroups"]
+        for flavor in group["flavors"]
+        for entry in flavor["resources"]
+    }
+
+
+def queue_of(example: Repo) -> Any:
+    """Return the only ClusterQueue that the example renders."""
+    objects = yaml.safe_load_all(example.read("overlays/research/_platform/queues.yaml"))
+    return next(item for item in objects if item["kind"] == "ClusterQueue")
+
+
+def test_queue_has_the_quota_of_xpks(example: Repo) -> None:
+    """Both commands and both files make a queue of the same name, with the same chips, cpu and memory."""
+    ours = queue_of(example)
+    xpks = next(item for item in documents("manifests/queues.yaml") if item["kind"] == "ClusterQueue")
+
+    assert (xpks["metadata"]["name"], resources_of(xpks)) == (ours["metadata"]["name"], resources_of(ours))
+    assert xpks["spec"]["preemption"].items() <= ours["spec"]["preemption"].items()
+
+
+@pytest.mark.parametrize("quota", ["", ", nominalQuota: {cpu: 480, memory: 2T}"], ids=["all", "as xpk's"])
+def test_heads_do_not_wait_for_each_other(example: Repo, quota: str) -> None:
+    """One-slice copies of the Pathways run take all slices at once: quota of cpu grows as the nodes do."""
+    text = example.read("clusters/research.yaml")
+    text = re.sub(r"(pool: cpu-np), nominalQuota: {[^}]+}", rf"\1{quota}", text)
+    example.write("clusters/research.yaml", text)
+    example.write(
+        "workloads/gemma.yaml", example.read("workloads/gemma.yaml").replace("slices: 2", "slices: 1")
+    )
+    example.run("render")
+    [run] = (example.root / "overlays/research/default/gemma").glob("gemma-*.yaml")
+    [jobset] = yaml.safe_load_all(run.read_text(encoding="utf-8"))
+    asked: dict[str, Decimal] = {}
+    for pods in pod_sets(Item(jobset, ""), World([], catalogue())):
+        for name, value in pods.requests.items():
+            asked[name] = asked.get(name, Decimal(0)) + value
+
+    has = resources_of(queue_of(example))
+
+    assert 4 * asked["google.com/tpu"] == has["google.com/tpu"]
+    assert [] == [name for name, value in has.items() if value < 4 * asked[name]]
 
 
 def test_folders_that_are_applied_are_made(example: Repo) -> None:

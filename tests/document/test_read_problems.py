@@ -9,7 +9,7 @@ from slicewright.core.document.read import read_documents
 INDENT = "look at the indentation: keys of one mapping begin in the same column"
 COLON = "a colon is missing after the key, or the line belongs to the value above: indent it"
 MAPPING = 'put a value that holds ": " in quotes, or look at the indentation'
-START = "put a value that begins with @, ` or % in quotes, and indent with blanks only"
+START = "put a value that begins with @, ` or % in quotes"
 QUOTE = "look for the quote that is missing; a backslash is written twice inside double quotes"
 BRACKET = "look for the bracket, brace or comma that is missing"
 
@@ -26,8 +26,20 @@ BRACKET = "look for the bracket, brace or comma that is missing"
         (
             "a:\n\tb: 2\n",
             (2, 1),
-            "while scanning for the next token found character that cannot start any token",
-            START,
+            "a tab stands where YAML wants spaces",
+            "indent with blanks, never with a tab",
+        ),
+        (
+            "\ufeff\ta: 1\n",
+            (1, 1),
+            "a tab stands where YAML wants spaces",
+            "indent with blanks, never with a tab",
+        ),
+        (
+            "- a\r\n-\r\n \tb: 2\n",
+            (3, 2),
+            "a tab stands where YAML wants spaces",
+            "indent with blanks, never with a tab",
         ),
         (
             "a: @x\n",

@@ -114,6 +114,28 @@ def test_failed_container_is_started_again(nodes: Bed) -> None:
     nodes.until("the pod to succeed", lambda: in_phase(nodes, "again", "Succeeded"))
 
 
+def test_pod_that_is_told_to_end_and_starts_again_has_ended_once(nodes: Bed) -> None:
+    """What was told is taken away with the restart: else its container would end for ever."""
+    running = start(nodes, pod("once", {}, restartPolicy="OnFailure"))
+
+    def restarts() -> int:
+        (status,) = nodes.api.get(*kit.POD, "once", "default")["status"]["containerStatuses"]
+        return int(status["restartCount"])
+
+    kit.end_pod(nodes, running, code=3)
+    nodes.until("a restart", restarts)
+    time.sleep(3)
+    again = nodes.api.get(*kit.POD, "once", "default")
+    (status,) = again["status"]["containerStatuses"]
+
+    assert ("Running", 1, 3) == (
+        again["status"]["phase"],
+        status["restartCount"],
+        status["lastState"]["terminated"]["exitCode"],
+    )
+    assert kit.END not in again["metadata"].get("annotations", {})
+
+
 def test_sidecars_end_with_the_pod(nodes: Bed) -> None:
     """A sidecar runs beside the program, another init container is done before; all are over in the end."""
     item = pod(

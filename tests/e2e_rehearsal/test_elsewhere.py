@@ -9,6 +9,7 @@ import yaml
 
 from slicewright.rehearsal.claim import LEASE, NAMESPACE
 from slicewright.rehearsal.guard import MARK as TEST_CLUSTER
+from slicewright.testbed.sites import site_of
 
 from . import kit
 from .command import CLUSTER, rehearsed, rehearsing
@@ -28,6 +29,16 @@ KINDS = (
 )
 
 
+THEIRS = """
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUCluster
+metadata: {name: theirs}
+spec:
+  managed: false
+  project: PROJECT_ID
+  location: us-west4
+  pools: [{name: theirs, tpu: v5litepod-8, slices: 2}]
+"""
 HEAD = "pools: [{name: cpu, machineType: n2-standard-64}, {name: others, tpu: v5litepod-16, slices: 1}, "
 HEADLESS = """
 clusters: [c1]
@@ -93,6 +104,26 @@ def test_marked_cluster_is_played_on_and_left_as_it_was(other_bed: Bed, repo: Re
     assert before == everything(other_bed)
 
 
+def test_nodes_of_others_are_neither_used_nor_lost(other_bed: Bed, repo: Repo) -> None:
+    """They are of the same shape and would take the pods; a fault takes the slice of the rehearsal alone."""
+    other_bed.add_nodes(site_of(THEIRS))
+    theirs = other_bed.api.list("v1", "Node")
+    fault = "rehearsal: {duration: 40s, faults: [{kind: SliceLoss, at: 10s, duration: 5s}]}"
+    lines = f"queueName: q\nfailurePolicy: {{maxRestarts: 2}}\n{fault}"
+    repo.workload("a", kit.spec(lines), metadata=", namespace: team")
+    repo.run("render")
+    before = everything(other_bed)
+    _, out, _ = rehearsed(repo, *context(other_bed), "--mark", "--speed", "4", "-o", "json")
+    (record,) = json.loads(out)["rehearsals"]
+    after = everything(other_bed)
+    other_bed.api.each(other_bed.api.delete, theirs)
+    pieces = [piece for entry in record["workloads"] for piece in entry["slices"]]
+
+    assert ([], "passed") == (record["problems"], record["verdict"])
+    assert ([["tpus-0"], ["tpus-0"]], 4) == ([piece["nodePools"] for piece in pieces], len(theirs))
+    assert before == after
+
+
 def test_second_rehearsal_on_a_cluster_is_refused(other_bed: Bed, repo: Repo) -> None:
     """The second says who plays there, and changes nothing; the first does not notice."""
     options = context(marked(other_bed))
@@ -122,7 +153,7 @@ def test_next_rehearsal_removes_what_was_left(other_bed: Bed, repo: Repo) -> Non
     left = everything(other_bed) - before
     again = rehearsed(repo, *options, "--speed", "10")
 
-    assert (130, "c1: 1 still ran; played") == (code, out[:23])
+    assert (130, "c1: interrupted, 1 error; 1 still ran; played") == (code, out[:45])
     assert "REH009 what was made is not all removed: it was interrupted" in err
     assert "Node /tpus-0-0" in left
     assert (0, True) == (again[0], "removing what an earlier rehearsal has left" in again[2])
@@ -139,8 +170,8 @@ def test_object_that_is_there_already_is_told(other_bed: Bed, repo: Repo) -> Non
     after = everything(other_bed)
     other_bed.api.delete(node)
 
-    assert (1, "c1: 1 not submitted; played 0.0s") == (code, out[:32])
-    assert "REH006 Node tpus-0-0 is there already" in err
+    assert (1, "c1: failed, 1 error; 1 not submitted; played 0.0s") == (code, out[:49])
+    assert "clusters/c1.yaml:6:10: REH006 Node tpus-0-0 is there already" in err
     assert before == after
 
 

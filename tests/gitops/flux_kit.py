@@ -26,6 +26,7 @@ FLUX = "sourceRef: {name: flux-system}"
 QUEUES = """
 pools:
 - {name: tpus, tpu: v5litepod-8, slices: 3}
+- {name: small, tpu: v5litepod-4}
 - {name: cpu-np, machineType: n2-standard-64, nodes: 1}
 clusterQueues:
 - name: cluster-queue

@@ -23,7 +23,7 @@ def test_object_of_its_name_is_refused(empty: Repo) -> None:
     """Kustomize builds no list that holds an object twice; the problem says whose it is, for both namings."""
     synced(empty)
     for spec in (JOB, FIXED):
-        bring(empty, spec)
+        bring(empty, spec.replace("container:", "queueName: queue, container:"))
 
         (line, hint, _) = empty.run("render", code=1).err.splitlines()
 

@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .kit import COMPONENT, FIXED, HERE, JOB, NAMESPACE, component, documents, kinds, synced, workload
+from .kit import (
+    COMPONENT,
+    FIXED,
+    HERE,
+    JOB,
+    NAMESPACE,
+    PLATFORM,
+    component,
+    documents,
+    kinds,
+    synced,
+    workload,
+)
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -25,7 +37,8 @@ def test_what_a_fixed_overlay_stands_on_is_watched(empty: Repo) -> None:
     patches = f"patches: [{{target: {{kind: JobSet}}, patch: '{patch}'}}]\n"
     text = COMPONENT.replace("resources: [things.yaml]\n", patches)
     empty.write("components/mine/kustomization.yaml", text)
-    synced(empty)
+    spot = "pools:\n- {name: spot, tpu: v5litepod-8, provisioning: Spot}\n"
+    synced(empty, platform=PLATFORM.replace("pools:\n", spot))
     workload(empty, "h", JOB.replace("tpu:", "components: [components/mine], tpu:"))
     empty.run("render")
     hashed = watched(empty)

@@ -146,7 +146,7 @@ def at(namespace: str) -> str:
 def test_namespace_of_who_syncs_is_refused(empty: Repo, gitops: str, namespace: str, whose: str) -> None:
     """A team, a LocalQueue or a workload there would have the rights of Argo CD, of Flux or of Kubernetes."""
     synced(empty, gitops, platform=at(namespace))
-    workload(empty, namespace=namespace)
+    workload(empty, spec=JOB.replace("container:", "queueName: queue, container:"), namespace=namespace)
 
     found = empty.run("render", "-o", "json", code=1).json["problems"]
 

@@ -8,30 +8,20 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 from click.testing import CliRunner
 from tests.bases.kit import kustomize, parsed
 from tests.conftest import PROJECT
 from tests.difference.kit import git
+from tests.initial.kit import files, init, read
 from tests.initial.linter import actionlint
 
 from slicewright.cli.main import cli
-from slicewright.initial.files import specifier
 from slicewright.version import __version__
-from slicewright.workspace.requires import satisfies
 
 BIN = Path(sys.executable).parent
-
-
-def init(*arguments: str, code: int = 0) -> tuple[str, str]:
-    """Run the command and return what it prints on stdout and stderr."""
-    done = CliRunner().invoke(cli, ["init", *arguments], prog_name="slicewright", catch_exceptions=False)
-    assert code == done.exit_code, done.output
-    return done.stdout, done.stderr
 
 
 def make(root: Path, *arguments: str) -> str:
@@ -42,20 +32,6 @@ def make(root: Path, *arguments: str) -> str:
     )
     assert (0, "") == (done.returncode, done.stderr), done.stdout
     return done.stdout
-
-
-def read(path: Path) -> Any:
-    """Return the content of a YAML or JSON file."""
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
-
-
-def files(root: Path) -> dict[str, str]:
-    """Return every file of a repository but those of git, by path."""
-    return {
-        path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and ".git/" not in path.relative_to(root).as_posix()
-    }
 
 
 @pytest.fixture(scope="module")
@@ -79,23 +55,38 @@ def test_new_repository_renders_and_is_right(made: Path) -> None:
     assert git(made, "status", "--porcelain") == ""
 
 
-def test_fresh_machine_needs_python_and_make(tmp_path: Path) -> None:
-    """A wheel in the repository is what its own `make` installs, into a virtual environment of its own."""
-    root = tmp_path / "training"
-    wheels = root / "wheels"
+def test_first_block_of_the_page_works_on_a_fresh_machine(tmp_path: Path) -> None:
+    """With a wheel, git, Python and make; what it installs can make the next repository."""
+    wheels = tmp_path / "dist"
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", wheels],
         cwd=PROJECT,
         check=True,
         capture_output=True,
     )
-    (wheel,) = wheels.glob("*.whl")
-    init(str(root), "--slicewright-requirement", f"./wheels/{wheel.name}")
+    page = (PROJECT / "docs/init.md").read_text(encoding="utf-8")
+    block = page.partition("```sh\n")[2].partition("```")[0]
+    someone = {
+        f"GIT_{who}_{what}": "t@example.test" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    usual = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    environ = {**usual, **someone, "PATH": f"{BIN}:{os.environ['PATH']}", "PYTHON": sys.executable}
 
-    printed = make(root, "render", "check", f"PYTHON={sys.executable}")
+    done = subprocess.run(
+        ["sh", "-ec", block.replace("0.1.0", __version__)],
+        cwd=tmp_path,
+        env=environ,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
 
-    assert "1 workload on 1 cluster: 1 run to start, 0 to end" in printed
-    assert "0 errors, 0 warnings" in printed
+    assert 0 == done.returncode, done.stdout + done.stderr
+    assert "1 workload on 1 cluster: 1 run to start, 0 to end" in done.stdout
+    assert "0 errors, 0 warnings" in done.stdout
+    root = tmp_path / "training"
+    assert "slicewright\n" == git(root, "log", "--format=%s") + "\n"
+    assert "" == git(root, "status", "--porcelain")
     done = subprocess.run(
         [root / ".venv/bin/slicewright", "init", tmp_path / "next"],
         check=True,
@@ -103,6 +94,7 @@ def test_fresh_machine_needs_python_and_make(tmp_path: Path) -> None:
         text=True,
     )
     assert done.stdout.startswith(f"{tmp_path}/next: ")
+    assert "\nmake installs slicewright" in done.stdout
     assert files(tmp_path / "next").keys() == files_of_new(tmp_path / "here").keys()
 
 
@@ -221,40 +213,6 @@ def test_lists_of_workloads_merge_line_by_line_and_those_of_platforms_do_not(mad
     ]
 
 
-def test_requirement_is_what_everybody_installs(tmp_path: Path) -> None:
-    """By default the versions that render the repository alike; one line, and no option of pip."""
-    init(str(tmp_path / "a"))
-    init(str(tmp_path / "b"), "--slicewright-requirement", "slicewright==0.1.0")
-    series = ".".join(__version__.split(".")[:2]) + ".0"
-
-    assert f"\nslicewright~={series}\n" in (tmp_path / "a/requirements.txt").read_text(encoding="utf-8")
-    assert "\nslicewright==0.1.0\n" in (tmp_path / "b/requirements.txt").read_text(encoding="utf-8")
-    assert f"~={series}" == read(tmp_path / "a/slicewright.yaml")["requires"]
-    for wrong in ("a\nb", "-r other.txt"):
-        _, said = init(str(tmp_path / "c"), "--slicewright-requirement", wrong, code=2)
-        assert "is one line" in said
-    assert not (tmp_path / "c").exists()
-
-
-@pytest.mark.parametrize(
-    ("version", "wanted", "no_longer"),
-    [("0.1.7", "~=0.1.0", "0.2.0"), ("0.12.0", "~=0.12.0", "0.13.0"), ("1.2.3", "~=1.2", "2.0.0")],
-)
-def test_requirement_ends_where_versions_may_break(version: str, wanted: str, no_longer: str) -> None:
-    """Before 1.0 that is the second number, from then on the first."""
-    assert wanted == specifier(version)
-    assert [True, False] == [satisfies(other, wanted) for other in (version, no_longer)]
-
-
-def test_last_words_name_what_make_installs_and_the_way_out(tmp_path: Path) -> None:
-    """Where no index has slicewright; who named a requirement knows it."""
-    printed, _ = init(str(tmp_path / "a"))
-    named, _ = init(str(tmp_path / "b"), "--slicewright-requirement", "./wheels/s.whl")
-
-    assert printed.splitlines()[-1].startswith(f"make installs slicewright{specifier(__version__)}; ")
-    assert ("--slicewright-requirement" in printed, "--slicewright-requirement" in named) == (True, False)
-
-
 def commit_of(root: Path, *arguments: str) -> tuple[int, str]:
     """Commit in a repository with our hook, and return git's exit code and what stands on stderr."""
     who = ["-c", "user.name=t", "-c", "user.email=t@example.test"]
@@ -313,52 +271,6 @@ def test_reviewers_are_named_for_every_place_that_people_or_render_write(made: P
         f"/{path.name}{'/' if path.is_dir() else ''}" for path in made.iterdir() if path.name not in alone
     } <= {*named}
     assert {"/custom/", "/overlays/*/_*/"} <= {*named}
-
-
-def test_no_file_is_overwritten(tmp_path: Path) -> None:
-    """What is there is listed, and nothing is written; --keep writes the rest."""
-    (tmp_path / "README.md").write_text("mine\n", encoding="utf-8")
-    (tmp_path / "Makefile").symlink_to("nowhere")
-
-    _, said = init(str(tmp_path), code=1)
-
-    assert ["Makefile: FILE007", "README.md: FILE007"] == re.findall(r"^(\S+: FILE\d+)", said, re.MULTILINE)
-    assert ["Makefile", "README.md"] == sorted(path.name for path in tmp_path.iterdir())
-
-    kept = json.loads(init(str(tmp_path), "--keep", "-o", "json")[0])
-
-    assert kept["kept"] == ["Makefile", "README.md"]
-    assert "slicewright.yaml" in kept["written"]
-    assert (tmp_path / "README.md").read_text(encoding="utf-8") == "mine\n"
-    assert (tmp_path / "Makefile").is_symlink()
-
-
-def test_repository_that_is_there_is_led_to_the_upgrade(tmp_path: Path) -> None:
-    """The second init says so."""
-    init(str(tmp_path))
-    before = files(tmp_path)
-
-    _, said = init(str(tmp_path), code=1)
-
-    assert (
-        "slicewright.yaml: FILE007 the file exists already\n  hint: this is a repository of slicewright"
-        in said
-    )
-    assert before == files(tmp_path)
-
-
-def test_git_repository_that_is_there_is_taken(tmp_path: Path) -> None:
-    """An empty one without a word; below its top, where CI does not look, with a warning."""
-    git(tmp_path, "init", "--quiet")
-
-    assert ("", "INIT002") == (init(str(tmp_path))[1], init(str(tmp_path / "sub"))[1].split()[1])
-
-
-def test_folder_that_cannot_be_made_is_a_problem(tmp_path: Path) -> None:
-    """A file stands in its way."""
-    (tmp_path / "file").write_text("", encoding="utf-8")
-
-    assert "FILE003 the folder cannot be made" in init(str(tmp_path / "file/deep"), code=1)[1]
 
 
 def test_hooks_of_ours_call_commands_that_are_there() -> None:

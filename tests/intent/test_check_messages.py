@@ -90,6 +90,29 @@ def _texts(change: str, *, without: str = "") -> list[str]:
             id="an unknown key",
         ),
         pytest.param(
+            "topology: 16x16",
+            "spec.topology: IN002 unknown key 'topology'\n"
+            "  hint: write tpu: {accelerator: ..., topology: 16x16}",
+            id="a key that people try, with its value",
+        ),
+        pytest.param(
+            "env: [{name: A, value: b}]",
+            "spec.env: IN002 unknown key 'env'\n"
+            "  hint: write it inside of container: {image: ..., env: [...]}",
+            id="a key that people try, whose value is long",
+        ),
+        pytest.param(
+            "image: [a]",
+            "spec.image: IN002 unknown key 'image'\n  hint: write container: {image: ...}",
+            id="a key that people try, whose value is none",
+        ),
+        pytest.param(
+            "failurePolicy: {queue: x}",
+            "spec.failurePolicy.queue: IN002 unknown key 'queue'\n"
+            "  hint: one of: maxRestarts, onHostMaintenance, restartStrategy, rules",
+            id="a key that people try elsewhere",
+        ),
+        pytest.param(
             "pathways: {}",
             "spec.pathways: IN003 'pathwaysDir' is missing\n"
             "  hint: A Cloud Storage folder for compiled programs and temporary data; the bucket must exist. "

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 CLASSES = ("low", "high")
-TWO_SLICES = jobset("a", replicated_job("slice", replicas=2), replicated_job("driver", chips=0, pods=9))
+HOPELESS = {("default/a", 7): "FIT101 it asks for too much"}
+TWO_SLICES = jobset(
+    "a", replicated_job("slice", replicas=2), replicated_job("driver", chips=0, pods=9), queue="q"
+)
 LATE = part_of("faults: [{kind: HostFailure, at: 1h30m}]")
 
 
 def told(rehearsal: str, run: Object = TWO_SLICES) -> list[tuple[str, str]]:
     """Return paths and messages of what stands against a block, beside a workload b."""
-    found = against([part_of(rehearsal, run), part_of(name="b")], "c1", CLASSES)
+    found = against([part_of(rehearsal, run), part_of(name="b")], "c1", CLASSES, HOPELESS)
     assert {"REH012"} >= {problem.id for problem in found}
     return [(problem.dotted().removeprefix("spec.rehearsal."), problem.message) for problem in found]
 
@@ -68,6 +71,12 @@ def told(rehearsal: str, run: Object = TWO_SLICES) -> list[tuple[str, str]]:
             "workloadPriorityClassName",
             "cluster 'c1' has no WorkloadPriorityClass 'hihg'",
         ),
+        (
+            "HigherPriorityArrival, workloadPriorityClassName: high",
+            jobset("a"),
+            "kind",
+            "default/a asks no queue: what arrives beside it is never admitted in its place",
+        ),
     ],
 )
 def test_fault_that_cannot_strike_is_told_at_its_place(
@@ -88,11 +97,24 @@ def test_fault_that_cannot_strike_is_told_at_its_place(
         ("HostFailure, host: 1", job()),
         ("ContainerFailure, slice: 7", jobset("earlier")),
         ("HigherPriorityArrival, workloadPriorityClassName: high", TWO_SLICES),
+        ("HigherPriorityArrival, workloadPriorityClassName: low", jobset("earlier")),
     ],
 )
 def test_fault_that_can_strike_is_none(fault: str, run: Object) -> None:
     """Slices and hosts count from 0, and a run that was kept from earlier has a shape of its own."""
     assert [] == told(f"faults: [{{kind: {fault}, at: 5s}}]", run)
+
+
+def test_arrival_that_can_never_be_admitted_is_told_at_its_place() -> None:
+    """With what the quota check says of it, and what to write instead: it would wait for ever."""
+    one = "{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: high, slices: 9}"
+    (found,) = against([part_of(f"faults: [{', '.join([one] * 8)}]", TWO_SLICES)], "c1", CLASSES, HOPELESS)
+
+    assert ("REH012", "error", "spec.rehearsal.faults[7].slices") == facts(found)[:3]
+    assert found.message == (
+        "what arrives can never be admitted to the queue of default/a: FIT101 it asks for too much"
+    )
+    assert "ask for fewer slices, or raise the quota, the borrowing limit or the cohort" == found.hint
 
 
 def test_workload_that_takes_no_part_is_told_at_its_place() -> None:
@@ -117,7 +139,7 @@ def test_workload_that_takes_no_part_is_told_at_its_place() -> None:
 def test_hint_names_what_is_meant() -> None:
     """In the form in which it was written; all that play where none is near."""
     block = "expect: [{together: [elsewhere]}, {order: [a, default/bb]}]"
-    found = against([part_of(block), part_of(name="b")], "c1", CLASSES)
+    found = against([part_of(block), part_of(name="b")], "c1", CLASSES, {})
 
     assert ["one of: a, b", "did you mean 'default/b'?"] == [problem.hint for problem in found]
 

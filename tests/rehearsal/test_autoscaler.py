@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -59,8 +60,13 @@ class Cluster:
         self.api = self
 
     def list(self, _version: str, kind: str) -> list[Object]:
-        """Return pods; there are no ProvisioningRequests."""
-        return self.pods if kind == "Pod" else []
+        """Return pods or nodes; there are no ProvisioningRequests."""
+        nodes = [{"metadata": {"name": name}} for name in self.made]
+        return {"Pod": self.pods, "Node": nodes}.get(kind, [])
+
+    def delete(self, item: Object) -> None:
+        """Delete a node."""
+        self.made.remove(item["metadata"]["name"])
 
     def each(self, verb: Callable[[Object], object], items: Iterable[Object]) -> None:
         """Do something with some objects."""
@@ -82,13 +88,22 @@ class Cluster:
         return item["metadata"]["name"] in self.made
 
 
-def scaled(cluster: Cluster) -> tuple[Autoscaler, Journal]:
+def scaled(cluster: Cluster, time: Tempo = TIME) -> tuple[Autoscaler, Journal]:
     """Return the double with a growing pool of two nodes, and what it writes into."""
     clock = Clock(1.0)
     journal = Journal(clock, {}, ())
     pool = NodePool("np-0", "np", (node("n0"), node("n1")), queued=False)
     stage: Any = cluster
-    return Autoscaler(stage, journal, clock, [pool], TIME, namespaces=["default"]), journal
+    return Autoscaler(stage, journal, clock, [pool], time, namespaces=["default"]), journal
+
+
+def pools(journal: Journal) -> list[str]:
+    """Return how the pool grew and shrank."""
+    return [
+        f"{event.kind} {event.chips} {event.text}"
+        for event in journal.so_far()
+        if event.kind.startswith("pool")
+    ]
 
 
 def test_nodes_come_although_one_was_refused_at_first() -> None:
@@ -108,6 +123,53 @@ def test_nodes_come_although_one_was_refused_at_first() -> None:
     assert ["warned", "poolGrew"] == [event.kind for event in journal.so_far()]
     assert (True, False) == (scaler.has_nodes, scaler.is_busy)
     assert all(was_awaited)
+
+
+def test_slice_that_was_lost_is_replaced() -> None:
+    """It is not there any more, so it neither serves nor goes; who took it away tells of that."""
+    cluster = Cluster(stuck("a"))
+    scaler, journal = scaled(cluster)
+    with scaler:
+        eventually("nodes", lambda: 1 == len(pools(journal)))
+        cluster.made.clear()
+        eventually("other nodes", lambda: 2 == len(pools(journal)))
+
+    assert ["poolGrew 8 2 nodes", "poolGrew 8 2 nodes"] == pools(journal)
+    assert ["n0", "n1"] == cluster.made
+
+
+def test_slice_that_was_lost_and_came_back_is_there_again() -> None:
+    """And goes as any other when nobody needs it."""
+    cluster = Cluster(stuck("a"))
+    scaler, journal = scaled(cluster, replace(TIME, idle=0.0))
+    with scaler:
+        eventually("nodes", lambda: 1 == len(pools(journal)))
+        cluster.pods.clear()
+        cluster.made.clear()
+        eventually("their loss is seen", lambda: not scaler.has_nodes)
+        cluster.made += ["n0", "n1"]
+        eventually("they are seen", lambda: scaler.has_nodes)
+        eventually("they go", lambda: not scaler.has_nodes)
+
+    assert ["poolGrew 8 2 nodes", "poolShrank 8 2 nodes, idle"] == pools(journal)
+    assert [] == cluster.made
+
+
+def test_broken_slice_goes_and_what_comes_back_of_it_is_used() -> None:
+    """Chips are counted once: of what goes those that are still there, of what comes those that are not."""
+    cluster = Cluster(stuck("a"))
+    scaler, journal = scaled(cluster, replace(TIME, idle=0.0))
+    with scaler:
+        eventually("nodes", lambda: 1 == len(pools(journal)))
+        cluster.pods.clear()
+        cluster.made.remove("n0")
+        eventually("the other one goes", lambda: 2 == len(pools(journal)))
+        cluster.made.append("n0")
+        cluster.pods.append(stuck("b"))
+        eventually("it comes again", lambda: 3 == len(pools(journal)))
+
+    assert ["poolGrew 8 2 nodes", "poolShrank 4 1 node, idle", "poolGrew 4 1 node"] == pools(journal)
+    assert ["n0", "n1"] == sorted(cluster.made)
 
 
 def test_nothing_grows_for_what_others_do() -> None:

@@ -16,6 +16,7 @@ from .kit import ran
 
 FAILED = Problem("REH001", "default/b was still waiting at the end", object="TPUWorkload default/b")
 SHARED = replace(FAILED, id="REH010", severity="warning", message="shared <its> & 'pool'\x1b")
+TAKEN = Problem("REH006", "PriorityClass low is there already", object="TPUCluster c1")
 DIED = Problem("BED002", "kueue ended: killed by SIGKILL\n  its last words")
 COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
@@ -66,6 +67,7 @@ A, B = "TPUWorkload default/a", "TPUWorkload default/b"
             report(FAILED, interrupted=True),
             {("c1", A): [], ("c1", B): ["failure"], ("c1", "c1"): ["skipped"]},
         ),
+        (report(TAKEN, cut=True), {("c1", A): [], ("c1", B): ["skipped"], ("c1", "c1"): ["failure"]}),
         (report(DIED, cut=True), {("c1", A): [], ("c1", B): ["skipped"], ("c1", "c1"): ["failure"]}),
         (
             report(DIED, interrupted=True),

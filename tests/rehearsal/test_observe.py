@@ -288,6 +288,36 @@ def test_pod_that_is_deleted_while_it_runs_has_ended() -> None:
     assert ends == [["Deleted"], [], []]
 
 
+def test_pod_that_fails_because_it_is_deleted_was_taken_away() -> None:
+    """A kubelet gives it the phase Failed before it goes: it has not failed of itself."""
+    ends = []
+    for facts in ({}, {"deletionTimestamp": "2026-01-01T00:00:00Z"}):
+        for phase in ("Failed", "Succeeded"):
+            over = pod(phase)
+            over["metadata"].update(facts)
+            ends.append(see(pod("Running"), over)[-1].reason)
+
+    assert ["Failed", "Succeeded", "Deleted", "Succeeded"] == ends
+
+
+def test_container_that_is_started_again_in_its_pod_is_a_warning() -> None:
+    """Each time once: the pod goes on, and no controller says a word."""
+    again: list[Object] = []
+    for count in (0, 1, 1, 2):
+        running = pod("Running")
+        ended = {"lastState": {"terminated": {"exitCode": 3}}} if count == 1 else {}
+        status = {"name": "jax", "restartCount": count, **ended}
+        running["status"]["containerStatuses"] = [status]
+        again.append(running)
+    told = [(event.at, event.reason, event.text) for event in see(*again) if event.kind == "warned"]
+    head = "container jax of a-slice-0-0-x ended with exit code"
+
+    assert [
+        (1.0, "ContainerRestarted", f"{head} 3 and was started again, restart 1"),
+        (3.0, "ContainerRestarted", f"{head} unknown and was started again, restart 2"),
+    ] == told
+
+
 def test_pod_tells_whether_it_ends_by_itself() -> None:
     """By the annotation of simulated pods."""
     timed = pod("Running")
@@ -302,7 +332,7 @@ def test_pods_of_jobs_and_of_nobody() -> None:
     alone["status"] = {"phase": "Running"}
     stray = item("Pod", "stray", spec={}, status={"phase": "Running"})
 
-    assert [Event(0.0, "podStarted", "default/a", pod="a-x")] == see(alone, stray)
+    assert [Event(0.0, "podStarted", "default/a", pod="a-x", node="other")] == see(alone, stray)
 
 
 def test_pod_before_its_jobset_belongs_to_the_run_all_the_same() -> None:
@@ -341,9 +371,13 @@ def test_warnings_about_what_belongs_to_a_run_are_told() -> None:
         {key: value for key, value in warning.items() if key != "involvedObject"},
     ]
 
-    assert [Event(1.0, "warned", "default/a", reason="FailedScheduling", text="0/6 nodes")] == see(
-        pod("Pending"), warning, *others
-    )
+    told: dict[str, Any] = {"reason": "FailedScheduling", "text": "0/6 nodes"}
+    of_job = {**warning, "involvedObject": {"kind": "Job", "namespace": "default", "name": "a"}}
+
+    assert [
+        Event(1.0, "warned", "default/a", pod="a-slice-0-0-x", **told),
+        Event(7.0, "warned", "default/a", **told),
+    ] == see(pod("Pending"), warning, *others, item("Job", "a", status={}), of_job)
 
 
 def test_other_kinds_tell_nothing() -> None:

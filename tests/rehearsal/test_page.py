@@ -160,6 +160,7 @@ def test_the_head_says_how_it_was_played() -> None:
     told = _text(eventful())
 
     assert "Played 34m00s in 34s, at 60 times the speed on the real JobSet, Kueue and scheduler" in told
+    assert "A second of the controllers' own time counts as 1m00s." in told
     assert "PathwaysJobs were played by the simulated operator of the test bed." in told
     assert "Played 2m00s on the real JobSet" in _text(calm())
 
@@ -245,11 +246,11 @@ def test_queues_and_pools_have_utilisation_and_borrowing() -> None:
     """Quota, share in use, peak, and how much was borrowed for how long."""
     assert [
         ["Queue", "Quota", "Utilisation", "Peak", "Borrowed up to", "Borrowed for"],
-        ["research-cq", "24", "113%", "32", "8", "15m59s"],
-        ["prod-cq", "16", "57%", "24", "8", "10m10s"],
+        ["research-cq", "24", "115%", "32", "8", "15m59s"],
+        ["prod-cq", "16", "59%", "24", "8", "10m10s"],
     ] == _cells(eventful(), "Queues")
-    assert [["queue", "8", "97%", "8", "nothing", "-"]] == _cells(calm(), "Queues")[1:]
-    assert [["Pool", "Chips", "Utilisation", "Peak"], ["nodepool", "8", "90%", "8"]] == _cells(
+    assert [["queue", "8", "98%", "8", "nothing", "-"]] == _cells(calm(), "Queues")[1:]
+    assert [["Pool", "Chips", "Utilisation", "Peak"], ["nodepool", "8", "91%", "8"]] == _cells(
         calm(), "Pools"
     )
 

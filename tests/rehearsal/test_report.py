@@ -8,13 +8,14 @@ import pytest
 
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal.event import Event
+from slicewright.core.rehearsal.injected import Injected
 from slicewright.core.rehearsal.report import Report
 from slicewright.core.rehearsal.slices import Slice
 from slicewright.core.rehearsal.story import Eviction, Span, Story
 from slicewright.core.rehearsal.text import drawn, text, width_in
 from slicewright.core.rehearsal.usage import Usage
 
-from .kit import ran
+from .kit import part_of, ran
 
 EMPTY = Report("c1", 2.0, 0.0, False, "", (), (), (), (), (), {})  # noqa: FBT003
 
@@ -127,20 +128,71 @@ def test_record_of_use_and_summary() -> None:
 def test_text_is_a_line_for_each_run_queue_and_pool() -> None:
     """States are drawn along the time, chips as the height of the line."""
     assert [line.rstrip() for line in text(played(), width=10).splitlines()] == [
-        "c1: 1 finished, 1 waiting, 1 eviction, 2 restarts; played 1m40s in 10s at 10x",
+        "c1: failed, 1 error; 1 finished, 1 waiting, 1 eviction, 2 restarts; played 1m40s in 10s at 10x",
         "",
         "default/a       ██···████  finished at 1m40s, waited 10s, 2 restarts, Preempted at 30s",
         "default/never  ··········  never ran: Kueue: no quota",
         "               · queued   - reserved   ░ starting   █ running   ▒ restarting",
         "",
         "quota in use",
-        "cq             ▄▄   ████  100% of 8 chips, peak 16, borrowed up to 8",
+        "cq              ▄▄   ████  100% of 8 chips, peak 16, borrowed up to 8",
         "",
         "chips with pods",
-        "tpus              ▄▄▄▄▄▄▄▄▄  45% of 16 chips, peak 8",
+        "tpus            ▄▄▄▄▄▄▄▄▄  45% of 16 chips, peak 8",
         "",
         "PathwaysJobs were played by the simulated operator.",
     ]
+
+
+def test_first_line_has_the_verdict() -> None:
+    """Runs that all finished are not yet a rehearsal that passed: what speaks against it is counted."""
+    error, warning = Problem("REH011", "x"), Problem("REH010", "x", severity="warning")
+    found = [
+        text(replace(EMPTY, problems=problems)).partition(";")[0]
+        for problems in ((), (warning,), (error,), (error, warning, error))
+    ]
+
+    assert ["c1: passed", "c1: passed", "c1: failed, 1 error", "c1: failed, 2 errors"] == found
+
+
+def test_drawings_begin_in_one_column() -> None:
+    """What ran, what quota it had and which chips it had are compared by eye, whatever is longest."""
+    named = replace(played(), queues=(replace(played().queues[0], name="a-queue-of-a-long-name"),))
+    lines = [line.rstrip() for line in text(named, width=10).splitlines()]
+
+    assert [
+        "default/a                ██···████  finished at 1m40s, waited 10s, 2 restarts, Preempted at 30s",
+        "a-queue-of-a-long-name   ▄▄   ████  100% of 8 chips, peak 16, borrowed up to 8",
+        "tpus                     ▄▄▄▄▄▄▄▄▄  45% of 16 chips, peak 8",
+    ] == [lines[index] for index in (2, 7, 10)]
+
+
+def test_injected_faults_are_told_with_what_became_of_them() -> None:
+    """So that nobody looks for the cause of a restart that was made on purpose."""
+    faults = "[{kind: SliceLoss, at: 10s, duration: 5m}, {kind: SliceLoss, at: 1h}]"
+    early, late = part_of(f"faults: {faults}").faults
+    told = (Injected("default/a", early, 20.0), Injected("default/a", late, missed="it had ended before"))
+    lines = text(replace(played(), faults=told)).splitlines()
+    index = lines.index("injected faults")
+
+    assert [
+        "",
+        "injected faults",
+        "default/a      SliceLoss at 20s: slice 0, for 5m00s",
+        "default/a      SliceLoss 1h00m after the start (slice 0) did not happen: it had ended before",
+        "",
+    ] == lines[index - 1 : index + 4]
+
+
+def test_coarse_times_are_told() -> None:
+    """Where seconds of the controllers are minutes of the report, a person does not take them for Kueue's."""
+    coarse = replace(EMPTY, speed=2160.0, longest=21_600.0)
+
+    assert (
+        "a second of the controllers' own time counts as 36m00s here; for times that mean more: --speed 540"
+        == text(coarse).splitlines()[1]
+    )
+    assert "" == text(replace(coarse, speed=1080.0)).splitlines()[1]
 
 
 def test_run_that_lost_its_place_says_why() -> None:
@@ -167,7 +219,7 @@ def test_a_short_state_still_gets_a_character(spans: list[Span], end: float, exp
 
 def test_interrupted_and_empty_rehearsals_have_a_text() -> None:
     """Nothing to draw is no error."""
-    assert "c1: nothing to play; played 0.0s in 0.0s at 2x, interrupted\n\n" == text(
+    assert "c1: interrupted; nothing to play; played 0.0s in 0.0s at 2x\n\n" == text(
         replace(EMPTY, interrupted=True)
     )
 

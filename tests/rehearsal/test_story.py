@@ -164,6 +164,23 @@ def test_pods_that_are_removed_at_the_end_are_no_restart() -> None:
     assert [("starting", 0, 1), ("running", 1, 7)] == spans(found)
 
 
+def test_quota_is_held_until_kueue_has_all_of_it_back() -> None:
+    """A part that comes back early does not end it."""
+    stories = Stories({A: 2}, [A])
+    held = []
+    for event in (
+        says(0, "submitted"),
+        says(1, "reserved", flavors=(("f", 8),)),
+        says(2, "released", reason="ReclaimablePods", flavors=(("f", 4),)),
+        says(3, "finished"),
+        says(4, "released", reason="Finished"),
+    ):
+        stories.add(event)
+        held.append(stories.holds_quota)
+
+    assert [False, True, True, True, False] == held
+
+
 def test_pod_in_place_of_one_that_was_removed_is_a_restart() -> None:
     """Then the run was not about to end; it restarts from the moment when the first one was lost."""
     found = told(

@@ -65,8 +65,30 @@ def test_slice_whose_hosts_never_ran_together_did_not_run() -> None:
             shared_with=("default/b",),
             is_torn=True,
             is_late=True,
+            waited_for=("default/b",),
+            late_at=8,
         )
     ]
+
+
+def test_late_pod_has_waited_for_whoever_did_its_work_on_its_node() -> None:
+    """Not for a node that nobody had before, and not for one that was lost with its pod and came back."""
+
+    def waited(*events: Event) -> list[tuple[tuple[str, ...], float | None]]:
+        found = told(pod(1, "x", node="n0"), *events, pods={A: 2, "default/b": 1}, end=20)[A]
+        return [(piece.waited_for, piece.late_at) for piece in found.slices]
+
+    other = {"run": "default/b", "job_uid": "v", "node": "n1"}
+
+    assert [((A,), 4)] == waited(gone(3, "x"), pod(4, "y", node="n0"))
+    assert [((), 4)] == waited(gone(3, "x"), pod(4, "y", node="n1"))
+    assert [((), None)] == waited(pod(4, "y", node="n0"))
+    assert [(("default/b",), 6)] == waited(
+        pod(1, "z", **other), gone(3, "x"), gone(5, "z", run="default/b"), pod(6, "y", node="n1")
+    )
+    assert [((), 6)] == waited(
+        pod(1, "z", **other), gone(3, "x"), gone(5, "z", "Failed", run="default/b"), pod(6, "y", node="n1")
+    )
 
 
 def test_slice_whose_hosts_came_apart_with_nobody_beside_ran() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from slicewright.core.rehearsal.script import run_key
 from slicewright.core.rehearsal.tempo import Tempo
 from slicewright.rehearsal.agenda import Agenda
 from slicewright.rehearsal.arrivals import arrivals, tpu_pods
@@ -16,7 +19,7 @@ from slicewright.testbed.api import ApiError
 from .kit import jobset, part_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from slicewright.core.rehearsal.script import Part
 
@@ -45,9 +48,11 @@ def pod(phase: str) -> Object:
 class Stage:
     """A stage and its API: one pod, on a node that can be closed and, if it is told so, not opened again."""
 
-    def __init__(self, phase: str, *, opens: bool = True) -> None:
+    def __init__(self, phase: str, *, opens: bool = True, owner: str = "ours") -> None:
         self.phase = phase
         self.opens = opens
+        self.owner = owner
+        self.done: list[str] = []
         self.api = self
         self.evict = self.create
 
@@ -58,10 +63,24 @@ class Stage:
 
     def get(self, _version: str, kind: str, name: str) -> Object:
         """Return the node."""
-        return {"kind": kind, "metadata": {"name": name}}
+        return {"kind": kind, "metadata": {"name": name, "labels": {"owner": self.owner}}}
 
-    def patch(self, _item: Object, change: Object, *, subresource: str = "") -> None:
-        """Change the node."""
+    def is_ours(self, item: Object) -> bool:
+        """Tell whose node it is."""
+        return bool(item["metadata"]["labels"]["owner"] == "ours")
+
+    def each(self, verb: Callable[[Object], object], items: Iterable[Object]) -> None:
+        """Do something with some objects."""
+        for item in items:
+            verb(item)
+
+    def delete(self, item: Object) -> None:
+        """Delete an object."""
+        self.done.append(f"delete {item['metadata']['name']}")
+
+    def patch(self, item: Object, change: Object, *, subresource: str = "") -> None:
+        """Change a node or a pod."""
+        self.done.append(f"patch {item['metadata']['name']}")
         assert subresource == ""
         if change == {"spec": {"unschedulable": None}} and not self.opens:
             raise ApiError(500, {"reason": "InternalError", "message": "storage is busy"})
@@ -72,13 +91,21 @@ class Stage:
 
 def struck(part: Part, stage: Any, *outcomes: str) -> list[tuple[str, str]]:
     """Let a run start, and all faults strike and end; return severities and messages of what went wrong."""
+    faults, _ = played(part, stage, *outcomes)
+    return [(problem.severity, problem.message) for problem in faults.against(7.0)]
+
+
+def played(part: Part, stage: Any, *outcomes: str) -> tuple[Faults, Journal]:
+    """Let a run start, and all faults strike and end."""
     clock = Clock(1.0)
-    journal = Journal(clock, {RUN: 0}, ())
+    runs = [run_key(item) for item in part.runs]
+    journal = Journal(clock, dict.fromkeys(runs, 0), ())
     agenda = Agenda(clock)
     coming = arrivals([part], 1.0)
     faults = Faults(stage, journal, agenda, [part], coming)
-    journal.note("submitted", RUN)
-    journal.note("admitted", RUN)
+    for run in runs:
+        journal.note("submitted", run)
+        journal.note("admitted", run)
     faults.schedule()
     faults.schedule()
     for outcome in outcomes:
@@ -86,7 +113,7 @@ def struck(part: Part, stage: Any, *outcomes: str) -> list[tuple[str, str]]:
         journal.note(kind, RUN)
     while not agenda.is_empty and agenda.pause(1.0) < 1.0:
         agenda.do_what_is_due()
-    return [(problem.severity, problem.message) for problem in faults.against(7.0)]
+    return faults, journal
 
 
 def test_fault_that_finds_its_pods_at_an_end_is_late() -> None:
@@ -104,6 +131,29 @@ def test_fault_that_finds_its_pods_at_an_end_is_late() -> None:
     )
 
 
+def test_each_fault_is_kept_with_what_became_of_it() -> None:
+    """For the report: one that struck, one that found no pod, one whose time did not come."""
+    part = part_of("faults: [{kind: ContainerFailure, at: 0s}, {kind: ContainerFailure, at: 1h}]")
+    what = "slice 0, host 0, exit code 1"
+    late = f"ContainerFailure 1h00m after the start ({what}) did not happen: the rehearsal ended before"
+    told = {
+        phase: [one.told() for one in faults.injected(journal.stories.close(1.0))]
+        for phase in ("Running", "Pending")
+        for faults, journal in (played(part, Stage(phase)),)
+    }
+
+    assert {
+        "Running": [
+            f"ContainerFailure at 0.0s: {what}",
+            late,
+        ],
+        "Pending": [
+            f"ContainerFailure at 0.0s ({what}) did not happen: no pod of slice 0, host 0 was running",
+            late,
+        ],
+    } == told
+
+
 def test_fault_whose_time_has_not_come_is_told_at_the_end() -> None:
     """The rehearsal ended at its deadline, or because nothing more could happen."""
     part = part_of("faults: [{kind: ContainerFailure, at: 1h}]")
@@ -111,6 +161,76 @@ def test_fault_whose_time_has_not_come_is_told_at_the_end() -> None:
     assert [
         ("error", "the ContainerFailure at 1h did not happen: the rehearsal ended before, at 7.0s")
     ] == struck(part, Stage("Running"))
+
+
+@pytest.mark.parametrize("kind", ["ContainerFailure", "HostFailure", "SliceLoss", "Maintenance"])
+def test_fault_leaves_nodes_of_others_alone(kind: str) -> None:
+    """On a cluster that runs already a node may be somebody else's: nothing is done, and that is told."""
+    stage = Stage("Running", owner="theirs")
+
+    assert [("error", f"the {kind} at 0s did not happen: the node n0 is none of this rehearsal")] == struck(
+        part_of(f"faults: [{{kind: {kind}, at: 0s}}]"), stage
+    )
+    assert [] == stage.done
+
+
+class Nodes(Stage):
+    """A stage whose pod is on a node pool of two nodes and one of somebody else; one comes back by itself."""
+
+    def __init__(self) -> None:
+        super().__init__("Running")
+        self.made: list[str] = []
+
+    def get(self, _version: str, kind: str, name: str) -> Object:
+        """Return a node."""
+        owner = "theirs" if name == "n2" else "ours"
+        labels = {"owner": owner, "cloud.google.com/gke-nodepool": "np-0"}
+        capacity = {"google.com/tpu": "4"}
+        return {
+            "kind": kind,
+            "metadata": {"name": name, "labels": labels},
+            "spec": {},
+            "status": {"capacity": capacity},
+        }
+
+    def list(self, *of: str, labels: str = "") -> list[Object]:
+        """Return the nodes, or the pod."""
+        if of[1] == "Pod":
+            return [pod("Running")]
+        assert "cloud.google.com/gke-nodepool=np-0" == labels
+        return [self.get("v1", "Node", name) for name in ("n0", "n1", "n2")]
+
+    def patch(self, item: Object, change: Object, *, subresource: str = "") -> None:
+        """Let the pod fail."""
+        assert ("status", "Failed", "a-0") == (
+            subresource,
+            change["status"]["phase"],
+            item["metadata"]["name"],
+        )
+
+    def create(self, item: Object) -> None:
+        """Make a node again; another one has done so with the second."""
+        if item["metadata"]["name"] == "n1":
+            raise ApiError(409, {"reason": "AlreadyExists"})
+        self.made.append(item["metadata"]["name"])
+
+
+def test_lost_slice_is_all_of_its_nodes_that_are_ours() -> None:
+    """They go and come back, and how many chips that were is told of the pool."""
+    stage = Nodes()
+    faults, journal = played(part_of("faults: [{kind: SliceLoss, at: 0s, duration: 0s}]"), stage)
+    pools = [
+        (event.kind, event.node_pool, event.chips, event.text)
+        for event in journal.so_far()
+        if event.kind.startswith("pool")
+    ]
+
+    assert ([], ["delete n0", "delete n1", "delete a-0"], ["n0"]) == (
+        faults.against(7.0),
+        stage.done,
+        stage.made,
+    )
+    assert [("poolShrank", "np-0", 8, "2 nodes lost"), ("poolGrew", "np-0", 4, "1 node back")] == pools
 
 
 def test_end_of_a_fault_that_is_refused_is_told_and_ends_nothing() -> None:
@@ -130,6 +250,28 @@ def test_run_that_was_kept_from_earlier_is_not_held_to_the_block() -> None:
     assert [] == struck(part, Stage("Pending"))
 
 
+def test_arrival_has_a_name_that_nothing_else_has() -> None:
+    """A workload, or what stands beside it, may be called as an arrival."""
+    service = {"kind": "Service", "metadata": {"name": "arrival-2", "namespace": "default"}}
+    fault = "faults: [{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: high}]"
+    parts = [part_of(fault), part_of("", jobset("arrival-1"), service, name="b")]
+
+    assert ["arrival-3"] == [item["metadata"]["name"] for item in arrivals(parts, 1.0).values()]
+
+
+def test_fault_brings_one_arrival_where_earlier_runs_were_kept() -> None:
+    """It is about the run that the file asks for now, and takes its queue."""
+    fault = "faults: [{kind: HigherPriorityArrival, at: 0s, workloadPriorityClassName: high}]"
+    stage = Stage("Running")
+    earlier = part_of(fault, jobset("earlier"), jobset("a", queue="q"))
+
+    assert {(RUN, 0): "q"} == {
+        of: item["metadata"]["labels"]["kueue.x-k8s.io/queue-name"]
+        for of, item in arrivals([earlier], 1.0).items()
+    }
+    assert [] == struck(earlier, stage)
+
+
 def test_arrivals_are_numbered_over_all_runs() -> None:
     """Each has the pods of its slices, and a name that no other has."""
     one = "{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: high, duration: 1m, slices: 2}"
@@ -147,6 +289,25 @@ class Idle:
     """An autoscaler and programs that do nothing."""
 
     is_busy = has_nodes = are_at_work = False
+
+
+def test_rehearsal_waits_for_the_quota_of_what_is_over() -> None:
+    """Else a queue would seem to be in use at the end; where Kueue stays silent it does not wait for ever."""
+    clock = Clock(1.0)
+    journal = Journal(clock, {RUN: 2}, [RUN])
+    idle: Any = Idle()
+    ending = Ending(journal, clock, NOW, [part_of()])
+    ended = []
+    for kind in ("submitted", "reserved", "finished", "released"):
+        word: Any = kind
+        journal.note(word, RUN)
+        ended.append(ending.has_come(Agenda(clock), idle, idle))
+        if kind == "finished":
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(journal, "quiet_seconds", lambda: 6.0)
+                ended.append(ending.has_come(Agenda(clock), idle, idle))
+
+    assert [False, False, False, True, True] == ended
 
 
 def has_ended(*told: tuple[str, str], time: Tempo = NOW) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slicewright.core.rehearsal.tempo import FASTEST, Tempo, tempo
+from slicewright.core.rehearsal.tempo import FASTEST, Tempo, factor, finer, tempo
 
 from .kit import part_of
 
@@ -45,3 +45,31 @@ def test_work_that_does_not_fit_at_once_plays_faster(number: int, room: int, spe
     parts = [part_of("", name=f"w{index}") for index in range(number)]
 
     assert speed == tempo(parts, room=room).speed
+
+
+@pytest.mark.parametrize(
+    ("speed", "longest", "end", "expected"),
+    [
+        (1.0, 5.0, 9.0, None),
+        (10.0, 60.0, 100.0, 2),
+        (10.0, 60.0, 670.0, 3),
+        (10.0, 60.0, 3000.0, None),
+        (5.9, 60.0, 100.0, None),
+        (2160.0, 21_600.0, 25_000.0, 540),
+        (3.0, 10.0, 20.0, 1),
+        (100.0, 0.0, 0.0, None),
+    ],
+)
+def test_slower_speed_is_named_where_a_second_is_a_tenth_of_the_longest_run(
+    speed: float, longest: float, end: float, expected: int | None
+) -> None:
+    """Below, times are told as they are; and nobody is sent into a play of more than five minutes."""
+    assert expected == finer(speed, longest, end)
+
+
+@pytest.mark.parametrize(
+    ("speed", "expected"), [(10.0, "10x"), (10.6667, "10.7x"), (1.5, "1.5x"), (2160.0, "2,160x")]
+)
+def test_speed_is_told_with_one_decimal_at_most(speed: float, expected: str) -> None:
+    """Nobody needs more."""
+    assert expected == factor(speed)

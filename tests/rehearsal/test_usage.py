@@ -76,7 +76,7 @@ def test_queue_that_the_platform_does_not_tell_of_has_no_limit() -> None:
     """Its use is shown all the same."""
     (known, other) = by_queue([reserved(1, "a", "other", 8)], {"cq": 8})
 
-    assert Usage("cq", 8, ((0.0, 0),)) == known
+    assert Usage("cq", 8, ((0.0, 0),), until=1) == known
     assert ("other", 0, 8, 0.0) == (other.name, other.limit, other.peak(), other.utilisation(10))
 
 
@@ -85,6 +85,22 @@ def test_utilisation_is_the_share_of_the_limit_over_time() -> None:
     usage = Usage("cq", 16, ((0.0, 0), (5.0, 8), (10.0, 0), (20.0, 16)))
 
     assert (40.0, 0.25, 0.0) == (usage.chip_seconds(10), usage.utilisation(10), usage.utilisation(0))
+
+
+def test_what_comes_after_all_work_dilutes_nothing() -> None:
+    """A rehearsal goes on for a while to see that no more happens; nodes that go then, too, are no work."""
+    events = [reserved(0, "default/a", "cq", 8), pod(0, "x", "np-0"), gone(10, "x", node_pool="np-0")]
+    ended = [*events, says(10, "released"), says(10, "warned"), Event(60, "poolShrank", node_pool="np-0")]
+    running = [*ended, pod(12, "y", "np-0")]
+    found = {
+        name: [
+            usage.utilisation(100)
+            for usage in (*by_queue(told, {"cq": 8}), *by_pool(told, {"np": 4}, {"np-0": "np"}, {}))
+        ]
+        for name, told in {"ended": ended, "running": running}.items()
+    }
+
+    assert {"ended": [1.0, 1.0], "running": [0.1, 0.98]} == found
 
 
 def test_pool_uses_the_chips_of_its_pods() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slicewright.core.rehearsal.injected import Injected
 from slicewright.core.rehearsal.slices import Slice
 from slicewright.core.rehearsal.story import Story
 from slicewright.core.rehearsal.verdict import judge
@@ -148,14 +149,16 @@ def test_split_slice_fails_the_rehearsal() -> None:
     ]
 
 
-def apart(*shared_with: str, is_torn: bool = True) -> Story:
+def apart(*shared_with: str, is_torn: bool = True, run: str = A, waited_for: tuple[str, ...] = (A,)) -> Story:
     """Return a run with a slice whose hosts, or which and another, never ran together."""
-    story = ran(A, (1, 2))
+    story = ran(run, (1, 2))
+    late: dict[str, Any] = {"shared_with": shared_with, "is_torn": is_torn, "is_late": True}
+    late |= {"waited_for": waited_for, "late_at": 70.0}
     fine = Slice("slice/0", 0, 1, 2, ("np-0",), 2, exclusive=True)
     story.slices = [
         fine,
-        replace(fine, job="slice/1", shared_with=shared_with, is_torn=is_torn, is_late=True),
-        replace(fine, job="slice/2", shared_with=shared_with, is_torn=is_torn, is_late=True),
+        replace(fine, job="slice/1", **late),
+        replace(fine, job="slice/2", **late),
     ]
     return story
 
@@ -166,20 +169,115 @@ def test_slice_whose_hosts_never_ran_together_fails_the_rehearsal() -> None:
     torn = "the hosts of slice slice/1 of default/a never ran together"
 
     assert [f"{of} {torn}: default/b, default/c held one on np-0"] == said(part_of(), apart(B, C))
-    assert [] == said(part_of(), apart(B, is_torn=False))
-    assert [] == said(part_of(), apart(A))
+    assert [] == said(part_of(), apart(B, is_torn=False, waited_for=()))
+    assert [] == said(part_of(), apart(A, waited_for=()))
 
 
 def test_program_that_plays_long_enough_shows_also_that_nodes_are_missing() -> None:
-    """A short one is over before the controllers have made the other pods: that proves nothing."""
+    """A short one may be over before the controllers have made the other pods: then it is a warning."""
     of, end = "workloads/a.yaml:3: REH011", "never ran together: a part began when another had done its work"
-
-    assert [f"{of} the hosts of slice slice/1 of default/a {end}"] == said(part_of(), apart(), speed=7.5)
-    assert [f"{of} the slices of the run and slice slice/1 of default/a {end}"] == said(
-        part_of(), apart(is_torn=False), speed=7.5
+    hosts, slices = (
+        f"{of} the hosts of slice slice/1 of default/a {end}",
+        (f"{of} the slices of the run and slice slice/1 of default/a {end}"),
     )
-    assert [] == said(part_of(), apart(), speed=8)
-    assert [] == said(part_of(), apart())
+    maybe = ", which may be the controllers' own time at this speed"
+
+    assert [hosts] == said(part_of(), apart(), speed=7.5)
+    assert [slices] == said(part_of(), apart(is_torn=False), speed=7.5)
+    assert [hosts + maybe] == said(part_of(), apart(), speed=8)
+    assert [hosts + maybe] == said(part_of(), apart())
+    certain = apart()
+    certain.slices = [replace(piece, waited_certainly=True) for piece in certain.slices]
+    assert [hosts] == said(part_of(), certain, speed=1000)
+
+
+@pytest.mark.parametrize(
+    ("duration", "hint"),
+    [("60s", "play slower: --speed 7"), ("2s", "let it run longer: --duration default/a=8s --speed 1")],
+)
+def test_run_of_which_a_speed_tells_too_little_is_warned_of(duration: str, hint: str) -> None:
+    """No verdict hangs on the speed: the hint says at which one it can be told."""
+    (problem,) = judge([part_of(f"duration: {duration}")], {A: apart()}, {}, cut_short=False, speed=60.0)
+
+    assert ("warning", f"where nodes are missing they wait for ever on GKE; to know it, {hint}") == (
+        problem.severity,
+        problem.hint,
+    )
+
+
+def test_run_that_waits_for_what_ends_by_itself_is_no_deadlock() -> None:
+    """Also one behind the other; two that wait for each other never end, nor does what waits for them."""
+    late = apart(waited_for=(B,))
+
+    assert [] == said(part_of(), late, ran(B, (1, 2)), speed=1)
+    assert [] == said(part_of(), late, apart(run=B, waited_for=(C,)), ran(C, (1, 2)), speed=1)
+    assert 2 == len(said(part_of(), late, apart(run=B, waited_for=(A,)), speed=1))
+    assert 3 == len(
+        said(part_of(), late, apart(run=B, waited_for=(C,)), apart(run=C, waited_for=(B,)), speed=1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("fault", "at", "missed", "is_told"),
+    [
+        ("HostFailure, duration: 90s", 10.0, "", False),
+        ("SliceLoss, duration: 90s", 10.0, "", False),
+        ("SliceLoss, duration: 30s", 10.0, "", True),
+        ("SliceLoss, duration: 90s", 80.0, "", True),
+        ("SliceLoss, duration: 90s", None, "", True),
+        ("SliceLoss, duration: 90s", 10.0, "no pod was running", True),
+        ("SliceLoss", 10.0, "", True),
+        ("HigherPriorityArrival, workloadPriorityClassName: high, duration: 90s", 10.0, "", True),
+    ],
+)
+def test_nodes_that_a_fault_gives_back_are_not_missing(
+    fault: str, at: float | None, missed: str, is_told: bool
+) -> None:
+    """On GKE both would run when the node is back; the slice took another place at 1m10s, before that."""
+    part = part_of(f"faults: [{{kind: {fault}, at: 10s}}]")
+    injected = [Injected(A, part.faults[0], at, missed), Injected(B, part.faults[0], 0.0)]
+    found = judge([part], {A: apart()}, {}, cut_short=False, speed=1.0, injected=injected)
+
+    assert (["REH011"] if is_told else []) == [problem.id for problem in found]
+
+
+def aside(job: str = "board", **facts: Any) -> Story:
+    """Return a run that ended, and of which a job without chips found no place."""
+    story = ran(A, (1, 2))
+    story.unplaced = {f"a-{job}-0-0-x": (1.0, "0/6 nodes"), "a-slice-0-0-x": (2.0, "no chips")}
+    for name, value in facts.items():
+        setattr(story, name, value)
+    return story
+
+
+def test_job_without_chips_that_never_ran_is_warned_of() -> None:
+    """With the scheduler's sentence, where it said one; else where the program was long enough to see it."""
+    part = part_of("", jobset("a", replicated_job("slice"), replicated_job("board", chips=0)))
+    none = part_of("", jobset("a", replicated_job("slice"), replicated_job("board", chips=0, replicas=0)))
+    told = ["workloads/a.yaml:3: REH001 job board of default/a never ran"]
+
+    def hints(**facts: Any) -> list[tuple[str, str]]:
+        found = judge([part], {A: aside(**facts)}, {}, cut_short=False, speed=1.0)
+        return [(problem.severity, problem.hint) for problem in found]
+
+    assert told == said(part, aside())
+    assert [("warning", "FailedScheduling: 0/6 nodes")] == hints()
+    assert [("warning", "the timeline shows what ran instead")] == hints(unplaced={})
+    assert [] == said(part, aside("another"))
+    assert [] == said(part, aside(ran={"slice", "board"}))
+    assert [] == said(none, aside())
+    assert [] == said(part_of("", job()), aside())
+
+
+def test_job_without_chips_may_still_come_in_what_was_cut_short() -> None:
+    """And of a run that never started that is told."""
+    part = part_of(
+        "expect: [{finishes: false}]", jobset("a", replicated_job("slice"), replicated_job("board", chips=0))
+    )
+
+    assert [] == said(part, aside(outcome="running"), cut_short=True)
+    assert [] == said(part, aside(outcome="waiting", started=None))
+    assert 1 == len(said(part, aside(outcome="running")))
 
 
 def test_pods_in_waves_need_not_run_together() -> None:

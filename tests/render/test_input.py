@@ -45,6 +45,11 @@ FILES = {
         "kind: TPUWorkload\n",
         "workloads/a.yaml:1:1: IN007 'apiVersion' is missing\n  hint: write slicewright.dev/v1alpha1\n",
     ),
+    "a key that people try in a cluster": (
+        HEAD.replace("TPUWorkload", "TPUCluster")
+        + "metadata: {name: c2}\nspec:\n  pools: []\n  queues: []\n",
+        "6:3: IN002 unknown key 'queues'\n  hint: write clusterQueues: [{name: ..., quota: [...], ",
+    ),
     "a list": (
         "- a\n",
         "workloads/a.yaml:1:1: IN007 a document must be a mapping with apiVersion and kind\n",

@@ -9,6 +9,7 @@ import click
 
 from slicewright.cli import show
 from slicewright.cli.examples import examples
+from slicewright.core.capacity.quotas import shown
 from slicewright.core.problem import did_you_mean, errors, in_order
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from slicewright.core.capacity.capacity import Capacity
     from slicewright.core.capacity.quotas import Holder
     from slicewright.core.capacity.workloads import Workload
+    from slicewright.core.plan.extent import Bounds
     from slicewright.core.problem import Problem
 
 _NONE = "-"
@@ -94,28 +96,31 @@ def _section(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
 
 def _pools(one: Capacity) -> Iterator[tuple[str, ...]]:
     for pool in one.pools:
-        slices = f"{pool.slices}..{pool.most_slices}" if pool.most_slices > pool.slices else str(pool.slices)
         yield (
             pool.name,
             pool.provisioning,
             pool.machine_type,
             pool.topology or _NONE,
-            slices if pool.slices else _NONE,
-            str(pool.hosts),
-            str(pool.chips) if pool.chips else _NONE,
+            _span(pool.of_slices),
+            _span(pool.of_hosts),
+            _span(pool.of_chips),
             pool.flavor,
             _marks(one.of_pool(pool)),
         )
 
 
+def _span(bounds: Bounds) -> str:
+    """Return `3`, or `1..4` of what grows by itself; a dash of what there never is."""
+    if bounds.least == bounds.most:
+        return str(bounds.most) if bounds.most else _NONE
+    return f"{bounds.least}..{bounds.most}"
+
+
 def _shares(holder: Holder, problems: Iterable[Problem], *, is_queue: bool) -> Iterator[tuple[str, ...]]:
     marks = _marks(problems)
     for share in holder.shares:
-        record = share.record()
-        best = (
-            (record["borrowable"], record["lendable"], record["total"]) if is_queue else (record["lendable"],)
-        )
-        numbers = (_UNKNOWN if number is None else number for number in (record["nominal"], *best))
+        best = (share.borrowable, share.lendable, share.total) if is_queue else (share.lendable,)
+        numbers = (shown(share.resource, amount) or _UNKNOWN for amount in (share.nominal, *best))
         yield (holder.name, holder.cohort or _NONE, share.flavor, share.resource, *numbers, marks)
     if not holder.shares:
         yield (holder.name, holder.cohort or _NONE, *[_NONE] * (6 if is_queue else 4), marks)

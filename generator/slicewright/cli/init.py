@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.render.outdated import Outdated
+
+
+_SHOWN = 5
+"""Files that are named where many are in the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ def init(target: Path, upgrade: bool, keep: bool, requirement: str, folder: Path
         raise click.UsageError("--slicewright-requirement is for a new repository: edit requirements.txt")
     if not requirement.isprintable() or requirement.startswith("-"):
         raise click.UsageError("--slicewright-requirement is one line: a requirement, or the path of a wheel")
+    _is_there(requirement, folder / target)
     if upgrade:
         _upgrade(show.root_of(folder / target), output, keep=keep)
     else:
@@ -90,7 +97,7 @@ def init(target: Path, upgrade: bool, keep: bool, requirement: str, folder: Path
 def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
     made = initial_files(__version__, requirement)
     there = tuple(path for path in sorted(made) if (root / path).is_symlink() or (root / path).exists())
-    problems = [] if keep else [_there(path) for path in there]
+    problems = [_there(there)] if there and not keep else []
     writes = {path: text for path, text in sorted(made.items()) if path not in there}
     if not problems:
         problems += _written(root, writes)
@@ -98,11 +105,10 @@ def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
     problems += _beside(root)
     if output == "text" and done.written:
         click.echo(f"{root}: {show.count(len(writes), 'file')} written, {len(there):,} kept")
-        click.echo("next: write your project into clusters/sample.yaml, then make render, and commit")
+        first = "" if _git_top(root) else "git init, "
+        click.echo(f"next: {first}write your project into clusters/sample.yaml, make render, and commit")
         if not requirement:
-            wanted = f"slicewright{specifier(__version__)}"
-            where = "--slicewright-requirement, or requirements.txt, names a wheel where no index has it"
-            click.echo(f"make installs {wanted}; {where}")
+            click.echo(f"make installs slicewright{specifier(__version__)}; {_origin()}")
     _end(done, problems, output)
 
 
@@ -127,17 +133,57 @@ def _delete(root: Path, path: str) -> None:
             (root / folder).rmdir()
 
 
-def _there(path: str) -> Problem:
+def _is_there(requirement: str, root: Path) -> None:
+    """Refuse the path of a wheel or a folder that is not there: make would fail only when it installs."""
+    path = requirement.partition(";")[0].strip().partition("[")[0]
+    is_path = path.startswith(("./", "../", "/")) or (path.endswith(".whl") and "://" not in path)
+    wanted = Path(os.path.normpath(root / path))  # below a folder that is yet to come, `..` leads nowhere
+    if is_path and not wanted.exists():
+        message = f"--slicewright-requirement {path}: there is no {wanted}"
+        hint = "a path is relative to the new repository: make the folder, and copy the wheel there first"
+        raise show.Refused("USE001", message, hint)
+
+
+def _origin() -> str:
+    """Say what to do where no index has this slicewright, as is likely where it did not come from one."""
+    way = "--slicewright-requirement, or requirements.txt, names a wheel where no index has it"
+    try:
+        recorded = distribution("slicewright").read_text("direct_url.json")  # PEP 610
+    except PackageNotFoundError:
+        return way
+    if recorded is None:
+        return way
+    return (
+        "this one came from no index, so maybe none has it: copy a wheel into wheels/ and write its path "
+        "into requirements.txt, as --slicewright-requirement ./wheels/NAME.whl does, or run make with "
+        "SLICEWRIGHT=slicewright"
+    )
+
+
+def _there(paths: tuple[str, ...]) -> Problem:
+    """Return one problem for all files that are there: what to do is the same."""
     hint = "init --keep leaves what is there and writes the rest"
-    if path == "slicewright.yaml":
-        hint = "this is a repository of slicewright already: init --upgrade"
-    return Problem("FILE007", "the file exists already", hint, file=path)
+    file = paths[0]
+    if "slicewright.yaml" in paths:
+        file, hint = "slicewright.yaml", "this is a repository of slicewright already: init --upgrade"
+    message = "the file exists already"
+    others = [path for path in paths if path != file]
+    if others:
+        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+        message += f", and so {'does' if len(others) == 1 else 'do'} {', '.join(others[:_SHOWN])}{more}"
+    return Problem("FILE007", message, hint, file=file)
+
+
+def _git_top(root: Path) -> Path | None:
+    """Return the top of the git repository that a folder lies in; None where it lies in none."""
+    resolved = root.resolve()
+    return next((up for up in (resolved, *resolved.parents) if (up / ".git").exists()), None)
 
 
 def _beside(root: Path) -> Iterable[Problem]:
     """Warn where CI would not look: it reads its files at the top of a git repository."""
     resolved = root.resolve()
-    top = next((up for up in (resolved, *resolved.parents) if (up / ".git").exists()), resolved)
+    top = _git_top(root) or resolved
     if top != resolved:
         message = f"CI looks for its files in {top}, and these are below it"
         hint = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import shlex
 import sys
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -54,6 +55,30 @@ class Commands(click.Group):
         module = importlib.import_module(f"slicewright.cli.{name}")
         command: click.Command = getattr(module, name)
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Say of an option that stands before the command it belongs to that it comes after it."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            where = self._owner(ctx, given, error.option_name)
+            if where is None:
+                raise
+            first, at = where
+            moved = [*given[:first], given[at], *given[first:at], *given[at + 1 :]]
+            message = f"'{error.option_name}' is an option of '{given[at]}', and comes after it"
+            ctx.fail(f"{message}: slicewright {shlex.join(moved)}")
+
+    def _owner(self, ctx: click.Context, given: list[str], option: str) -> tuple[int, int] | None:
+        """Return where an option stands, and where the command after it that has it; None without one."""
+        # `-ojson` and `--output=json` are one word with their value.
+        first = next((at for at, word in enumerate(given) if word.startswith(option)), len(given))
+        at = next((at for at, word in enumerate(given) if at > first and word in _COMMANDS), None)
+        command = None if at is None else self.get_command(ctx, given[at])
+        if at is None or command is None or not any(option in param.opts for param in command.params):
+            return None
+        return first, at
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -12,7 +12,8 @@ from slicewright.cli import show
 from slicewright.cli.examples import examples
 from slicewright.core.document.write import write_document
 from slicewright.core.intent.source import SourceFile
-from slicewright.core.problem import Problem, errors, in_order
+from slicewright.core.intent.workload import ProvisioningType
+from slicewright.core.problem import Problem, did_you_mean, errors, in_order
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.render.repository import API_VERSION, identities, read_repository
 from slicewright.workspace import write
@@ -22,12 +23,31 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SCHEMA = "schemas/slicewright/tpuworkload.json"
+_WAYS = get_args(ProvisioningType)
+_NAMED = ("Reservation", "ComputeClass")
+"""Ways of provisioning that name something."""
+
+
+def _provisioning(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> str | dict[str, str] | None:
+    """Return the value of the field as it stands in a file. Raises BadParameter."""
+    if value is None:
+        return None
+    way, _, name = value.partition("=")
+    if way not in _WAYS:
+        raise click.BadParameter(f"there is no '{way}'; {did_you_mean(way, _WAYS)}")
+    if (way in _NAMED) != bool(name):
+        form = f"{way}=NAME" if way in _NAMED else way
+        raise click.BadParameter(f"write --provisioning {form}")
+    return {"type": way, "name": name} if name else way
 
 
 @click.command(
     context_settings=show.HELP,
     epilog=examples(
         "slicewright new llama --tpu v5litepod-16 --image python:3.12 -- python train.py",
+        "slicewright new llama --tpu v5litepod-16 --provisioning Spot --image python:3.12 -- python train.py",
     ),
 )
 @click.argument("name")
@@ -44,6 +64,12 @@ _SCHEMA = "schemas/slicewright/tpuworkload.json"
 @click.option(
     "--queue", metavar="QUEUE", help="A LocalQueue of the namespace; default: the only one that there is."
 )
+@click.option(
+    "--provisioning",
+    metavar="WAY",
+    callback=_provisioning,
+    help="OnDemand, Spot, FlexStart, FlexStartQueued, Reservation=NAME or ComputeClass=NAME.",
+)
 @show.folder_option
 @show.output_option
 def new(
@@ -55,6 +81,7 @@ def new(
     clusters: tuple[str, ...],
     namespace: str,
     queue: str | None,
+    provisioning: str | dict[str, str] | None,
     folder: Path,
     output: str,
 ) -> None:
@@ -67,7 +94,10 @@ def new(
         checkout = show.checked(read_checkout, root)
         chosen = list(clusters) or _only_cluster(checkout)
         queue = queue if queue is not None else _only_queue(checkout, chosen, namespace)
-        document = _document(name, namespace, chosen, tpu, slices, queue, image, command)
+        asked = {"clusters": chosen, "tpu": tpu, "slices": slices}
+        asked |= {"provisioning": provisioning} if provisioning else {}
+        asked |= {"queueName": queue} if queue else {}
+        document = _document(name, namespace, asked, image, command)
         path, text = f"workloads/{name}.yaml", _head(root) + write_document(document)
         planned, found = _plan(checkout, SourceFile(path, text))
         if not errors(found):
@@ -87,9 +117,7 @@ def new(
         f"{path}: {show.count(slices, 'slice')} of {shape.topology}, {show.count(chips, 'chip')} in all"
     )
     if not queue:
-        click.echo(
-            f"no queue: it starts at once, without Kueue; name a LocalQueue of '{namespace}' with --queue"
-        )
+        click.echo(_without_queue(_queues(checkout, chosen), namespace))
     click.echo("the next render starts it: slicewright render")
 
 
@@ -114,23 +142,13 @@ def _head(root: Path) -> str:
 
 
 def _document(
-    name: str,
-    namespace: str,
-    clusters: list[str],
-    tpu: str,
-    slices: int,
-    queue: str | None,
-    image: str,
-    command: tuple[str, ...],
+    name: str, namespace: str, asked: dict[str, Any], image: str, command: tuple[str, ...]
 ) -> dict[str, Any]:
     metadata = {"name": name} if namespace == "default" else {"name": name, "namespace": namespace}
     container: dict[str, Any] = {"image": image}
     if command:
         container["command"] = list(command)
-    spec: dict[str, Any] = {"clusters": clusters, "tpu": tpu, "slices": slices}
-    if queue:
-        spec["queueName"] = queue
-    spec["container"] = container
+    spec = {**asked, "container": container}
     return {"apiVersion": API_VERSION, "kind": "TPUWorkload", "metadata": metadata, "spec": spec}
 
 
@@ -146,11 +164,22 @@ def _only_cluster(checkout: Checkout) -> list[str]:
 
 def _only_queue(checkout: Checkout, clusters: list[str], namespace: str) -> str | None:
     """Return the queue of a namespace where there is exactly one on every cluster."""
-    found = {
-        queue.name
-        for name in clusters
-        if name in checkout.repository.sites
-        for queue in checkout.repository.sites[name].cluster.local_queues
-        if queue.namespace == namespace
-    }
+    found = {name for place, name in _queues(checkout, clusters) if place == namespace}
     return found.pop() if len(found) == 1 else None
+
+
+def _queues(checkout: Checkout, clusters: list[str]) -> list[tuple[str, str]]:
+    """Return namespace and name of the LocalQueues of some clusters."""
+    sites = checkout.repository.sites
+    queues = (queue for name in clusters if name in sites for queue in sites[name].cluster.local_queues)
+    return sorted({(queue.namespace, queue.name) for queue in queues})
+
+
+def _without_queue(queues: list[tuple[str, str]], namespace: str) -> str:
+    """Say what a workload without a queue does, and how to name one of those that there are."""
+    said = "no queue: it starts at once, without Kueue"
+    here = [name for place, name in queues if place == namespace]
+    if here:
+        return f"{said}; for one of '{namespace}': " + " or ".join(f"--queue {name}" for name in here)
+    there = " or ".join(f"--namespace {place} --queue {name}" for place, name in queues)
+    return f"{said}; '{namespace}' has no LocalQueue" + (f", but there is {there}" if there else "")

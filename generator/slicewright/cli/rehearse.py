@@ -17,7 +17,7 @@ from slicewright.cli.examples import examples
 from slicewright.cli.report import page_file
 from slicewright.core.problem import Problem, did_you_mean
 from slicewright.core.rehearsal.duration import is_duration, seconds, shown, why_not
-from slicewright.core.rehearsal.tempo import FASTEST, tempo
+from slicewright.core.rehearsal.tempo import FASTEST, factor, tempo
 from slicewright.core.rehearsal.timing import Timing, read, timed, unclear
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
     context_settings=show.HELP,
     epilog=examples(
         "slicewright rehearse",
-        "slicewright rehearse multislice-cluster --speed 20 --html timeline.html",
-        "slicewright rehearse --duration 2h --submit-at team-a/train=30m",
-        "slicewright rehearse --kubeconfig kind.yaml --context kind-test --mark",
+        "slicewright rehearse multislice-cluster --speed 5 --html rehearsal.html",
+        "slicewright rehearse my-cluster --duration 2h --submit-at team-a/train=30m",
+        "slicewright rehearse my-cluster --kubeconfig kind.yaml --context kind-test --mark",
     ),
 )
 @click.argument("cluster", required=False)
@@ -231,7 +231,7 @@ def _play(scene: Scene, times: dict[str, float | None], place: tuple[Path, str, 
 
     live = Live(scene, sys.stderr)
     time = tempo(scene.parts, **times, room=room(scene.site))
-    live.say(f"plays at {time.speed:g}x, for {shown(time.deadline / time.speed)} at most")
+    live.say(f"plays at {factor(time.speed)}, for {shown(time.deadline / time.speed)} at most")
     elsewhere = Elsewhere(*place) if place else None
     try:
         done = perform(scene, time, elsewhere, say=live.say, show=live.show)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -21,6 +22,7 @@ from slicewright.workspace import write
 from slicewright.workspace.read import Checkout, read_checkout
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "~", "removed": "-"}
@@ -65,8 +67,9 @@ def render(
         sound = not errors(checkout.repository.problems)
         chosen = select.workloads(names, checkout.repository) if sound else None
         if stdout:
-            sys.exit(_print_objects(checkout, chosen, cluster, output))
+            sys.exit(_print_objects(root, checkout, chosen, cluster, output))
         rendering = render_tree(checkout.repository, checkout.existing, chosen)
+        rendering = replace(rendering, problems=_unsilenced(root, rendering.problems))
         if check:
             sys.exit(_check(checkout, rendering, output))
         limit = checkout.repository.settings.end_runs if end_runs is None else end_runs
@@ -77,7 +80,7 @@ def render(
     if over and output == "text":
         for run in sorted(rendering.ended, key=_name):
             click.echo(f"  - {_name(run)} would end: {run.reason}", err=True)
-    _report(rendering, (*rendering.problems, *refused), output, check=False)
+    _report(checkout, rendering, (*rendering.problems, *refused), output, check=False)
     sys.exit(1 if errors((*rendering.problems, *refused)) else 0)
 
 
@@ -100,7 +103,9 @@ def _name(run: RunChange) -> str:
     return f"{run.cluster}/{run.namespace}/{run.name}"
 
 
-def _report(rendering: Rendering, problems: tuple[Problem, ...], output: str, *, check: bool) -> None:
+def _report(
+    checkout: Checkout, rendering: Rendering, problems: tuple[Problem, ...], output: str, *, check: bool
+) -> None:
     stopped = bool(errors(problems))
     if output == "json":
         show.as_json(
@@ -123,11 +128,10 @@ def _report(rendering: Rendering, problems: tuple[Problem, ...], output: str, *,
         click.echo(f"  {_SIGNS[run.effect]} {_name(run)} {run.effect}: {run.reason}")
     for change in rendering.platform:
         click.echo(f"  {_SIGNS[change.effect]} {change.path} {change.effect}: {change.reason}")
-    clusters = {entry.plan.cluster for entry in rendering.planned}
-    clusters |= {change.cluster for change in rendering.platform}
     done = "would be " if check else ""
     click.echo(
-        f"{show.count(len(rendering.planned), 'workload')} on {show.count(len(clusters), 'cluster')}: "
+        f"{show.count(len(rendering.planned), 'workload')} on "
+        f"{show.count(len(checkout.repository.sites), 'cluster')}: "
         f"{show.count(sum(run.effect == 'starts' for run in rendering.runs), 'run')} to start, "
         f"{len(rendering.ended):,} to end; "
         f"{show.count(len(rendering.writes), 'file')} {done}written, "
@@ -140,7 +144,7 @@ def _check(checkout: Checkout, rendering: Rendering, output: str) -> int:
         for path in sorted([*rendering.writes, *rendering.deletes]):
             diff = unified(path, checkout.existing.get(path), rendering.writes.get(path))
             click.echo(diff, nl=False)
-    _report(rendering, rendering.problems, output, check=True)
+    _report(checkout, rendering, rendering.problems, output, check=True)
     if rendering.is_current:
         return 0
     if output == "text" and not errors(rendering.problems):
@@ -149,8 +153,23 @@ def _check(checkout: Checkout, rendering: Rendering, output: str) -> int:
     return 1
 
 
+def _unsilenced(root: Path, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return the problems but warnings that the repository gives a reason for, as validate does.
+
+    What is wrong with the reasons themselves is for validate to say; no reason lets a render go on.
+    """
+    found = tuple(problems)
+    if len(errors(found)) == len(found):
+        return found
+    from slicewright.core.check.silence import silence  # noqa: PLC0415 - commands start fast
+    from slicewright.workspace.ignores import read_ignore_file  # noqa: PLC0415
+
+    left = silence(found, (), read_ignore_file(root, tuple).entries)
+    return tuple(problem for problem in found if problem.severity == "error" or problem in left)
+
+
 def _print_objects(
-    checkout: Checkout, chosen: frozenset[str] | None, cluster: str | None, output: str
+    root: Path, checkout: Checkout, chosen: frozenset[str] | None, cluster: str | None, output: str
 ) -> int:
     planned, problems = plan_all(checkout.repository)
     found = list(problems)
@@ -162,7 +181,7 @@ def _print_objects(
     if errors(found):
         show.problems(in_order(found))
         return 1
-    show.messages(in_order(found))
+    show.messages(in_order(_unsilenced(root, found)))
     text = "---\n".join(bodies)
     if output == "json":
         items = [document.data for body in bodies for document in read_documents(body, "")[0]]

@@ -14,6 +14,7 @@ from slicewright.cli.report.rules import all_rules
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from slicewright.cli.meaning import Meaning
@@ -34,18 +35,17 @@ _EXAMPLES = {
 def rule(ident: str | None, folder: Path, output: str) -> None:  # noqa: ARG001 - it has done its work
     """Say what the id of a problem means, and what to do.
 
-    ID is one that a command printed, such as TPU003. Without it all are listed.
+    ID is one that a command printed, such as TPU003. A group, such as TPU, is listed; without ID all are.
     """
     rules = all_rules()
     if ident is None:
-        if output == "json":
-            show.as_json([_record(one) for one in rules])
-        else:
-            show.table(
-                ("ID", "SEVERITY", "WHAT MUST HOLD"), ((one.id, one.severity, one.title) for one in rules)
-            )
+        _list(rules, output)
         return
     chosen = {one.id: one for one in rules}.get(ident.upper())
+    group = [one for one in rules if one.id.rstrip("0123456789") == ident.upper()]
+    if group:
+        _list(group, output)
+        return
     if chosen is None:
         hint = did_you_mean(ident.upper(), [one.id for one in rules])
         raise show.unknown(f"there is no rule '{ident}'", hint or "slicewright rule lists them")
@@ -53,6 +53,13 @@ def rule(ident: str | None, folder: Path, output: str) -> None:  # noqa: ARG001 
         show.as_json(_record(chosen))
         return
     _print(chosen)
+
+
+def _list(rules: Sequence[Meaning], output: str) -> None:
+    if output == "json":
+        show.as_json([_record(one) for one in rules])
+    else:
+        show.table(("ID", "SEVERITY", "WHAT MUST HOLD"), ((one.id, one.severity, one.title) for one in rules))
 
 
 def _record(one: Meaning) -> dict[str, Any]:

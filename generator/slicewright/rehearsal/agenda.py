@@ -20,6 +20,10 @@ class Agenda:
         self._entries: list[tuple[float, int, Callable[[], None]]] = []
         self._number = itertools.count()
 
+    def now(self) -> float:
+        """Return the present moment."""
+        return self._clock.now()
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing is left to be done."""

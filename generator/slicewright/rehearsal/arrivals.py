@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.rehearsal.arrival import arrival
+from slicewright.core.rehearsal.arrival import ARRIVAL, arrival, named
 from slicewright.core.rehearsal.script import run_key
 from slicewright.core.rehearsal.simulate import simulated
 
@@ -19,16 +20,25 @@ Arrivals = dict[tuple[str, int], Object]
 
 
 def arrivals(parts: Iterable[Part], speed: float) -> Arrivals:
-    """Return what arrives in a rehearsal that is played so fast, numbered from 1."""
-    found: Arrivals = {}
-    for part in parts:
-        for item in part.runs:
-            labels = item["metadata"].get("labels", {})
-            for index, fault in enumerate(part.faults):
-                if fault.kind == "HigherPriorityArrival":
-                    made = arrival(part.plan, fault, len(found) + 1, labels)
-                    found[run_key(item), index] = simulated(made, (fault.duration or 0.0) / speed)
-    return found
+    """Return what arrives in a rehearsal that is played so fast, numbered from 1.
+
+    Each fault brings one, also where earlier runs of its workload were kept. A number is passed over under
+    which something else would have its name.
+    """
+    playing = tuple(parts)
+    taken = {item["metadata"]["name"] for part in playing for item in (*part.runs, *part.others)}
+    numbers = (number for number in itertools.count(1) if named(number) not in taken)
+    return {
+        (part.current, index): simulated(
+            arrival(part.plan, fault, next(numbers), item["metadata"].get("labels", {})),
+            (fault.duration or 0.0) / speed,
+        )
+        for part in playing
+        for item in part.runs
+        if run_key(item) == part.current
+        for index, fault in enumerate(part.faults)
+        if fault.kind == ARRIVAL
+    }
 
 
 def tpu_pods(made: Object) -> int:

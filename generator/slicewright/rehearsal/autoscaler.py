@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Self
 from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import NODE_POOL
 from slicewright.core.rehearsal.observe import chips_of
+from slicewright.core.rehearsal.simulate import MARK
 from slicewright.rehearsal.thread import alive
 from slicewright.testbed.api import ApiError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
+    from slicewright.core.rehearsal.event import Kind
     from slicewright.core.rehearsal.tempo import Tempo
     from slicewright.rehearsal.capacity import NodePool
     from slicewright.rehearsal.clock import Clock
@@ -66,6 +68,12 @@ class Autoscaler:
         """Node pools that are there, and when they were last seen at work."""
         self._fresh: set[str] = set()
         """Those of them that nobody has used yet."""
+        self._away: set[str] = set()
+        """Those that something else took away, such as a fault: it may give them back."""
+        self._broken: set[str] = set()
+        """Those that are there, but for some of their nodes."""
+        self._real: frozenset[str] = frozenset()
+        """Nodes that exist, as far as it matters."""
         self._promised: dict[str, str] = {}
         """Node pools that a ProvisioningRequest holds, by its uid."""
         self._ending = threading.Event()
@@ -112,6 +120,7 @@ class Autoscaler:
         for name in [name for name, at in self._coming.items() if at <= now]:
             self._grow(name, now)
             del self._coming[name]
+        self._compare(now)
         pods = self._api.list("v1", "Pod")
         at_work = {pod["spec"].get("nodeName") for pod in pods if _is_alive(pod)}
         busy = {
@@ -126,13 +135,41 @@ class Autoscaler:
     def _is_ours(self, item: Object) -> bool:
         return item["metadata"].get("namespace") in self._namespaces
 
+    def _compare(self, now: float) -> None:
+        """Take note of slices that something else took away or gave back."""
+        if not self._there and not self._away:
+            return
+        self._real = frozenset(node["metadata"]["name"] for node in self._api.list("v1", "Node"))
+        for name in [*self._there, *self._away]:
+            missing = len(self._pools[name].nodes) - len(self._found(name))
+            is_lost = missing == len(self._pools[name].nodes)
+            if name in self._there and is_lost:
+                del self._there[name]
+                self._fresh.discard(name)
+                self._away.add(name)
+            elif name in self._away and not missing:
+                self._there[name] = now
+                self._away.discard(name)
+        self._broken = {name for name in self._there if len(self._found(name)) < len(self._pools[name].nodes)}
+
+    def _found(self, name: str) -> tuple[Object, ...]:
+        """Return the nodes of a pool that exist."""
+        return tuple(node for node in self._pools[name].nodes if node["metadata"]["name"] in self._real)
+
     def _grow(self, name: str, now: float) -> None:
         """Make the nodes of a pool, which is always one of those that come or are there."""
         pool = self._pools[name]
+        back = self._found(name) if name in self._away else ()
         self._api.each(self._make, pool.nodes)
         self._there[name] = now
+        self._away.discard(name)
         self._fresh.add(name)
-        self._journal.note("poolGrew", node_pool=name, chips=pool.chips, text=f"{len(pool.nodes)} nodes")
+        self._note("poolGrew", name, [node for node in pool.nodes if node not in back], "")
+
+    def _note(self, kind: Kind, name: str, nodes: Collection[Object], why: str) -> None:
+        chips = sum(int(node["status"]["capacity"].get(TPU, 0)) for node in nodes)
+        counted = f"{len(nodes)} node{'' if len(nodes) == 1 else 's'}"
+        self._journal.note(kind, node_pool=name, chips=chips, text=counted + why)
 
     def _make(self, node: Object) -> None:
         """Make a node, unless it came with an attempt that failed, or all is being removed."""
@@ -150,7 +187,8 @@ class Autoscaler:
         for pod in jobs.values():
             fitting = [pool for pool in self._pools.values() if not pool.queued and _fits(pod, pool)]
             waiting = sum(1 for other in jobs.values() if any(_fits(other, pool) for pool in fitting))
-            usable = {pool.name for pool in fitting} & (self._coming.keys() | (self._there.keys() - busy))
+            idle = self._there.keys() - busy - self._broken
+            usable = {pool.name for pool in fitting} & (self._coming.keys() | idle)
             missing = [pool for pool in fitting if pool.name not in self._coming | self._there]
             if missing and len(usable) < waiting:
                 self._coming[missing[0].name] = now + self._delay
@@ -193,6 +231,7 @@ class Autoscaler:
                 if pool.queued
                 and pool.name not in self._promised
                 and pool.name not in found
+                and pool.name not in self._broken
                 and _fits(template, pool)
             ]
             count = podset["count"]
@@ -229,11 +268,12 @@ class Autoscaler:
             if name in self._promised or name in busy:
                 self._there[name] = now
             elif now - self._there[name] >= self._stays(name):
-                pool = self._pools[name]
-                self._api.each(self._api.delete, pool.nodes)
+                nodes = self._found(name)
+                self._api.each(self._api.delete, nodes)
                 del self._there[name]
-                text = f"{len(pool.nodes)} nodes, idle"
-                self._journal.note("poolShrank", node_pool=name, chips=pool.chips, text=text)
+                if name in self._broken:
+                    self._away.add(name)
+                self._note("poolShrank", name, nodes, ", idle")
 
     def _stays(self, name: str) -> float:
         least = _FRESH_SECONDS if name in self._fresh else _LEAST_IDLE_SECONDS
@@ -262,7 +302,8 @@ def _fits(pod: Object, pool: NodePool) -> bool:
     """Tell whether a pod may run on the nodes of a pool: its selector, and the taints that it tolerates."""
     node = pool.nodes[0]
     labels = node["metadata"]["labels"]
-    wanted = {key: value for key, value in pod["spec"].get("nodeSelector", {}).items() if key != NODE_POOL}
+    selector = pod["spec"].get("nodeSelector", {})
+    wanted = {key: value for key, value in selector.items() if key not in (NODE_POOL, MARK)}
     tolerated = pod["spec"].get("tolerations", ())
     return wanted.items() <= labels.items() and all(
         any(_tolerates(toleration, taint) for toleration in tolerated)

@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.extent import extent
 from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import NODE_POOL
-from slicewright.core.provision.node_pool import bounds, grows, slice_names
+from slicewright.core.provision.node_pool import slice_names
 from slicewright.testbed import kwok
 from slicewright.testbed.nodes import simulated_nodes
 
 if TYPE_CHECKING:
-    from slicewright.core.intent.cluster import TpuPool
+    from slicewright.core.intent.cluster import CpuPool
     from slicewright.core.plan.site import Site
 
 Object = dict[str, Any]
+
+_CPU_NODES = 100
+"""The most nodes of a CPU pool that are simulated because it can have them, and not because they stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +61,22 @@ class Capacity:
 
 def room(site: Site) -> int:
     """Return the chips that a cluster can have, what it grows by included."""
-    return sum(_slices(site, pool)[1] * shape.chips for pool, shape in site.pools)
-
-
-def _slices(site: Site, pool: TpuPool) -> tuple[int, int]:
-    """Return how many slices of a pool stand, and how many it can have."""
-    scales = bounds(site, pool, pool.slices)
-    least = 0 if grows(pool) else scales.least if scales else pool.slices
-    return least, max(scales.most, pool.slices) if scales else pool.slices
+    return sum(extent(site, pool).most * shape.chips for pool, shape in site.pools)
 
 
 def capacity(site: Site, *, played: str = kwok.USUAL) -> Capacity:
     """Return the node pools of a cluster with their simulated nodes, which are annotated as `played`.
 
-    Flex-start pools start empty; of a pool with automatic scaling its least number stands. On Autopilot, and
-    with ComputeClasses that make node pools, what the file declares is what there is.
+    Flex-start pools start empty; of a TPU pool with automatic scaling its least number stands. On Autopilot,
+    and with ComputeClasses that make node pools, what the file declares is what there is. Of a CPU pool all
+    nodes stand that it can have: Kueue admits up to their quota, and slices alone come on demand here.
     """
-    least: dict[str, int] = {}
-    pools = []
-    for pool, shape in site.pools:
-        least[pool.name], most = _slices(site, pool)
-        pools.append((replace(pool, slices=most), shape))
+    least = {pool.name: extent(site, pool).least for pool, _ in site.pools}
+    pools = [(replace(pool, slices=extent(site, pool).most), shape) for pool, shape in site.pools]
+    cpus = tuple(replace(pool, nodes=_nodes(site, pool)) for pool in site.cluster.cpu_pools)
+    grown = replace(site, pools=tuple(pools), cluster=replace(site.cluster, cpu_pools=cpus))
     by_name: dict[str, list[Object]] = {}
-    for node in simulated_nodes(replace(site, pools=tuple(pools)), played=played):
+    for node in simulated_nodes(grown, played=played):
         by_name.setdefault(node["metadata"]["labels"][NODE_POOL], []).append(node)
     standing: list[NodePool] = []
     growing: list[NodePool] = []
@@ -91,6 +88,11 @@ def capacity(site: Site, *, played: str = kwok.USUAL) -> Capacity:
     cpu = {name: pool.name for pool in site.cluster.cpu_pools for name in pool.node_pool_names}
     standing += [NodePool(name, cpu[name], tuple(nodes), queued=False) for name, nodes in by_name.items()]
     return Capacity(tuple(standing), tuple(growing))
+
+
+def _nodes(site: Site, pool: CpuPool) -> int:
+    """Return how many nodes of a CPU pool are simulated: a large `max` is a bound, and not what is used."""
+    return max(pool.nodes, min(extent(site, pool).most, _CPU_NODES))
 
 
 def _added(pools: tuple[NodePool, ...]) -> dict[str, int]:

@@ -26,6 +26,8 @@ _STUCK_SECONDS = 30.0
 """The same where pods are to be made: the controllers try that again after up to 16 seconds."""
 _SLACK_SECONDS = 10.0
 """How long a Job's pods may take to come after its backoff."""
+_RELEASE_SECONDS = 5.0
+"""For how long of silence Kueue is awaited to give back the quota of runs that are over."""
 _SHRINK_SECONDS = 30.0
 """For how long, of our seconds, a rehearsal goes on only to see nodes go that nobody needs."""
 _PENDING = ("reserved", "starting", "restarting")
@@ -52,6 +54,8 @@ class Ending:
             return True
         states = self._states()
         if all(state in OVER for state in states.values()):
+            if self._journal.ask(_holds_quota) and self._journal.quiet_seconds() < _RELEASE_SECONDS:
+                return False
             return not autoscaler.has_nodes or self._journal.quiet_seconds() >= self._shrinks_within()
         if not agenda.is_empty or autoscaler.is_busy:
             return False
@@ -84,6 +88,10 @@ class Ending:
 
 def _states(stories: Stories) -> dict[str, str]:
     return {run: stories.state_of(run) for run in stories.of}
+
+
+def _holds_quota(stories: Stories) -> bool:
+    return stories.holds_quota
 
 
 def _is_at_work(stories: Stories) -> bool:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import NODE_POOL
 from slicewright.core.rehearsal.against import never_due, not_struck, not_undone
+from slicewright.core.rehearsal.arrival import ARRIVAL
+from slicewright.core.rehearsal.injected import Injected, every
 from slicewright.core.rehearsal.observe import chips_of
 from slicewright.core.rehearsal.script import run_key
 from slicewright.core.rehearsal.simulate import END
 from slicewright.testbed.api import ApiError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from slicewright.core.problem import Problem
+    from slicewright.core.rehearsal.event import Kind
     from slicewright.core.rehearsal.script import Fault, Part
     from slicewright.core.rehearsal.story import Stories, Story
     from slicewright.rehearsal.agenda import Agenda
@@ -51,7 +56,7 @@ class Faults:
         self._arrivals = arrivals
         self._scheduled: set[str] = set()
         """Runs whose faults have their moments."""
-        self._tried: set[tuple[str, int]] = set()
+        self._struck: dict[tuple[str, int], Injected] = {}
         """Faults by run and number whose moment has come."""
         self._against: list[Problem] = []
 
@@ -65,6 +70,8 @@ class Faults:
                     continue
                 self._scheduled.add(run)
                 for index, fault in enumerate(part.faults):
+                    if fault.kind == ARRIVAL and run != part.current:
+                        continue  # one fault, one arrival
                     self._agenda.at(started + fault.at, partial(self._strike, part, item, index))
 
     def against(self, end: float) -> list[Problem]:
@@ -77,16 +84,20 @@ class Faults:
         for part in self._parts:
             story = self._journal.ask(partial(_story, part.current))
             for index in range(len(part.faults)):
-                if story is not None and (part.current, index) not in self._tried:
+                if story is not None and (part.current, index) not in self._struck:
                     found += never_due(part, index, story, end)
         return found
+
+    def injected(self, stories: Mapping[str, Story]) -> tuple[Injected, ...]:
+        """Return all faults, with what became of them; `stories` are those of the end."""
+        return every(self._parts, self._struck, stories)
 
     def _strike(self, part: Part, item: Object, index: int) -> None:
         """Do what a fault says to a run, and note where it cannot be done."""
         run, fault = run_key(item), part.faults[index]
-        self._tried.add((run, index))
+        self._struck[run, index] = Injected(run, fault, self._agenda.now())
         try:
-            if fault.kind == "HigherPriorityArrival":
+            if fault.kind == ARRIVAL:
                 self._arrive(part, run, index)
             else:
                 self._hit(part, item, index)
@@ -105,14 +116,20 @@ class Faults:
             why = f"the pods of {what} had ended" if is_over else f"no pod of {what} was running"
             self._missed(part, run, index, why, is_over=is_over)
             return
+        nodes = [self._api.get("v1", "Node", name) for name in {pod["spec"]["nodeName"] for pod in pods}]
+        others = sorted(node["metadata"]["name"] for node in nodes if not self._stage.is_ours(node))
+        if others:
+            self._missed(part, run, index, f"the node {others[0]} is none of this rehearsal")
+            return
         names = ", ".join(pod["metadata"]["name"] for pod in pods)
         self._journal.note("fault", run, reason=fault.kind, text=names)
-        undo = _STRIKE[fault.kind](self, pods, fault)
+        undo = _STRIKE[fault.kind](self, pods, nodes, fault)
         if undo is not None and fault.duration is not None:
             self._agenda.later(fault.duration, partial(self._undo, part, run, index, undo))
 
     def _missed(self, part: Part, run: str, index: int, why: str, *, is_over: bool = False) -> None:
         self._journal.note("fault", run, reason=part.faults[index].kind, text=f"missed: {why}")
+        self._struck[run, index] = replace(self._struck[run, index], missed=why)
         is_late = is_over or self._journal.ask(partial(_is_over, run))
         if run == part.current:
             self._against.append(not_struck(part, index, why, is_late=is_late))
@@ -143,18 +160,19 @@ class Faults:
             and (fault.kind == "SliceLoss" or _index(pod) == fault.host)
         ]
 
-    def _fail_container(self, pods: list[Object], fault: Fault) -> Undo:
+    def _fail_container(self, pods: list[Object], _nodes: list[Object], fault: Fault) -> Undo:
         for pod in pods:
             self._api.patch(pod, {"metadata": {"annotations": {END: str(fault.exit_code)}}})
         return None
 
-    def _lose(self, pods: list[Object], fault: Fault) -> Undo:
+    def _lose(self, _pods: list[Object], nodes: list[Object], fault: Fault) -> Undo:
         """Let the nodes of some pods go: first they are gone, then the pods are collected as garbage."""
-        nodes = [self._api.get("v1", "Node", name) for name in {pod["spec"]["nodeName"] for pod in pods}]
         if fault.kind == "SliceLoss":
             pool = nodes[0]["metadata"]["labels"][NODE_POOL]
-            nodes = self._api.list("v1", "Node", labels=f"{NODE_POOL}={pool}")
+            of_pool = self._api.list("v1", "Node", labels=f"{NODE_POOL}={pool}")
+            nodes = [node for node in of_pool if self._stage.is_ours(node)]
         self._api.each(self._api.delete, nodes)
+        self._note_nodes("poolShrank", nodes, "lost", fault.kind)
         gone = {node["metadata"]["name"] for node in nodes}
         lost = [
             pod
@@ -163,22 +181,37 @@ class Faults:
         ]
         self._api.each(self._fail, lost)
         self._api.each(self._api.delete, lost)
-        return lambda: self._api.each(self._create_again, nodes)
+        return partial(self._bring_back, nodes, fault.kind)
 
     def _fail(self, pod: Object) -> None:
         self._ignore_missing(pod, {"status": _failed(pod)}, subresource="status")
 
-    def _create_again(self, node: Object) -> None:
-        try:
-            self._api.create(_as_new(node))
-        except ApiError as error:
-            if error.reason != "AlreadyExists":  # the autoscaler made it meanwhile
-                raise
+    def _bring_back(self, nodes: list[Object], fault: str) -> None:
+        made: list[Object] = []
 
-    def _maintain(self, pods: list[Object], _fault: Fault) -> Undo:
+        def create_again(node: Object) -> None:
+            try:
+                self._api.create(_as_new(node))
+            except ApiError as error:
+                if error.reason != "AlreadyExists":  # the autoscaler made it meanwhile
+                    raise
+            else:
+                made.append(node)
+
+        self._api.each(create_again, nodes)
+        self._note_nodes("poolGrew", made, "back", fault)
+
+    def _note_nodes(self, kind: Kind, nodes: list[Object], what: str, fault: str) -> None:
+        """Note that nodes of a node pool went or came."""
+        if nodes:
+            chips = sum(int(node["status"]["capacity"].get(TPU, 0)) for node in nodes)
+            pool = nodes[0]["metadata"]["labels"][NODE_POOL]
+            counted = f"{len(nodes)} node{'' if len(nodes) == 1 else 's'}"
+            self._journal.note(kind, reason=fault, node_pool=pool, chips=chips, text=f"{counted} {what}")
+
+    def _maintain(self, pods: list[Object], nodes: list[Object], _fault: Fault) -> Undo:
         """Close the host for new pods, and evict those that are there, as GKE does before maintenance."""
-        pod = pods[0]
-        node = self._api.get("v1", "Node", pod["spec"]["nodeName"])
+        pod, node = pods[0], nodes[0]
         self._api.patch(node, {"spec": {"unschedulable": True}})
         eviction = {
             "apiVersion": "policy/v1",

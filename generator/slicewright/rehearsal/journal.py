@@ -14,6 +14,7 @@ from slicewright.core.rehearsal.story import Stories
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from slicewright.core.rehearsal.waiting import Rooms
     from slicewright.rehearsal.clock import Clock
 
 Object = dict[str, Any]
@@ -22,9 +23,15 @@ Object = dict[str, Any]
 class Journal:
     """The events of a rehearsal, and the stories that they make."""
 
-    def __init__(self, clock: Clock, tpu_pods: Mapping[str, int], queued: Iterable[str]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        tpu_pods: Mapping[str, int],
+        queued: Iterable[str],
+        rooms: Rooms | None = None,
+    ) -> None:
         self.events: list[Event] = []
-        self.stories = Stories(tpu_pods, queued)
+        self.stories = Stories(tpu_pods, queued, rooms)
         self._clock = clock
         self._node_pools: dict[str, str] = {}
         self._early: dict[str, list[tuple[str, Object]]] = {}

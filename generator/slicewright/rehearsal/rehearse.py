@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.problem import Problem
-from slicewright.core.rehearsal import usage
+from slicewright.core.rehearsal import origin, usage
 from slicewright.core.rehearsal.offline import never_fits
 from slicewright.core.rehearsal.report import Report
 from slicewright.core.rehearsal.script import is_queued, run_key, tpu_pods
@@ -74,9 +75,12 @@ class Rehearsal:
         pods |= {run_key(item): pods_of_arrival(item) for item in coming.values()}
         everything = (*self._runs, *coming.values())
         self._clock = Clock(time.speed)
-        self._journal = Journal(self._clock, pods, {run_key(item) for item in everything if is_queued(item)})
-        self._agenda = Agenda(self._clock)
         self._room = capacity(scene.site, played=bed.plays)
+        queued = {run_key(item) for item in everything if is_queued(item)}
+        nodes = (*self._room.standing, *self._room.growing)
+        rooms = {one.name: (one.pool, len(one.nodes)) for one in nodes}
+        self._journal = Journal(self._clock, pods, queued, rooms)
+        self._agenda = Agenda(self._clock)
         self._stage = Stage(bed, self._mark, progress=progress)
         self._faults = Faults(self._stage, self._journal, self._agenda, scene.parts, coming)
         self._end = 0.0
@@ -110,7 +114,10 @@ class Rehearsal:
         is_cut_short = self._interrupted or bool(self._against)
         stories = journal.stories.close(self._end)
         fits = never_fits(self._runs, scene.platform, scene.catalogue)
-        judged = judge(scene.parts, stories, fits, cut_short=is_cut_short, speed=self._time.speed)
+        faults = self._faults.injected(stories)
+        judged = judge(
+            scene.parts, stories, fits, cut_short=is_cut_short, speed=self._time.speed, injected=faults
+        )
         found = [*self._against, *scene.notes, *judged]
         if not is_cut_short:
             found += self._faults.against(self._end)
@@ -131,6 +138,8 @@ class Rehearsal:
             problems=tuple(found),
             never_fits=fits,
             is_cut_short=is_cut_short,
+            faults=faults,
+            longest=max((part.duration for part in scene.parts), default=0.0),
         )
 
     def _play(self, show: Callable[[Journal, Clock], object]) -> None:
@@ -141,7 +150,7 @@ class Rehearsal:
         with ExitStack() as stack:
             self._touch()
             namespaces = sorted({part.workload.namespace for part in scene.parts})
-            stage.set_up(self._room, scene.platform, namespaces)
+            stage.set_up(self._room, scene.platform, namespaces, partial(origin.refused, scene.site.cluster))
             watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), journal))
             grower = stack.enter_context(self._autoscaler(namespaces))
             programs = Programs(stage.api, journal, clock, scene.parts)

@@ -1,28 +1,35 @@
-"""A cluster of a repository as a scene: its live runs from overlays/, its platform from the TPUCluster."""
+"""A cluster of a repository as a scene: its platform and its live runs, as they stand in overlays/."""
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.compose.kustomization import compose
+from slicewright.core.compose.kustomization import FILE_NAME, compose
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors
 from slicewright.core.rehearsal.against import against as against_blocks
-from slicewright.core.rehearsal.script import is_run, part
+from slicewright.core.rehearsal.offline import never_fits
+from slicewright.core.rehearsal.script import is_run, part, run_key
 from slicewright.core.render.changes import render
 from slicewright.core.render.plans import plan_all
+from slicewright.rehearsal.arrivals import arrivals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.plan.site import Site
     from slicewright.core.rehearsal.script import Part
     from slicewright.core.render.plans import Planned
+    from slicewright.core.render.platform import PlatformChange
     from slicewright.workspace.read import Checkout
 
 Object = dict[str, Any]
+
+_KUEUE = "kueue-manager-config.yaml"
+"""The file of a platform that no API server gets in a rehearsal: Kueue is started with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +60,25 @@ def scenes(checkout: Checkout, clusters: list[str]) -> tuple[list[Scene], tuple[
             found += against
             parts.append(part(entry, objects))
         if parts:
-            stands = tuple(platform.objects(site))
+            stands, against = _platform(checkout, site)
+            found += against
             made.append(Scene(site, tuple(parts), stands, repository.package.catalogue))
     if not found:
         for scene in made:
-            cluster = scene.site.cluster
-            found += against_blocks(scene.parts, cluster.name, cluster.priority_classes)
+            found += _against(scene)
     if found:
         return made, tuple(found)
     notes = list(_stale(checkout, {part.plan.folder for scene in made for part in scene.parts}))
     return [replace(scene, notes=_of(scene, notes)) for scene in made], ()
+
+
+def _against(scene: Scene) -> tuple[Problem, ...]:
+    """Return what stands against the blocks of a scene."""
+    classes = [item["metadata"]["name"] for item in scene.platform if item["kind"] == "WorkloadPriorityClass"]
+    coming = arrivals(scene.parts, 1.0)
+    never = never_fits(coming.values(), scene.platform, scene.catalogue)
+    hopeless = {of: never[run_key(made)] for of, made in coming.items() if run_key(made) in never}
+    return against_blocks(scene.parts, scene.site.cluster.name, classes, hopeless)
 
 
 def _of(scene: Scene, notes: list[tuple[str, Problem]]) -> tuple[Problem, ...]:
@@ -71,7 +87,10 @@ def _of(scene: Scene, notes: list[tuple[str, Problem]]) -> tuple[Problem, ...]:
 
 def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]]:
     """Yield, with their clusters, warnings of what a render would change about live runs."""
-    for run in render(checkout.repository, checkout.existing).runs:
+    rendering = render(checkout.repository, checkout.existing)
+    for name, site in checkout.repository.sites.items():
+        yield from ((name, problem) for problem in _stale_platform(checkout, site, rendering.platform))
+    for run in rendering.runs:
         folder = f"overlays/{run.cluster}/{run.namespace}/{run.workload}"
         name = f"{run.namespace}/{run.name}"
         if folder not in played:
@@ -82,6 +101,35 @@ def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]
             message = f"the next render ends {name} ({run.reason}); it is played, for it is live in {folder}"
         hint = "run slicewright render first"
         yield run.cluster, Problem("REH007", message, hint, severity="warning", file=folder)
+
+
+def _stale_platform(checkout: Checkout, site: Site, changes: Iterable[PlatformChange]) -> Iterator[Problem]:
+    """Yield a warning of what a render would change about a platform that stands in overlays/."""
+    folder = platform.folder(site.cluster.name)
+    files = [posixpath.basename(one.path) for one in changes if posixpath.dirname(one.path) == folder]
+    if not files:
+        return
+    hint = "run slicewright render first"
+    if f"{folder}/{FILE_NAME}" not in checkout.existing:
+        message = f"there is no {folder}: the platform is played as a render would write it"
+        yield Problem("REH007", message, hint, severity="warning", file=folder)
+        return
+    message = f"{folder} is not what a render would write now ({', '.join(files)}); it is played as it stands"
+    if _KUEUE in files:
+        message += ", but for Kueue's own configuration, which is played as the TPUCluster file has it"
+    yield Problem("REH007", message, hint, severity="warning", file=folder)
+
+
+def _platform(checkout: Checkout, site: Site) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:
+    """Return the platform as an overlay holds it; without one, as the TPUCluster file asks for it."""
+    folder = platform.folder(site.cluster.name)
+    if not site.cluster.managed or f"{folder}/{FILE_NAME}" not in checkout.existing:
+        return tuple(platform.objects(site)), ()
+    composed = compose(folder, checkout.repository.read_text)
+    if composed.outside:
+        message = f"{folder} uses {composed.outside[0]}, which a rehearsal does not evaluate"
+        return (), (Problem("REH007", message, "run slicewright render", file=folder),)
+    return composed.objects, composed.problems
 
 
 def _live(checkout: Checkout, entry: Planned) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:

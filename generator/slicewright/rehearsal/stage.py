@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.problem import Problem
+from slicewright.core.rehearsal.confine import confined
 from slicewright.core.rehearsal.simulate import MARK, marked
 from slicewright.testbed import wait
 from slicewright.testbed.api import ApiError
@@ -19,6 +19,7 @@ from slicewright.testbed.trouble import BedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from slicewright.core.problem import Problem
     from slicewright.rehearsal.capacity import Capacity
     from slicewright.testbed.api import Api
     from slicewright.testbed.bed import Bed
@@ -79,19 +80,27 @@ class Stage:
         """Return the client of the cluster."""
         return self._bed.api
 
-    def set_up(self, capacity: Capacity, platform: Iterable[Object], namespaces: Iterable[str]) -> None:
+    def set_up(
+        self,
+        capacity: Capacity,
+        platform: Iterable[Object],
+        namespaces: Iterable[str],
+        against: Callable[[Object, str, str], Problem],
+    ) -> None:
         """Make the nodes that stand, the namespaces and the platform, and wait for its queues.
 
-        Raises BedError where the API server refuses an object.
+        Raises BedError where the API server refuses an object; `against` makes the problem of it from
+        message and hint.
         """
+        make = partial(self._make, against)
         nodes = [node for pool in capacity.standing for node in pool.nodes]
-        self.api.each(self._make, nodes)
+        self.api.each(make, nodes)
         self._progress(_counted(len(nodes), "simulated node"))
         wanted = [item for item in platform if item["kind"] in _ORDER]
         named = {item["metadata"]["name"] for item in wanted if item["kind"] == "Namespace"}
         wanted += [_namespace(name) for name in namespaces if name not in named]
         for item in sorted(wanted, key=lambda item: _ORDER.index(item["kind"])):
-            self._make(item)
+            make(item)
         queues = [item["metadata"]["name"] for item in wanted if item["kind"] == "ClusterQueue"]
         self._bed.until("the queues to be known to Kueue", lambda: self._known(queues))
         self._progress(_counted(len(queues), "ClusterQueue"))
@@ -102,8 +111,13 @@ class Stage:
             )
 
     def create(self, item: Object) -> Object:
-        """Create an object that carries the label of this rehearsal."""
-        return self.api.create(marked(item, self._mark), fieldValidation="Strict")
+        """Create an object that carries the label of this rehearsal; its TPU pods go to our nodes alone."""
+        return self.api.create(confined(marked(item, self._mark), self._mark), fieldValidation="Strict")
+
+    def is_ours(self, item: Object) -> bool:
+        """Tell whether an object carries the label of this rehearsal."""
+        labels: dict[str, str] = item["metadata"].get("labels", {})
+        return labels.get(MARK) == self._mark
 
     def has_made(self, item: Object) -> bool:
         """Tell whether an object is there that carries the label of this rehearsal."""
@@ -111,15 +125,15 @@ class Stage:
         there = self.api.find(
             item["apiVersion"], item["kind"], metadata["name"], metadata.get("namespace", "")
         )
-        return there is not None and there["metadata"].get("labels", {}).get(MARK) == self._mark
+        return there is not None and self.is_ours(there)
 
-    def _make(self, item: Object) -> None:
+    def _make(self, against: Callable[[Object, str, str], Problem], item: Object) -> None:
         try:
             self.create(item)
         except ApiError as error:
             if error.reason == "AlreadyExists" and item["kind"] in ("Namespace", "ServiceAccount"):
                 return
-            raise BedError(_refused(item, error)) from error
+            raise BedError(against(item, *_refused(item, error))) from error
 
     def _known(self, queues: list[str]) -> bool:
         """Tell whether Kueue has taken notice of all queues: active or not, it has said so."""
@@ -180,13 +194,14 @@ class Stage:
         return self.api.list("v1", "Pod")
 
 
-def _refused(item: Object, error: ApiError) -> Problem:
+def _refused(item: Object, error: ApiError) -> tuple[str, str]:
+    """Return what is wrong, and what to do."""
     which = f"{item['kind']} {item['metadata']['name']}"
     if error.reason == "AlreadyExists":
         hint = "what is there is not changed: remove it, or rehearse on another cluster"
-        return Problem("REH006", f"{which} is there already", hint)
+        return f"{which} is there already", hint
     hint = "slicewright validate shows what stands against it without a cluster"
-    return Problem("REH006", f"{which} of the platform was refused: {error.message}", hint)
+    return f"{which} of the platform was refused: {error.message}", hint
 
 
 def _listed(items: list[Object]) -> str:

@@ -7,6 +7,7 @@ import time
 from typing import IO, TYPE_CHECKING
 
 from slicewright.core.rehearsal.duration import shown
+from slicewright.core.rehearsal.tempo import factor
 from slicewright.core.rehearsal.text import MARKS
 from slicewright.core.rehearsal.usage import by_queue, quotas
 
@@ -57,7 +58,7 @@ class Live:
             self._drawn = 0
 
     def _draw(self, rows: list[tuple[str, str]], journal: Journal, clock: Clock) -> None:
-        lines = [f"{self._name}  {shown(clock.now())} at {clock.speed:g}x"]
+        lines = [f"{self._name}  {shown(clock.now())} at {factor(clock.speed)}"]
         queues = by_queue(journal.so_far(), self._quotas)
         lines += [f"  {queue.name}  {queue.used[-1][1]:,} of {queue.limit:,} chips" for queue in queues]
         lines += [f"  {MARKS.get(state, ' ')} {state:{_STATE}}  {run}" for run, state in rows[:_MOST_LINES]]

@@ -21,7 +21,8 @@ def junit(reports: list[Report]) -> str:
     for report in reports:
         cases: dict[str, list[Problem]] = {f"TPUWorkload {key}": [] for key, _ in report.stories}
         for problem in report.problems:
-            cases.setdefault(problem.object or report.cluster, []).append(problem)
+            name = problem.object if problem.object in cases else report.cluster
+            cases.setdefault(name, []).append(problem)
         if report.interrupted:
             cases.setdefault(report.cluster, [])
         suites[report.cluster] = cases

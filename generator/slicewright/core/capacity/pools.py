@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.extent import extent
 from slicewright.core.platform.flavor import TpuCapacity, capacities
 from slicewright.core.platform.quota import allocatable
-from slicewright.core.provision.node_pool import bounds
 
 if TYPE_CHECKING:
+    from slicewright.core.plan.extent import Bounds
     from slicewright.core.plan.site import Site
     from slicewright.core.platform.flavor import Capacity, CpuCapacity
 
@@ -27,13 +28,16 @@ class Pool:
     provisioning: str
     flavor: str
     slices: int
-    most_slices: int
-    """To so many it grows by itself."""
+    """As the file says, and so are hosts and chips; where the pool grows, its bounds tell more."""
     hosts: int
     """Nodes of all slices."""
     chips: int
+    of_slices: Bounds
+    """How many slices it has at least and at most."""
+    of_hosts: Bounds
+    of_chips: Bounds
     allocatable: dict[str, str]
-    """What pods may ask of all nodes of a CPU pool, where its machine type is known."""
+    """What pods may ask of the nodes that a CPU pool is given, where its machine type is known."""
 
     def record(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -46,9 +50,14 @@ class Pool:
             "provisioning": self.provisioning,
             "flavor": self.flavor,
             "slices": self.slices,
-            "mostSlices": self.most_slices,
+            "leastSlices": self.of_slices.least,
+            "mostSlices": self.of_slices.most,
             "hosts": self.hosts,
+            "leastHosts": self.of_hosts.least,
+            "mostHosts": self.of_hosts.most,
             "chips": self.chips,
+            "leastChips": self.of_chips.least,
+            "mostChips": self.of_chips.most,
             "allocatable": self.allocatable,
         }
 
@@ -60,9 +69,9 @@ def pools(site: Site) -> tuple[Pool, ...]:
 
 def _pool(site: Site, capacity: Capacity) -> Pool:
     if not isinstance(capacity, TpuCapacity):
-        return _cpu_pool(capacity)
+        return _cpu_pool(site, capacity)
     pool, shape = capacity.pool, capacity.shape
-    scales = bounds(site, pool, pool.slices)
+    reach = extent(site, pool)
     wanted = pool.provisioning
     return Pool(
         index=pool.index,
@@ -73,15 +82,17 @@ def _pool(site: Site, capacity: Capacity) -> Pool:
         provisioning=" ".join(part for part in (wanted.type, wanted.name, wanted.block) if part),
         flavor=capacity.flavor.name,
         slices=pool.slices,
-        most_slices=max(pool.slices, scales.most) if scales else pool.slices,
         hosts=pool.slices * shape.hosts,
         chips=pool.slices * shape.chips,
+        of_slices=reach,
+        of_hosts=reach.times(shape.hosts),
+        of_chips=reach.times(shape.chips),
         allocatable={},
     )
 
 
-def _cpu_pool(capacity: CpuCapacity) -> Pool:
-    pool, machine = capacity.pool, capacity.machine
+def _cpu_pool(site: Site, capacity: CpuCapacity) -> Pool:
+    pool, machine, reach = capacity.pool, capacity.machine, extent(site, capacity.pool)
     return Pool(
         index=pool.index,
         name=pool.name,
@@ -91,8 +102,10 @@ def _cpu_pool(capacity: CpuCapacity) -> Pool:
         provisioning="OnDemand",
         flavor=capacity.flavor.name,
         slices=0,
-        most_slices=0,
         hosts=pool.nodes,
         chips=0,
+        of_slices=reach.times(0),
+        of_hosts=reach,
+        of_chips=reach.times(0),
         allocatable=allocatable(machine, pool.nodes) if machine else {},
     )

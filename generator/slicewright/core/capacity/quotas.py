@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from slicewright.core.check.quota import Node, Quotas
 
 
+_MEBI, _GIBI = Decimal(2**20), Decimal(2**30)
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """What a queue (or a cohort) has of one resource of a flavor; None is no limit, or a number not known."""
@@ -68,6 +71,16 @@ class Holder:
 def said(value: Decimal | None) -> str | None:
     """Return an amount as a quantity; None where there is none, or where nobody knows it."""
     return None if value is None or not value.is_finite() else plain(value)
+
+
+def shown(resource: str, value: Decimal | None) -> str:
+    """Return an amount as people read it: memory in Gi or Mi, as messages have it; nothing if not known."""
+    if value is None or not value.is_finite():
+        return ""
+    if resource != "memory" or not value:
+        return plain(value)
+    unit, suffix = (_GIBI, "Gi") if value >= _GIBI else (_MEBI, "Mi")
+    return f"{plain(round(value / unit, 1))}{suffix}"
 
 
 def queues(known: Quotas) -> tuple[Holder, ...]:

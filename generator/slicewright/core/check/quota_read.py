@@ -9,6 +9,7 @@ from slicewright.core.check.quota import Cell, Flavor, Key, Node, Quotas
 from slicewright.core.check.read import amount, at, entries, mapping, text, texts, words
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.decode import provisioning
+from slicewright.core.plan.extent import extent
 from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import flavor_name as default_name
 from slicewright.core.plan.placement import provisioning_selector, shape_selector

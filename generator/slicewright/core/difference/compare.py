@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.difference import objects, provision, queues, runs
+from slicewright.core.difference.owners import Owners
+from slicewright.core.difference.stops import Stops
 from slicewright.core.problem import in_order
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from slicewright.core.difference.queues import Asked, QuotaMove
     from slicewright.core.difference.runs import RunChange
     from slicewright.core.difference.side import Side
+    from slicewright.core.difference.stops import StopChange
     from slicewright.core.problem import Problem
 
 
@@ -26,6 +29,7 @@ class Difference:
     after: str
     runs: tuple[RunChange, ...]
     quotas: tuple[QuotaMove, ...]
+    stops: tuple[StopChange, ...]
     asked: tuple[Asked, ...]
     """Of every queue of which something is asked, before or after."""
     provision: tuple[FileChange, ...]
@@ -62,6 +66,7 @@ class Difference:
             "runs": [change.record() for change in self.runs],
             "platform": [change.head() for change in self.platform],
             "quotas": [move.record() for move in self.quotas],
+            "stopPolicies": [change.record() for change in self.stops],
             "chips": [entry.record() for entry in self.asked],
             "provision": [change.record() for change in self.provision],
             "objects": [change.record() for change in self.objects],
@@ -72,15 +77,20 @@ class Difference:
 def compare(before: Side, after: Side, catalogue: Catalogue) -> Difference:
     """Return what going from one version of a tree to another does to the clusters."""
     old, new, problems = objects.read_both(before, after)
-    changed = tuple(objects.changes(old, new))
+    owners, stops = Owners(old, new), Stops(old, new)
+    reasons = owners.staying(old, new)
+    staying = {key: old[key] for key in reasons}
+    changed = tuple(objects.changes(old, new, reasons, dict(owners.notes())))
     chips_of = queues.counter(catalogue)
-    touched = {change.folder for change in changed}
+    telling = runs.Telling({change.folder for change in changed}, owners, reasons, stops, chips_of)
+    happening = tuple(runs.changes(old, new, telling))
     return Difference(
         before.name,
         after.name,
-        tuple(runs.changes(old, new, touched, chips_of)),
-        tuple(queues.moves(old, new)),
-        tuple(queues.asked(old, new, chips_of)),
+        happening,
+        tuple(queues.moves(old, staying | new)),
+        tuple(stops.changes(runs.going_on(old, new, reasons), chips_of)),
+        tuple(queues.asked(old, new, staying, chips_of)),
         tuple(provision.changes(before, after)),
         changed,
         in_order(problems),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from slicewright.core.check.read import at, texts
-from slicewright.core.check.rules.gitops_sync import options
 from slicewright.core.compose.kustomization import FILE_NAME, compose, identity, is_object
 from slicewright.core.difference.side import Folder, Side, folders
+from slicewright.core.difference.syncers import syncers
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.same import same
 from slicewright.core.document.write import write_document
@@ -16,7 +15,7 @@ from slicewright.core.problem import Problem
 from slicewright.core.render.outdated import unified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
     from slicewright.core.compose.kustomization import ReadText
 
@@ -65,7 +64,9 @@ class ObjectChange:
     name: str
     is_platform: bool
     stays: bool
-    """Whether it stays in the cluster although it leaves the tree: its annotations forbid to prune it."""
+    """Whether it stays in the cluster although it leaves the tree: nobody prunes it, or nobody may."""
+    note: str
+    """What its change means beyond itself; empty where it means nothing more."""
     diff: str
     """Unified diff of the object in canonical YAML: keys in order, nothing but what it says."""
 
@@ -82,6 +83,7 @@ class ObjectChange:
             "namespace": self.namespace,
             "name": self.name,
             "stays": self.stays,
+            "note": self.note,
         }
 
 
@@ -101,14 +103,26 @@ def read_both(before: Side, after: Side) -> tuple[Objects, Objects, tuple[Proble
     folder of which every text that it was made from is the same on both sides is composed once.
     """
     known: dict[str, _Reading] = {}
-    first = {folder: _compose(folder, before, known) for folder in folders(before)}
-    second = {folder: _compose(folder, after, known) for folder in folders(after)}
+    first, second = _compose_all(before, known), _compose_all(after, known)
     broken = {folder for side in (first, second) for folder, made in side.items() if made.problem}
     problems = [
         *_against(first, before, "warning"),
         *_against(second, after, "error"),
     ]
     return _by_key(first, broken), _by_key(second, broken), tuple(problems)
+
+
+def _compose_all(side: Side, known: dict[str, _Reading]) -> dict[Folder, _Reading]:
+    """Return what the folders hold that are applied: with their namespace, or by what syncs them alone."""
+    found = list(folders(side))
+    made = {folder: _compose(folder, side, known) for folder in found if folder.is_listed}
+    if len(made) < len(found):
+        platform = {folder: one for folder, one in made.items() if not folder.namespace}
+        alone = {one.path for one in syncers(_by_key(platform, set())) if one.applies}
+        for folder in found:
+            if not folder.is_listed and folder.path in alone:
+                made[folder] = _compose(folder, side, known)
+    return made
 
 
 def _compose(folder: Folder, side: Side, known: dict[str, _Reading]) -> _Reading:
@@ -177,14 +191,20 @@ def _by_key(readings: Mapping[Folder, _Reading], broken: set[Folder]) -> Objects
     return found
 
 
-def changes(before: Objects, after: Objects) -> Iterator[ObjectChange]:
-    """Yield the objects that differ, by cluster, namespace, kind and name."""
+def changes(
+    before: Objects, after: Objects, staying: Container[Key], notes: Mapping[Key, str]
+) -> Iterator[ObjectChange]:
+    """Yield the objects that differ, by cluster, namespace, kind and name.
+
+    `staying` says which of them stay in their cluster when they leave the tree, `notes` what they mean.
+    """
     for key in sorted(before.keys() | after.keys(), key=_order):
         old, new = before.get(key), after.get(key)
         if old is not None and new is not None and (old.data is new.data or same(old.data, new.data)):
             continue
         effect: Effect = "added" if old is None else "removed" if new is None else "changed"
-        yield _change(effect, key, old, new)
+        stays = new is None and key in staying
+        yield _change(effect, key, old, new, stays=stays, note=notes.get(key, ""))
 
 
 def _order(key: Key) -> tuple[str, str, str, str, str]:
@@ -192,20 +212,15 @@ def _order(key: Key) -> tuple[str, str, str, str, str]:
     return cluster, namespace, kind, name, group
 
 
-def _change(effect: Effect, key: Key, old: Found | None, new: Found | None) -> ObjectChange:
+def _change(
+    effect: Effect, key: Key, old: Found | None, new: Found | None, *, stays: bool, note: str
+) -> ObjectChange:
     cluster, _, kind, namespace, name = key
     folder = next(found.folder for found in (new, old) if found is not None)
     label = "/".join(filter(None, (cluster, kind, namespace, name)))
     diff = diff_of(label, old, new)
-    stays = old is not None and new is None and _is_kept(old.data)
-    return ObjectChange(effect, cluster, folder.path, kind, namespace, name, not folder.workload, stays, diff)
-
-
-def _is_kept(data: KubernetesObject) -> bool:
-    """Tell whether annotations forbid Argo CD or Flux to prune an object."""
-    annotations = texts(at(data, "metadata", "annotations"))
-    is_kept = options(annotations).get("Prune") == "false"
-    return is_kept or annotations.get("kustomize.toolkit.fluxcd.io/prune") == "disabled"
+    own = not folder.workload
+    return ObjectChange(effect, cluster, folder.path, kind, namespace, name, own, stays, note, diff)
 
 
 def diff_of(label: str, old: Found | None, new: Found | None) -> str:

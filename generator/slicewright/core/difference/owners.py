@@ -1,83 +1,126 @@
-"""Who syncs a folder and takes its runs along when it goes: Applications of Argo CD, Kustomizations of Flux.
+"""What becomes of objects when the tree changes: who prunes them, takes them along, or makes them elsewhere.
 
-Both are objects of the tree themselves. One that is there before and gone afterwards is deleted in the
-cluster, and with it what it applied: that the files of the runs stay in the tree does not help them.
+What syncs a cluster is in the tree itself. It does not see what nobody shows it any more: so an object that
+leaves the tree goes on in its cluster where what synced it leaves as well, finds its folder gone, or looks at
+another cluster. One that stays in the tree may end all the same, with what synced it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import at, text
-from slicewright.core.gitops.argocd.project import FINALIZER
-from slicewright.core.gitops.place import ROOT
+from slicewright.core.difference.syncers import above, forbids, syncers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.difference.objects import Found, Key, Objects
+    from slicewright.core.difference.syncers import Syncer
 
-_ARGOCD = ("argoproj.io", "Application")
-_FLUX = ("kustomize.toolkit.fluxcd.io", "Kustomization")
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """What syncs a folder of the tree and those below it, and goes."""
-
-    kind: str
-    path: str
-    follower: str
-    """The kind of what syncs the same afterwards, and so starts its runs again; empty where nothing does."""
+_FORBIDDEN = "its annotations forbid to prune it"
+_NOBODY = ", and nobody else prunes it"
+_TOO_LATE = ", if it has not pruned it first"
+"""What syncs a folder may see the commit before it is told itself that it does so no more."""
+_BY_HAND = "delete it with kubectl"
 
 
-def gone(before: Objects, after: Objects) -> tuple[Owner, ...]:
-    """Return what goes and takes along what it synced.
+class Owners:
+    """What syncs each folder before and afterwards."""
 
-    Where all that syncs a cluster leaves the tree at once, nothing goes: nobody finds its folder any more.
-    """
-    folders = {one.folder.path for one in after.values()}
-    staying = [(one.kind, path) for _, one, path in _syncing(after)]
-    found: list[Owner] = []
-    for key, one, path in _syncing(before):
-        if key not in after and one.folder.path in folders and _takes_along(one.data):
-            followers = (kind for kind, above in staying if _is_in(path, above))
-            found.append(Owner(one.kind, path, next(followers, "")))
-    return tuple(found)
+    def __init__(self, before: Objects, after: Objects) -> None:
+        """Take the objects of both sides."""
+        self._old, self._new = tuple(syncers(before)), {one.key: one for one in syncers(after)}
+        self._before, self._after = _by_path(self._old), _by_path(self._new.values())
+        self._homes = {one.folder.path for one in after.values()}
+        self._built = {path for home in self._homes for path in above(home)}
+        """Folders in which something is left to build."""
+
+    def staying(self, before: Objects, after: Objects) -> dict[Key, str]:
+        """Return what nobody removes from its cluster when it leaves the tree or its destination, and why."""
+        found: dict[Key, str] = {}
+        for key, one in before.items():
+            if key not in after:
+                why = self._why_it_stays(one)
+            else:
+                kind = "" if self.taken(one)[0] else self.elsewhere(one.folder.path)
+                why = f"its {kind} syncs another cluster now{_NOBODY}" if kind else ""
+            if why:
+                found[key] = f"{why}; {_BY_HAND}"
+        return found
+
+    def taken(self, found: Found) -> tuple[str, str]:
+        """Return why an object that stays in the tree ends, and why it comes again; empty where it does not.
+
+        Where all that syncs a cluster leaves the tree at once, nothing goes: nobody finds its folder then.
+        """
+        path = found.folder.path
+        for one in _of(self._before, path):
+            if self._goes(one) and one.takes_along and not forbids(found.data, one.kind, "Delete"):
+                follower = next((other.kind for other in _of(self._after, path) if other.applies), "")
+                again = f"again: the {follower} that syncs it now finds it missing" if follower else ""
+                return f"its {one.kind} goes and takes the run along", again
+        return "", ""
+
+    def elsewhere(self, path: str) -> str:
+        """Return the kind of what syncs a folder to another cluster than before; empty where nothing does."""
+        for one in _of(self._after, path):
+            olds = {
+                old.destination for old in _of(self._before, path) if old.kind == one.kind and old.applies
+            }
+            if one.applies and olds and one.destination not in olds:
+                return one.kind
+        return ""
+
+    def notes(self) -> Iterator[tuple[Key, str]]:
+        """Yield what syncs another cluster now, with what this means."""
+        for old in self._old:
+            new = self._new.get(old.key, old)
+            if new.destination != old.destination:
+                where = f"{old.destination or 'its own cluster'} -> {new.destination or 'its own cluster'}"
+                yield old.key, f"it syncs another cluster now ({where}); what it made in the one before stays"
+
+    def _goes(self, one: Syncer) -> bool:
+        """Tell whether a syncer is deleted: it leaves a folder that is still there to be synced itself."""
+        return one.key not in self._new and one.home in self._homes
+
+    def _why_it_stays(self, found: Found) -> str:
+        """Return why an object that leaves the tree stays in its cluster; empty where somebody removes it.
+
+        Where nothing in the tree synced it, somebody does so by other means, and only annotations are known.
+        """
+        known = [one for one in _of(self._before, found.folder.path) if one.applies or one.takes_along]
+        if not known:
+            return _FORBIDDEN if forbids(found.data, "", "Prune") else ""
+        reasons = [self._why_kept(one, found) for one in known]
+        return reasons[0] if all(reasons) else ""
+
+    def _why_kept(self, one: Syncer, found: Found) -> str:
+        """Return why a syncer does not remove an object that leaves the tree; empty where it does."""
+        may_prune = one.prunes and one.path in self._built and not forbids(found.data, one.kind, "Prune")
+        alone = _TOO_LATE if may_prune else _NOBODY
+        if self._goes(one):
+            if one.takes_along:
+                return _FORBIDDEN if forbids(found.data, one.kind, "Delete") else ""
+            return f"its {one.kind} goes without it{alone}"
+        now = self._new.get(one.key, one)
+        if now.destination != one.destination:
+            return f"its {one.kind} syncs another cluster now{alone}"
+        if not now.prunes:
+            return f"its {one.kind} does not prune{alone}"
+        if now.path not in self._built:
+            return f"nothing is left that its {one.kind} could build{alone}"
+        return _FORBIDDEN if forbids(found.data, one.kind, "Prune") else ""
 
 
-def why(owners: Iterable[Owner], path: str) -> tuple[str, str]:
-    """Return why the runs of a folder end, and why they start again; empty where they do not."""
-    for owner in owners:
-        if _is_in(path, owner.path):
-            follower = owner.follower
-            again = f"again: the {follower} that syncs it now finds it missing" if follower else ""
-            return f"its {owner.kind} goes and takes the run along", again
-    return "", ""
+def _by_path(found: Iterable[Syncer]) -> Mapping[str, list[Syncer]]:
+    paths: dict[str, list[Syncer]] = defaultdict(list)
+    for one in found:
+        paths[one.path].append(one)
+    return paths
 
 
-def _syncing(objects: Objects) -> Iterator[tuple[Key, Found, str]]:
-    """Yield what syncs a folder of its cluster, in order, with that folder."""
-    for key in sorted(objects):
-        cluster, group, kind, *_ = key
-        found = objects[key]
-        if (group, kind) == _ARGOCD:
-            written = at(found.data, "spec", "source", "path")
-        elif (group, kind) == _FLUX:
-            written = at(found.data, "spec", "path")
-        else:
-            continue
-        _, mark, below = text(written).partition(f"{ROOT}/{cluster}/")
-        if mark:
-            yield key, found, f"{mark}{below.rstrip('/')}"
-
-
-def _takes_along(data: dict[str, Any]) -> bool:
-    finalizers = data["metadata"].get("finalizers")
-    has_finalizer = isinstance(finalizers, list) and FINALIZER in finalizers
-    return has_finalizer or data["spec"].get("deletionPolicy") == "Delete"
-
-
-def _is_in(path: str, above: str) -> bool:
-    return path == above or path.startswith(f"{above}/")
+def _of(paths: Mapping[str, list[Syncer]], path: str) -> Iterator[Syncer]:
+    """Yield what syncs a folder, those that sync it alone first."""
+    for folder in above(path):
+        yield from paths.get(folder, ())

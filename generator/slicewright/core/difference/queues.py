@@ -113,13 +113,17 @@ def _cells(objects: Objects) -> Iterator[tuple[Cell, str]]:
                             yield (cluster, kind, name, *where), str(resource[limit])
 
 
-def asked(before: Objects, after: Objects, chips_of: Callable[[Found], int]) -> Iterator[Asked]:
-    """Yield what is asked of each queue of which anything is."""
-    old, new = _chips(before, chips_of), _chips(after, chips_of)
+def asked(
+    before: Objects, after: Objects, staying: Objects, chips_of: Callable[[Found], int]
+) -> Iterator[Asked]:
+    """Yield what is asked of each queue of which anything is.
+
+    `staying` goes on asking although the tree shows it to nobody any more.
+    """
+    old, new = +_chips(before, chips_of), _chips(after, chips_of) + _chips(staying, chips_of)
     behind = _behind(before) | _behind(after)
     for queue in sorted(old.keys() | new.keys()):
-        if old[queue] or new[queue]:
-            yield Asked(*queue, behind.get(queue, ""), old[queue], new[queue])
+        yield Asked(*queue, behind.get(queue, ""), old[queue], new[queue])
 
 
 def _chips(objects: Objects, chips_of: Callable[[Found], int]) -> Counter[Queue]:

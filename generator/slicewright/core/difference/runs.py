@@ -6,17 +6,21 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from slicewright.core.difference import owners
 from slicewright.core.difference.objects import Found, Objects, diff_of
+from slicewright.core.difference.stops import DRAIN
 from slicewright.core.document.same import same
-from slicewright.core.gitops.place import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Container, Iterator, Mapping
 
     from slicewright.core.difference.objects import Key
+    from slicewright.core.difference.owners import Owners
+    from slicewright.core.difference.stops import Stops
 
-Effect = Literal["starts", "ends", "changes"]
+Effect = Literal["starts", "ends", "changes", "stays", "stops", "resumes"]
+"""`stays`: it goes on although its object leaves the tree. `stops`: its queue evicts it. `resumes`: it waits
+in a queue that evicted it, and that admits again."""
+_ORDER: tuple[Effect, ...] = ("ends", "stays", "stops", "starts", "resumes", "changes")
 Place = tuple[str, str, str]
 """Cluster, namespace and workload."""
 Runs = dict[Place, dict["Key", Found]]
@@ -27,7 +31,7 @@ RUN = "slicewright.dev/run"
 
 @dataclass(frozen=True, slots=True)
 class RunChange:
-    """One run that starts, ends or changes; a Fixed workload is one that has no end of its own."""
+    """What happens to one run; a Fixed workload is one that has no end of its own."""
 
     effect: Effect
     cluster: str
@@ -71,44 +75,88 @@ def runs_of(objects: Objects) -> Runs:
     return found
 
 
-def changes(
-    before: Objects, after: Objects, touched: Collection[str], chips_of: Callable[[Found], int]
-) -> Iterator[RunChange]:
-    """Yield what happens to runs, by workload, and there what ends before what starts.
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What has to be known to say what happens to runs."""
 
-    `touched` are the folders in which some object differs.
-    """
+    touched: Collection[str]
+    """The folders in which some object differs."""
+    owners: Owners
+    staying: Mapping[Key, str]
+    """What stays in its cluster although nobody syncs it there any more, and why."""
+    stops: Stops
+    chips_of: Callable[[Found], int]
+
+
+def changes(before: Objects, after: Objects, telling: Telling) -> Iterator[RunChange]:
+    """Yield what happens to runs, by workload, and there what ends before what starts."""
     old, new = runs_of(before), runs_of(after)
-    gone = owners.gone(before, after)
     for place in sorted(old.keys() | new.keys()):
-        ours, theirs = old.get(place, {}), new.get(place, {})
-        ended = {key: found for key, found in ours.items() if key not in theirs}
-        started = {key: found for key, found in theirs.items() if key not in ours}
-        both = sorted(ours.keys() & theirs.keys())
-        taken, again = owners.why(gone, "/".join((ROOT, *place)))
-        for key in sorted(ended):
-            reason = _why_it_ends(place, started, theirs, new)
-            yield _change("ends", place, ended[key], reason, chips_of)
-        for key in both if taken else ():
-            yield _change("ends", place, ours[key], taken, chips_of)
-        for key in sorted(started):
-            reason = _why_it_starts(place, started[key], ended, ours, old)
-            change = _change("starts", place, started[key], reason, chips_of)
-            yield _beside_the_old(change, started, ended)
-        for key in both if again else ():
-            yield _change("starts", place, theirs[key], again, chips_of)
-        for key in () if taken else both:
-            reason = _why_it_changes(ours[key], theirs[key], touched)
-            if reason:
-                yield _change("changes", place, theirs[key], reason, chips_of)
+        yield from sorted(_at(place, old, new, telling), key=lambda change: _ORDER.index(change.effect))
 
 
-def _change(
-    effect: Effect, place: Place, found: Found, reason: str, chips_of: Callable[[Found], int]
-) -> RunChange:
+def going_on(before: Objects, after: Objects, staying: Container[Key]) -> dict[Key, Found]:
+    """Return the runs that are in the same cluster before and afterwards."""
+    runs = (item for runs in runs_of(before).values() for item in runs.items())
+    return {key: found for key, found in runs if (key in after) != (key in staying)}
+
+
+def _at(place: Place, before: Runs, after: Runs, telling: Telling) -> Iterator[RunChange]:
+    """Yield what happens to the runs of a workload."""
+    ours, theirs = before.get(place, {}), after.get(place, {})
+    left = {key: found for key, found in ours.items() if key not in theirs}
+    ended = {key: found for key, found in left.items() if key not in telling.staying}
+    started = {key: found for key, found in theirs.items() if key not in ours}
+    for key in sorted(left):
+        if key in ended:
+            reason = _why_it_ends(place, started, theirs, after)
+            yield _change("ends", place, left[key], reason, telling)
+        else:
+            yield _change("stays", place, left[key], telling.staying[key], telling)
+            yield from _stopped(place, left[key], telling)
+    for key in sorted(started):
+        reason = _why_it_starts(place, started[key], ended, ours, before)
+        stop = telling.stops.of(started[key])[1]
+        waits = f"; it waits, for {stop.by} has stopPolicy {stop.policy}" if stop.rank else ""
+        change = _change("starts", place, started[key], f"{reason}{waits}", telling)
+        yield _beside_the_old(change, started, ended)
+    for key in sorted(ours.keys() & theirs.keys()):
+        yield from _of_one(place, key, ours[key], theirs[key], telling)
+
+
+def _of_one(place: Place, key: Key, old: Found, new: Found, telling: Telling) -> Iterator[RunChange]:
+    """Yield what happens to a run that is in both trees."""
+    taken, again = telling.owners.taken(old)
+    if taken:
+        yield _change("ends", place, old, taken, telling)
+        if again:
+            yield _change("starts", place, new, again, telling)
+    elif key in telling.staying:
+        kind = telling.owners.elsewhere(new.folder.path)
+        yield _change("stays", place, old, telling.staying[key], telling)
+        yield _change("starts", place, new, f"its {kind} makes it in another cluster now", telling)
+    else:
+        reason = _why_it_changes(old, new, telling.touched)
+        if reason:
+            yield _change("changes", place, new, reason, telling)
+        yield from _stopped(place, new, telling)
+
+
+def _stopped(place: Place, found: Found, telling: Telling) -> Iterator[RunChange]:
+    """Yield that a run which is there before and afterwards is evicted by its queue, or no more."""
+    before, after = telling.stops.of(found)
+    if after.policy == DRAIN != before.policy:
+        reason = f"{after.by} is told to {DRAIN}: it begins anew when that is lifted"
+        yield _change("stops", place, found, reason, telling)
+    elif before.policy == DRAIN and not after.rank:
+        reason = f"{before.by} had evicted it, and admits again as quota allows"
+        yield _change("resumes", place, found, reason, telling)
+
+
+def _change(effect: Effect, place: Place, found: Found, reason: str, telling: Telling) -> RunChange:
     cluster, namespace, workload = place
     naming: Literal["Hashed", "Fixed"] = "Hashed" if RUN in found.labels else "Fixed"
-    name, kind, chips = found.name, found.kind, chips_of(found)
+    name, kind, chips = found.name, found.kind, telling.chips_of(found)
     return RunChange(effect, cluster, namespace, workload, name, kind, naming, chips, reason)
 
 

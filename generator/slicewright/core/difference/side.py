@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slicewright.core.compose.kustomization import FILE_NAME
@@ -39,13 +39,15 @@ class Folder:
     namespace: str = ""
     workload: str = ""
     """Empty for a folder of the platform, such as `_platform`, and for a namespace's."""
+    is_listed: bool = field(default=True, compare=False)
+    """Whether it is applied with its namespace; of one that is not, only what syncs it alone applies it."""
 
 
 def folders(side: Side) -> Iterator[Folder]:
     """Yield the folders that clusters are given, in order of their paths.
 
-    A workload that the list of its namespace does not name is not applied; where the list is missing or
-    cannot be read, all of them are taken.
+    A workload that the list of its namespace does not name is not applied with it; where the list is missing
+    or cannot be read, all of them are.
     """
     listed: dict[str, frozenset[str] | None] = {}
     for path in sorted(side.paths):
@@ -63,8 +65,7 @@ def folders(side: Side) -> Iterator[Folder]:
             if namespace not in listed:
                 listed[namespace] = _listed(side.read_text(f"{namespace}/{FILE_NAME}"))
             wanted = listed[namespace]
-            if wanted is None or parts[3] in wanted:
-                yield Folder(folder, cluster, below, parts[3])
+            yield Folder(folder, cluster, below, parts[3], wanted is None or parts[3] in wanted)
 
 
 def _listed(text: str | None) -> frozenset[str] | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from slicewright.core.difference.runs import KINDS
+from slicewright.core.difference.stops import DRAIN, HOLD
 from slicewright.core.plan.keys import TPU
 
 if TYPE_CHECKING:
@@ -12,8 +14,21 @@ if TYPE_CHECKING:
 
     from slicewright.core.difference.compare import Difference
     from slicewright.core.difference.queues import Asked, QuotaMove
+    from slicewright.core.difference.runs import Effect
+    from slicewright.core.difference.stops import StopChange
 
-_SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "removed": "-", "changed": "~"}
+_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+_HAPPENS: dict[Effect, tuple[str, str, str, str]] = {
+    "starts": ("+", "starts", "run starts", "runs start"),
+    "ends": ("-", "ends", "run ends", "runs end"),
+    "changes": ("~", "changes", "run changes", "runs change"),
+    "stays": ("!", "goes on", "run goes on outside of the tree", "runs go on outside of the tree"),
+    "stops": ("-", "is evicted", "run is evicted", "runs are evicted"),
+    "resumes": ("+", "may start again", "run may start again", "runs may start again"),
+}
+"""What happens to a run: its sign, its words, and how the last line counts one and many."""
+_ALWAYS = frozenset({"starts", "ends", "changes"})
+"""What the last line says also where it happens to no run."""
 _LIMITS = {"nominalQuota": "quota", "borrowingLimit": "borrowing limit", "lendingLimit": "lending limit"}
 
 
@@ -39,16 +54,20 @@ def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
     yield f"cluster {cluster}"
     for run in difference.runs:
         if run.cluster == cluster:
-            what = f"{run.namespace}/{run.name} {run.effect}, {_count(run.chips, 'chip')}"
-            yield f"  {_SIGNS[run.effect]} {what}: {run.reason}"
+            sign, happens, *_ = _HAPPENS[run.effect]
+            yield f"  {sign} {run.namespace}/{run.name} {happens}, {_count(run.chips, 'chip')}: {run.reason}"
     for change in difference.platform:
         if change.cluster == cluster:
             name = "/".join(filter(None, (change.namespace, change.name)))
             what = "leaves the tree; it stays in the cluster" if change.stays else change.effect
-            yield f"  {_SIGNS[change.effect]} {change.kind} {name} {what}"
+            note = f": {change.note}" if change.note else ""
+            yield f"  {_SIGNS[change.effect]} {change.kind} {name} {what}{note}"
     for move in difference.quotas:
         if move.cluster == cluster:
             yield f"  ~ {_quota(move)}"
+    for stop in difference.stops:
+        if stop.cluster == cluster:
+            yield f"  ~ {_stop(stop)}"
     for file in difference.provision:
         if file.cluster == cluster:
             yield f"  {_SIGNS[file.effect]} {file.path} {file.effect}: it takes effect when somebody runs it"
@@ -59,6 +78,18 @@ def _quota(move: QuotaMove) -> str:
     unit = " chips" if move.resource == TPU else f" {move.resource}"
     before, after = (value if value is not None else "none" for value in (move.before, move.after))
     return f"{move.kind} {move.queue}, flavor {move.flavor}: {_LIMITS[move.limit]} {before} -> {after}{unit}"
+
+
+def _stop(stop: StopChange) -> str:
+    name = "/".join(filter(None, (stop.namespace, stop.queue)))
+    runs = f"{_count(stop.runs, 'run')} of {_count(stop.chips, 'chip')}"
+    if stop.after == DRAIN:
+        means = f"it admits nothing, and evicts what runs; {runs} behind it"
+    elif stop.after == HOLD:
+        means = f"it admits nothing more, and what is admitted goes on; {runs} behind it"
+    else:
+        means = f"what waits may start; {runs} behind it"
+    return f"{stop.kind} {name}: stopPolicy {stop.before} -> {stop.after}: {means}"
 
 
 def _chips(difference: Difference, cluster: str) -> Iterator[str]:
@@ -78,20 +109,21 @@ def _queue(entry: Asked) -> str:
 
 
 def _summary(difference: Difference) -> str:
-    effects = [run.effect for run in difference.runs]
-    happens = ((effects.count(effect), effect) for effect in ("starts", "ends", "changes"))
-    runs = ", ".join(f"{_count(number, 'run')} {_verb(effect, number)}" for number, effect in happens)
+    effects = Counter(run.effect for run in difference.runs)
+    runs = ", ".join(
+        f"{effects[effect]:,} {one if effects[effect] == 1 else many}"
+        for effect, (_, _, one, many) in _HAPPENS.items()
+        if effects[effect] or effect in _ALWAYS
+    )
     number = len(difference.objects)
-    objects = f"{_count(number, 'object')} of {_clusters(difference)} {_verb('differs', number)}"
+    objects = (
+        f"{_count(number, 'object')} of {_clusters(difference)} {'differs' if number == 1 else 'differ'}"
+    )
     return f"{difference.before} -> {difference.after}: {runs}; {objects}"
 
 
 def _clusters(difference: Difference) -> str:
     return _count(len({change.cluster for change in difference.objects}), "cluster")
-
-
-def _verb(effect: str, number: int) -> str:
-    return effect if number == 1 else effect[:-1]
 
 
 def _count(number: int, noun: str) -> str:

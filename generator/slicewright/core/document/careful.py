@@ -17,7 +17,7 @@ _MERGE = "<<"
 
 _HINTS = {
     "tab": "indent with blanks, never with a tab",
-    "cannot start any token": "put a value that begins with @, ` or % in quotes, and indent with blanks only",
+    "cannot start any token": "put a value that begins with @, ` or % in quotes",
     "mapping values are not allowed": 'put a value that holds ": " in quotes, or look at the indentation',
     "expected ':'": "a colon is missing after the key, or the line belongs to the value above: indent it",
     "quoted scalar": "look for the quote that is missing; a backslash is written twice inside double quotes",
@@ -68,7 +68,7 @@ def read_carefully(
     except _Refused as refused:
         return (), (_of_template(refused.problem, text),)
     except yaml.MarkedYAMLError as error:
-        return (), (_of_template(_syntax(error, file), text),)
+        return (), (_of_template(_syntax(error, file, text), text),)
     except (yaml.reader.ReaderError, UnicodeEncodeError):
         return (), (_bad_character(text, file),)
 
@@ -80,16 +80,21 @@ def places_of_all(text: str) -> dict[int, Places]:
     return reader.places
 
 
-def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
+def _syntax(error: yaml.MarkedYAMLError, file: str, text: str) -> Problem:
     said = " ".join(part for part in (error.context, error.problem) if part)
     hint = next((hint for part, hint in _HINTS.items() if part in said), "")
     # What is still open at the end of the file began somewhere above, and that is the line to look at.
     began = "end of stream" in said or "flow" in said or "simple key" in said
     mark: Any = error.context_mark if began else error.problem_mark
     line, column = mark.line + 1, mark.column + 1
+    lines = _LINE_BREAK.split(text.removeprefix("\ufeff")) if "any token" in said else []
+    if lines and lines[mark.line].startswith("\t", mark.column):
+        said, hint = "a tab stands where YAML wants spaces", _HINTS["tab"]
     return Problem("YAML001", f"not valid YAML: {said}", hint, file=file, line=line, column=column)
 
 
+_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""Where libyaml begins another line."""
 _TEMPLATE = re.compile(r"\{\{.*\}\}|\s*\{%")
 
 

@@ -11,7 +11,7 @@ import jsonschema_rs
 from slicewright.core.problem import Path, Problem, did_you_mean, dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from jsonschema import Draft7Validator, ValidationError
 
@@ -32,6 +32,45 @@ _OBJECT_FORMS = {
     "ComputeClass": "write {type: ComputeClass, name: NAME}",
 }
 """Words that choose a way only together with a name, and what to write."""
+_TRIED = {
+    "accelerator": ("tpu", "write tpu: {accelerator: VALUE, topology: ...}"),
+    "topology": ("tpu", "write tpu: {accelerator: ..., topology: VALUE}"),
+    "machineType": ("tpu", "write tpu: {accelerator: ..., topology: ..., machineType: VALUE}"),
+    "tpuType": ("tpu", "write tpu: VALUE"),
+    "acceleratorType": ("tpu", "write tpu: VALUE"),
+    "numSlices": ("slices", "write slices: VALUE"),
+    "replicas": ("slices", "write slices: VALUE"),
+    "spot": ("provisioning", "write provisioning: Spot"),
+    "reservation": ("provisioning", "write provisioning: {type: Reservation, name: VALUE}"),
+    "flexStart": ("provisioning", "write provisioning: FlexStart"),
+    "queue": ("queueName", "write queueName: VALUE"),
+    "localQueue": ("queueName", "write queueName: VALUE"),
+    "priority": ("workloadPriorityClassName", "write workloadPriorityClassName: VALUE"),
+    "priorityClass": ("workloadPriorityClassName", "write workloadPriorityClassName: VALUE"),
+    "image": ("container", "write container: {image: VALUE}"),
+    "command": ("container", "write it inside of container: {image: ..., command: [...]}"),
+    "args": ("container", "write it inside of container: {image: ..., command: [...], args: [...]}"),
+    "script": ("container", "write it inside of container: {image: ..., script: ...}"),
+    "env": ("container", "write it inside of container: {image: ..., env: [...]}"),
+    "containers": ("podTemplate", "write container: {...} for the program, or podTemplate: {spec: {...}}"),
+    "nodeSelector": ("podTemplate", "write podTemplate: {spec: {nodeSelector: ...}}"),
+    "tolerations": ("podTemplate", "write podTemplate: {spec: {tolerations: ...}}"),
+    "volumes": ("podTemplate", "write podTemplate: {spec: {volumes: ...}}"),
+    "serviceAccountName": ("podTemplate", "write podTemplate: {spec: {serviceAccountName: VALUE}}"),
+    "maxRestarts": ("failurePolicy", "write failurePolicy: {maxRestarts: VALUE}"),
+    "timeout": ("maxExecutionTimeSeconds", "write maxExecutionTimeSeconds: SECONDS"),
+    "queues": ("clusterQueues", "write clusterQueues: [{name: ..., quota: [...], localQueues: [...]}]"),
+    "localQueues": ("clusterQueues", "write it inside of clusterQueues: [{name: ..., localQueues: [...]}]"),
+    "quota": ("clusterQueues", "write it inside of clusterQueues: [{name: ..., quota: [...]}]"),
+    "nodePools": ("pools", "write pools: [{name: ..., tpu: ..., slices: ...}]"),
+    "nodes": ("pools", "write pools: [{name: ..., tpu: ..., slices: ...}]"),
+    "zone": ("nodeLocations", "write nodeLocations: [VALUE], and its region as location"),
+    "zones": ("nodeLocations", "write nodeLocations: [...], and their region as location"),
+    "region": ("location", "write location: VALUE"),
+    "version": ("gke", "write gke: {version: VALUE}"),
+    "namespaces": ("teams", "write teams: [{name: ..., namespace: ...}]"),
+}
+"""Keys that people try, the field that is known in that place, and what to write with it."""
 _SHORT = 40
 """Characters of a value that a message still names beside its type."""
 _LONG = 100
@@ -168,9 +207,19 @@ def _quoted(value: Any) -> str:
 
 def _unknown_keys(schema: dict[str, Any], value: dict[str, Any], path: Path) -> Iterator[Problem]:
     known = schema.get("properties", {})
-    for key in value:
+    for key, written in value.items():
         if key not in known:
-            yield Problem("IN002", f"unknown key '{key}'", did_you_mean(key, known), path=(*path, key))
+            hint = _of_tried(key, written, known) or did_you_mean(key, known)
+            yield Problem("IN002", f"unknown key '{key}'", hint, path=(*path, key))
+
+
+def _of_tried(key: str, value: Any, known: Collection[str]) -> str:
+    """Return what to write in place of a key that people try; '' where its field is not known either."""
+    field, hint = _TRIED.get(key, ("", ""))
+    if field not in known:
+        return ""
+    plain = type(value) in (int, str) and len(str(value)) <= _SHORT
+    return hint.replace("VALUE", str(value) if plain else "...")
 
 
 def _excluded(path: Path) -> Problem:

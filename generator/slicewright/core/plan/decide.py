@@ -195,7 +195,8 @@ def _references(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
             f"cluster '{cluster.name}' has no LocalQueue '{workload.queue_name}' "
             f"in namespace '{workload.namespace}'"
         )
-        hint = did_you_mean(workload.queue_name, queues) or f"add it to {cluster.source.file.path}"
+        hint = _elsewhere(workload, cluster) or did_you_mean(workload.queue_name, queues)
+        hint = hint or f"add it to {cluster.source.file.path}"
         yield source.problem("REF002", ("spec", "queueName"), message, hint)
     priority = workload.workload_priority_class_name
     if priority and priority not in cluster.priority_classes:
@@ -207,6 +208,16 @@ def _references(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
     if workload.pathways is not None and workload.pathways.head.pool:
         path: Path = ("spec", "pathways", "head", "pool")
         yield from _pool_reference(workload, cluster, workload.pathways.head.pool, path)
+
+
+def _elsewhere(workload: Workload, cluster: Cluster) -> str:
+    """Return the way to a LocalQueue that other namespaces have; '' where none has it."""
+    there = {queue.namespace for queue in cluster.local_queues if queue.name == workload.queue_name}
+    if not there:
+        return ""
+    names = " or ".join(sorted(there))
+    has = "has" if len(there) == 1 else "have"
+    return f"{names} {has} it: write that namespace in metadata, or add it to {cluster.source.file.path}"
 
 
 def _pool_reference(workload: Workload, cluster: Cluster, pool: str, path: Path) -> Iterator[Problem]:

@@ -105,8 +105,8 @@ def _of_slices(site: Site, entry: _Entry, capacity: TpuCapacity) -> Iterator[Pro
 def _of_nodes(site: Site, entry: _Entry, capacity: CpuCapacity) -> Iterator[Problem]:
     quota, pool, source = entry.quota, capacity.pool, site.cluster.source
     lending = quota.lending_limit
-    if quota.nominal_quota is None and lending is not None and lending > nodes(quota, pool):
-        yield _lends_more(site, entry, lending, nodes(quota, pool), "nodes")
+    if quota.nominal_quota is None and lending is not None and lending > nodes(quota, capacity):
+        yield _lends_more(site, entry, lending, nodes(quota, capacity), "nodes")
     if quota.nominal_quota is None and capacity.machine is None:
         message = f"how much a machine of type {pool.machine_type} has is not known"
         hint = "write nominalQuota: {cpu: ..., memory: ...}"
@@ -165,7 +165,7 @@ def _beyond_pools(site: Site, known: dict[str, Capacity], entries: list[_Entry])
     """Warn at the quota with which all of a flavor are more than its pools can ever have."""
     has: dict[str, int] = {}
     for capacity in known.values():
-        has[capacity.flavor.name] = has.get(capacity.flavor.name, 0) + _most(site, capacity)
+        has[capacity.flavor.name] = has.get(capacity.flavor.name, 0) + _most(capacity)
     given: dict[str, int] = {}
     for entry in entries:
         name, unit = (
@@ -181,20 +181,16 @@ def _beyond_pools(site: Site, known: dict[str, Capacity], entries: list[_Entry])
             yield site.cluster.source.problem("QUOTA008", place, message, hint, warning=True)
 
 
-def _most(site: Site, capacity: Capacity) -> int:
-    """Return how many chips or nodes a pool can grow to."""
-    scales = site.cluster.spec["pools"][capacity.pool.index].get("autoscaling", {})
-    most: int = scales.get("max", 0)
-    if isinstance(capacity, TpuCapacity):
-        return max(capacity.pool.slices, most) * capacity.shape.chips
-    return max(capacity.pool.nodes, most)
+def _most(capacity: Capacity) -> int:
+    """Return how many chips or nodes a pool can have."""
+    return capacity.most * capacity.shape.chips if isinstance(capacity, TpuCapacity) else capacity.most
 
 
 def _given(entry: _Entry) -> int:
     """Return the chips or nodes of a quota; one that is written by resource cannot be compared."""
     if isinstance(entry.capacity, TpuCapacity):
         return chips(entry.quota, entry.capacity).nominal
-    return 0 if entry.quota.nominal_quota is not None else nodes(entry.quota, entry.capacity.pool)
+    return 0 if entry.quota.nominal_quota is not None else nodes(entry.quota, entry.capacity)
 
 
 def _without(site: Site) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.extent import extent
 from slicewright.core.plan.placement import (
     NODE_POOL,
     flavor_name,
@@ -47,6 +48,8 @@ class TpuCapacity:
     pool: TpuPool
     flavor: Flavor
     shape: Shape
+    most: int
+    """Slices that it can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class CpuCapacity:
     flavor: Flavor
     machine: CpuMachine | None
     """A node of it, where the machine type is known."""
+    most: int
+    """Nodes that it can have."""
 
 
 Capacity = TpuCapacity | CpuCapacity
@@ -65,10 +70,11 @@ Capacity = TpuCapacity | CpuCapacity
 def capacities(site: Site) -> dict[str, Capacity]:
     """Return the pools of a cluster by name; those whose TPU is not known are left out."""
     found: list[Capacity] = [
-        TpuCapacity(pool, _of_shape(site, pool, shape), shape) for pool, shape in site.pools
+        TpuCapacity(pool, _of_shape(site, pool, shape), shape, extent(site, pool).most)
+        for pool, shape in site.pools
     ]
     found += [
-        CpuCapacity(pool, _of_nodes(site, pool), site.machines.get(pool.name))
+        CpuCapacity(pool, _of_nodes(site, pool), site.machines.get(pool.name), extent(site, pool).most)
         for pool in site.cluster.cpu_pools
     ]
     return {entry.pool.name: entry for entry in sorted(found, key=lambda entry: entry.pool.index)}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.catalogue.cpu_machine import CpuMachine
-    from slicewright.core.intent.cluster import CpuPool, Quota
+    from slicewright.core.intent.cluster import Quota
     from slicewright.core.plan.site import Site
     from slicewright.core.platform.flavor import TpuCapacity
 
@@ -39,11 +39,11 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 def chips(quota: Quota, capacity: TpuCapacity) -> Chips:
-    """Return a quota of a TPU pool; without a number all slices of the pool."""
+    """Return a quota of a TPU pool; without a number all slices that the pool can have."""
     if quota.nominal_chips is not None:
         nominal, unit = quota.nominal_chips, 1
     else:
-        nominal = capacity.pool.slices if quota.nominal_slices is None else quota.nominal_slices
+        nominal = capacity.most if quota.nominal_slices is None else quota.nominal_slices
         unit = capacity.shape.chips
     return Chips(nominal * unit, _times(quota.borrowing_limit, unit), _times(quota.lending_limit, unit))
 
@@ -52,9 +52,9 @@ def _times(number: int | None, unit: int) -> int | None:
     return None if number is None else number * unit
 
 
-def nodes(quota: Quota, pool: CpuPool) -> int:
-    """Return a quota of a CPU pool in nodes; without a number all nodes of the pool."""
-    return pool.nodes if quota.nominal_nodes is None else quota.nominal_nodes
+def nodes(quota: Quota, capacity: CpuCapacity) -> int:
+    """Return a quota of a CPU pool in nodes; without a number all nodes that the pool can have."""
+    return capacity.most if quota.nominal_nodes is None else quota.nominal_nodes
 
 
 def allocatable(machine: CpuMachine, count: int) -> dict[str, str]:
@@ -119,7 +119,7 @@ def cpu_resources(quota: Quota, capacity: CpuCapacity) -> list[dict[str, Any]]:
     )
     return [
         _resource(name, value, borrowing.get(name, ""), lending.get(name, ""))
-        for name, value in allocatable(machine, nodes(quota, capacity.pool)).items()
+        for name, value in allocatable(machine, nodes(quota, capacity)).items()
     ]
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.version import is_below
 from slicewright.core.plan import policy
+from slicewright.core.plan.extent import count, extent, grows, scaling
 from slicewright.core.provision import environment, node_pool, where
-from slicewright.core.provision.node_pool import bounds, creates_itself, declared, grows, slice_names
+from slicewright.core.provision.node_pool import creates_itself, declared, slice_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,11 +44,11 @@ def problems(site: Site, catalogue: Catalogue) -> tuple[Problem, ...]:
     for pool, shape in site.pools:
         found += _empty(site, pool, shape)
         found += _versions(site, catalogue, pool, shape)
-        found += _autoscaling(site, pool, pool.slices, "slices")
+        found += _autoscaling(site, pool, "slices")
         found += _policy(site, pool, shape)
     for cpu in site.cluster.cpu_pools:
-        found += _has_chips(site, catalogue, cpu)
-        found += _autoscaling(site, cpu, cpu.nodes, "nodes")
+        found += _machine(site, catalogue, cpu)
+        found += _autoscaling(site, cpu, "nodes")
     found += where.problems(site)
     total = _node_pools(site)
     if total > NODE_POOLS:
@@ -60,10 +61,11 @@ def problems(site: Site, catalogue: Catalogue) -> tuple[Problem, ...]:
     return tuple(found)
 
 
-def _has_chips(site: Site, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
-    """Yield that the machines of a CPU pool have TPUs, and how a pool of them is written."""
+def _machine(site: Site, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
+    """Yield that the machines of a CPU pool are not known, or have TPUs and how a pool of them is written."""
     shape = next((row for row in catalogue.rows() if row.machine_type == pool.machine_type), None)
     if shape is None:
+        yield from _unknown(site, catalogue, pool)
         return
     message = f"{pool.machine_type} has TPUs, and '{pool.name}' is written as a CPU pool"
     tpu = f"accelerator: {shape.generation}, topology: {shape.topology}, machineType: {shape.machine_type}"
@@ -71,6 +73,23 @@ def _has_chips(site: Site, catalogue: Catalogue, pool: CpuPool) -> Iterator[Prob
         f"write {{name: {pool.name}, tpu: {{{tpu}}}, slices: 1}}, with the topology and slices that you have"
     )
     yield site.cluster.source.problem("POOL033", (*_path(pool), "machineType"), message, hint)
+
+
+def _unknown(site: Site, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
+    """Yield a warning for a machine type of which no source tells: a typing error, or one that is new.
+
+    It is no error, for the catalogue has not every family. A quota of the pool says it too (QUOTA010), or has
+    the numbers from somebody who knows the machine.
+    """
+    quotas = [quota for cohort in site.cluster.cohorts for quota in cohort.quota]
+    quotas += [quota for queue in site.cluster.cluster_queues for quota in queue.quota]
+    if pool.name in site.machines or pool.name in {quota.pool for quota in quotas}:
+        return
+    message = f"no source says what a machine of type '{pool.machine_type}' has: GKE may not know it"
+    families = ", ".join(sorted(catalogue.cpu_machines.families))
+    hint = f"known are {families}, with kind and vCPUs as in n2-standard-64; another family may be right"
+    place = (*_path(pool), "machineType")
+    yield site.cluster.source.problem("POOL034", place, message, hint, warning=True)
 
 
 def _empty(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
@@ -82,7 +101,7 @@ def _empty(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
         message = f"no source says that {shape.machine_type} can be had as FlexStartQueued"
         hint = "write FlexStart unless it is known to work in your project"
         yield source.problem("POOL021", (*path, "provisioning"), message, hint, warning=True)
-    scales = bounds(site, pool, pool.slices)
+    scales = scaling(site, pool)
     if scales and scales.least:
         message = f"a {kind} pool starts empty, and autoscaling.min is {scales.least}"
         place = (*path, "autoscaling", "min")
@@ -111,21 +130,21 @@ def _versions(site: Site, catalogue: Catalogue, pool: TpuPool, shape: Shape) -> 
             yield site.cluster.source.problem("POOL023", place, message, hint, warning=name == "multislice")
 
 
-def _autoscaling(site: Site, pool: TpuPool | CpuPool, count: int, unit: str) -> Iterator[Problem]:
+def _autoscaling(site: Site, pool: TpuPool | CpuPool, unit: str) -> Iterator[Problem]:
     """Yield bounds that do not hold what the pool is said to have."""
-    scales = bounds(site, pool, count)
+    scales, has = scaling(site, pool), count(pool)
     if scales is None:
         return
     path: Path = (*_path(pool), "autoscaling")
     if scales.least > scales.most:
         message = f"autoscaling from {scales.least} to {scales.most} {unit}: the least is more than the most"
         yield site.cluster.source.problem("POOL024", (*path, "min"), message, "write min: 0, or a larger max")
-    elif scales.most < count:
-        message = f"the pool has {unit}: {count}, and autoscaling.max is {scales.most}"
-        yield site.cluster.source.problem("POOL024", (*path, "max"), message, f"write max: {count} or more")
-    elif scales.least > count:
-        message = f"the pool has {unit}: {count}, and autoscaling.min is {scales.least}"
-        hint = f"write min: {count} or less, or more {unit}"
+    elif scales.most < has:
+        message = f"the pool has {unit}: {has}, and autoscaling.max is {scales.most}"
+        yield site.cluster.source.problem("POOL024", (*path, "max"), message, f"write max: {has} or more")
+    elif scales.least > has:
+        message = f"the pool has {unit}: {has}, and autoscaling.min is {scales.least}"
+        hint = f"write min: {has} or less, or more {unit}"
         yield site.cluster.source.problem("POOL024", (*path, "min"), message, hint)
 
 
@@ -157,8 +176,8 @@ def _names(site: Site) -> Iterator[Problem]:
     taken = {name: cpu.name for cpu in site.cluster.cpu_pools for name in cpu.node_pool_names}
     taken |= {name: pool.name for pool, _ in counts for name in slice_names(pool, pool.slices)}
     yield from _too_long(site)
-    for pool, count in counts:
-        for extra in slice_names(pool, count)[pool.slices :]:
+    for pool, most in counts:
+        for extra in slice_names(pool, most)[pool.slices :]:
             other = taken.setdefault(extra, pool.name)
             if other != pool.name or extra in pool.node_pool_names:
                 message = f"node pool '{extra}' comes twice"
@@ -186,16 +205,11 @@ def _counts(site: Site) -> list[tuple[TpuPool, int]]:
     """Return how many node pools each TPU pool has that are ours to make."""
     if site.cluster.mode == "Autopilot":
         return []
-    found = []
-    for pool, _ in site.pools:
-        if not creates_itself(site, pool):
-            scales = bounds(site, pool, pool.slices)
-            found.append((pool, max(pool.slices, scales.most) if scales else pool.slices))
-    return found
+    return [(pool, extent(site, pool).most) for pool, _ in site.pools if not creates_itself(site, pool)]
 
 
 def _node_pools(site: Site) -> int:
-    return sum(count for _, count in _counts(site)) + sum(
+    return sum(most for _, most in _counts(site)) + sum(
         len(cpu.node_pool_names) for cpu in site.cluster.cpu_pools
     )
 

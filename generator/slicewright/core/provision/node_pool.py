@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.intent.workload import Provisioning
+from slicewright.core.plan.extent import extent, scaling
 from slicewright.core.plan.placement import COMPUTE_CLASS, SPOT
 from slicewright.core.plan.policy import placed_by_policy, policy_name
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import CpuPool, TpuPool
     from slicewright.core.plan.site import Site
-
-FLEX_START = ("FlexStart", "FlexStartQueued")
-"""The ways of provisioning whose node pools start empty."""
 
 _ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z0-9]+")
 
@@ -68,15 +66,6 @@ class NodePool:
     """The only disk type that the machine boots from, where it is choosy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How many slices (of a TPU pool) or nodes (of a CPU pool) there are at least, now and at most."""
-
-    least: int
-    now: int
-    most: int
-
-
 def node_pools(site: Site) -> tuple[NodePool, ...]:
     """Return the node pools of a cluster in the order of its file; none on Autopilot, which makes its own."""
     if site.cluster.mode == "Autopilot":
@@ -103,19 +92,6 @@ def zones(site: Site, pool: TpuPool | CpuPool) -> tuple[str, ...]:
     return (location,) if _ZONE.fullmatch(location) else ()
 
 
-def bounds(site: Site, pool: TpuPool | CpuPool, count: int) -> Bounds | None:
-    """Return within which numbers of slices or nodes a pool scales by itself; None where it does not."""
-    written = declared(site, pool).get("autoscaling")
-    if written is None:
-        return None
-    return Bounds(written.get("min", 0), count, written.get("max", count))
-
-
-def grows(pool: TpuPool) -> bool:
-    """Tell whether all node pools of a TPU pool start empty, whatever its autoscaling says."""
-    return pool.provisioning.type in FLEX_START
-
-
 def creates_itself(site: Site, pool: TpuPool) -> bool:
     """Tell whether GKE makes the node pools of a TPU pool, because its ComputeClass lets it."""
     if pool.provisioning.type != "ComputeClass":
@@ -138,9 +114,8 @@ def _slices(site: Site, pool: TpuPool, shape: Shape) -> Iterator[NodePool]:
     if creates_itself(site, pool):
         return
     written = declared(site, pool)
-    scales = bounds(site, pool, pool.slices)
-    standing = 0 if grows(pool) else scales.least if scales else pool.slices
-    names = slice_names(pool, max(scales.most, pool.slices) if scales else pool.slices)
+    reach = extent(site, pool)
+    names = slice_names(pool, reach.most)
     by_policy = placed_by_policy(shape)
     of_class = pool.provisioning.name if pool.provisioning.type == "ComputeClass" else ""
     labels = {**written.get("labels", {}), **({COMPUTE_CLASS: of_class} if of_class else {})}
@@ -163,7 +138,7 @@ def _slices(site: Site, pool: TpuPool, shape: Shape) -> Iterator[NodePool]:
         boot_disk=shape.machine.boot_disk,
     )
     for index, name in enumerate(names):
-        if index < standing:
+        if index < reach.least:
             # the zones of single-host slices take turns: GKE would make the node in each of them
             own = (where[index % len(where)],) if where and not shape.multi_host else where
             yield replace(one, name=name, nodes=shape.hosts, zones=own, scaling=None)
@@ -187,7 +162,7 @@ def _cpu_nodes(site: Site, pool: CpuPool) -> Iterator[NodePool]:
     GKE counts nodes by zone, so each node pool has as many of the zones as its numbers can be divided by.
     """
     written = declared(site, pool)
-    scales = bounds(site, pool, pool.nodes)
+    scales = scaling(site, pool)
     wanted = (pool.nodes, scales.least, scales.most) if scales else (pool.nodes,)
     where = zones(site, pool)
     for index, name in enumerate(pool.node_pool_names):

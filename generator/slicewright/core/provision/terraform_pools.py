@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from slicewright.core.plan.extent import FLEX_START
 from slicewright.core.provision.gcloud import reservation
 from slicewright.core.provision.hcl import Block, Call, Expression, block
-from slicewright.core.provision.node_pool import FLEX_START
 from slicewright.core.provision.terraform_cluster import OAUTH_SCOPES, zones
 
 if TYPE_CHECKING:

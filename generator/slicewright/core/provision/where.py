@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.plan.extent import extent, grows
 from slicewright.core.plan.site import region_of
-from slicewright.core.provision.node_pool import bounds, creates_itself, declared, grows, zones
+from slicewright.core.provision.node_pool import creates_itself, declared, zones
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,9 +52,7 @@ def _of_slices(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
         message = f"a slice of {shape.hosts} hosts lies in one zone, and pool '{pool.name}' has {len(known)}"
         hint = f"write nodeLocations: [{_proposed(site, pool, shape)}] for the pool, and a pool for each zone"
         yield site.cluster.source.problem("POOL028", (*path, "nodeLocations") if own else path, message, hint)
-    scales = bounds(site, pool, pool.slices)
-    standing = not grows(pool) and (scales is None or scales.least > 0)
-    if not known and (shape.multi_host or standing):
+    if not known and (shape.multi_host or extent(site, pool).least > 0):
         message = (
             f"pool '{pool.name}' names no zone: GKE makes a node pool's nodes in each zone of the region"
         )

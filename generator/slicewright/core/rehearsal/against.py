@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.keys import QUEUE
 from slicewright.core.problem import did_you_mean
+from slicewright.core.rehearsal.arrival import ARRIVAL
 from slicewright.core.rehearsal.duration import shown
 from slicewright.core.rehearsal.observe import chips_of
+from slicewright.core.rehearsal.offline import advice
 from slicewright.core.rehearsal.script import run_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slicewright.core.problem import Path, Problem
     from slicewright.core.rehearsal.script import Fault, Part
@@ -20,20 +23,29 @@ Object = dict[str, Any]
 
 ID = "REH012"
 _BLOCK = ("spec", "rehearsal")
-_ARRIVAL = "HigherPriorityArrival"
 
 
-def against(parts: Iterable[Part], cluster: str, classes: Collection[str]) -> tuple[Problem, ...]:
+def against(
+    parts: Iterable[Part],
+    cluster: str,
+    classes: Collection[str],
+    hopeless: Mapping[tuple[str, int], str],
+) -> tuple[Problem, ...]:
     """Return what can be known before the play: names of no workload or class, slices and hosts of no run.
 
-    `classes` are the WorkloadPriorityClasses of the cluster.
+    `classes` are the WorkloadPriorityClasses of the cluster. `hopeless` says, by run and number of the fault,
+    why what arrives can never be admitted.
     """
     playing = tuple(parts)
     keys = [part.key for part in playing]
     found: list[Problem] = []
     for part in playing:
         for index, fault in enumerate(part.faults):
-            found += _of_fault(part, index, fault, cluster, classes)
+            if fault.kind == ARRIVAL:
+                found += _of_arrival(part, index, fault, cluster, classes)
+                found += _never_admitted(part, index, hopeless.get((part.current, index), ""))
+            else:
+                found += _of_target(part, index, fault)
         for path, name in _named(part):
             key = name if "/" in name else f"{part.workload.namespace}/{name}"
             if key not in keys:
@@ -70,18 +82,29 @@ def not_undone(part: Part, index: int, why: str) -> Problem:
     return part.workload.source.problem(ID, _place(index), message, "what followed is not what it describes")
 
 
-def _of_fault(
+def _of_arrival(
     part: Part, index: int, fault: Fault, cluster: str, classes: Collection[str]
 ) -> Iterator[Problem]:
     source, place = part.workload.source, _place(index)
     name = fault.workload_priority_class_name
-    if fault.kind == _ARRIVAL:
-        if name not in classes:
-            message = f"cluster '{cluster}' has no WorkloadPriorityClass '{name}'"
-            yield source.problem(
-                ID, (*place, "workloadPriorityClassName"), message, did_you_mean(name, classes)
-            )
-        return
+    if name not in classes:
+        message = f"cluster '{cluster}' has no WorkloadPriorityClass '{name}'"
+        yield source.problem(ID, (*place, "workloadPriorityClassName"), message, did_you_mean(name, classes))
+    for item in part.runs:
+        if run_key(item) == part.current and QUEUE not in item["metadata"].get("labels", {}):
+            message = f"{part.current} asks no queue: what arrives beside it is never admitted in its place"
+            hint = "give the workload a queueName, or leave the fault out"
+            yield source.problem(ID, (*place, "kind"), message, hint)
+
+
+def _never_admitted(part: Part, index: int, why: str) -> Iterator[Problem]:
+    if why:
+        message = f"what arrives can never be admitted to the queue of {part.current}: {why}"
+        yield part.workload.source.problem(ID, (*_place(index), "slices"), message, advice(why))
+
+
+def _of_target(part: Part, index: int, fault: Fault) -> Iterator[Problem]:
+    source, place = part.workload.source, _place(index)
     for item in part.runs:
         if run_key(item) != part.current:  # an earlier run that was kept may be of another shape
             continue

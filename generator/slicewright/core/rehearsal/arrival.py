@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 
+ARRIVAL = "HigherPriorityArrival"
+"""The kind of the fault."""
+
+
+def named(number: int) -> str:
+    """Return the name of an arrival."""
+    return f"arrival-{number}"
+
 
 def arrival(plan: Plan, fault: Fault, number: int, labels: dict[str, str]) -> Object:
     """Return a JobSet that asks for slices of a plan's shape at the priority that a fault names.
@@ -44,7 +52,7 @@ def arrival(plan: Plan, fault: Fault, number: int, labels: dict[str, str]) -> Ob
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
         "kind": "JobSet",
         "metadata": {
-            "name": f"arrival-{number}",
+            "name": named(number),
             "namespace": plan.namespace,
             "labels": {**queued, PRIORITY_CLASS: fault.workload_priority_class_name},
         },

@@ -55,6 +55,8 @@ class Event:
     """Chips by flavor that were reserved; or that are still held where a part was released."""
     pod: str = ""
     node_pool: str = ""
+    node: str = ""
+    """The node of the pod; the record names its pool."""
     chips: int = 0
     """Chips of the pod; or of the nodes by which a pool grew or shrank."""
     job: str = ""

@@ -23,6 +23,8 @@ _INDEX_LABEL = "jobset.sigs.k8s.io/job-index"
 _UID_LABEL = "batch.kubernetes.io/controller-uid"
 _ATTEMPT_LABEL = "jobset.sigs.k8s.io/restart-attempt"
 _OVER = (SUCCEEDED, "Failed")
+RESTARTED = "ContainerRestarted"
+"""The reason of our own warning: Kubernetes itself has no event for it."""
 
 
 class Observer:
@@ -42,6 +44,8 @@ class Observer:
         """Pods that run, as they began, by uid."""
         self._seen: set[str] = set()
         """Pods that have run."""
+        self._again: dict[tuple[str, str], int] = {}
+        """How often containers were started again in their pods, by the pod's uid and their name."""
         self._runs: dict[tuple[str, str, str], str] = {}
         """(kind, namespace, name) of what belongs to a run -> the run."""
 
@@ -126,6 +130,7 @@ class Observer:
                 run,
                 pod=name,
                 node_pool=self._node_pool_of(item["spec"].get("nodeName", "")),
+                node=item["spec"].get("nodeName", ""),
                 chips=chips_of(item["spec"]),
                 job=part,
                 job_uid=labels.get(_UID_LABEL, ""),
@@ -134,10 +139,26 @@ class Observer:
             )
             self._running[key] = started
             yield started
+        if key in self._running:
+            yield from self._restarts_of(at, run, item)
         over = phase in _OVER or verb == "DELETED"
         if over and key in self._running:
-            reason = phase if phase in _OVER else DELETED
+            # The kubelet, too, ends what is deleted with the phase Failed: that is no failure of its own.
+            taken = phase not in _OVER or (phase != SUCCEEDED and "deletionTimestamp" in item["metadata"])
+            reason = DELETED if taken else phase
             yield replace(self._running.pop(key), at=at, kind="podEnded", reason=reason)
+
+    def _restarts_of(self, at: float, run: str, pod: Object) -> Iterator[Event]:
+        """Yield a warning where a container of a pod ended and was started again in its place."""
+        uid, name = pod["metadata"]["uid"], pod["metadata"]["name"]
+        for status in pod["status"].get("containerStatuses") or ():
+            count = status.get("restartCount", 0)
+            if count > self._again.get((uid, status["name"]), 0):
+                self._again[uid, status["name"]] = count
+                ended = status.get("lastState", {}).get("terminated", {}).get("exitCode", "unknown")
+                text = f"container {status['name']} of {name} ended with exit code {ended}"
+                text += f" and was started again, restart {count}"
+                yield Event(at, "warned", run, reason=RESTARTED, text=text, pod=name)
 
     def _event(self, at: float, verb: str, item: Object) -> Iterator[Event]:
         about = item.get("involvedObject", {})
@@ -145,7 +166,9 @@ class Observer:
         run = self._runs.get(key, "")
         told = item.get("reason", "") == "Pending"  # Kueue says the same in the Workload's conditions
         if item.get("type") == "Warning" and run and verb != "DELETED" and not told:
-            yield Event(at, "warned", run, reason=item.get("reason", ""), text=item.get("message", ""))
+            pod = about["name"] if about["kind"] == "Pod" else ""
+            reason, text = item.get("reason", ""), item.get("message", "")
+            yield Event(at, "warned", run, reason=reason, text=text, pod=pod)
 
     def _run_of(self, kind: str, item: Object, name: str) -> str:
         namespace = item["metadata"]["namespace"]

@@ -14,7 +14,8 @@ from slicewright.core.rehearsal.duration import shown
 from slicewright.core.rehearsal.page_log import log, room
 from slicewright.core.rehearsal.page_style import style
 from slicewright.core.rehearsal.page_tables import tables
-from slicewright.core.rehearsal.svg import Markup, element, joined, number
+from slicewright.core.rehearsal.svg import Markup, element, joined
+from slicewright.core.rehearsal.tempo import factor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -105,8 +106,12 @@ def _played(record: Record) -> Markup:
     speed = record["speed"]
     told = f"Played {shown(record['seconds'])}"
     if speed != 1:
-        told += f" in {shown(record['seconds'] / speed)}, at {number(speed)} times the speed"
+        told += (
+            f" in {shown(record['seconds'] / speed)}, at {factor(speed).removesuffix('x')} times the speed"
+        )
     told += " on the real JobSet, Kueue and scheduler, with simulated TPU nodes."
+    if speed != 1:
+        told += f" A second of the controllers' own time counts as {shown(speed)}."
     if record["pathwaysOperator"]:
         told += f" PathwaysJobs were played by the {record['pathwaysOperator']}."
     return element("p", told, class_="dim")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.problem import Problem
     from slicewright.core.rehearsal.event import Event
+    from slicewright.core.rehearsal.injected import Injected
     from slicewright.core.rehearsal.story import Story
     from slicewright.core.rehearsal.usage import Steps, Usage
 
@@ -39,17 +40,26 @@ class Report:
     """What the offline quota check says of runs that can never be admitted."""
     is_cut_short: bool = False
     """Whether it did not come to its end: somebody interrupted it, or it broke."""
+    faults: tuple[Injected, ...] = ()
+    """What went wrong on purpose, or should have."""
+    longest: float = 0.0
+    """What the longest workload was to take; 0 where it began with none."""
 
     @property
     def passed(self) -> bool:
         """Whether nothing speaks against the tree."""
         return not errors(self.problems) and not self.interrupted
 
+    @property
+    def verdict(self) -> str:
+        """Return what it comes to, in a word."""
+        return "interrupted" if self.interrupted else "passed" if self.passed else "failed"
+
     def record(self) -> Record:
         """Return the JSON form (schemas/slicewright/rehearsal.json)."""
         return {
             "cluster": self.cluster,
-            "verdict": "interrupted" if self.interrupted else "passed" if self.passed else "failed",
+            "verdict": self.verdict,
             "speed": round(self.speed, 3),
             "seconds": _rounded(self.seconds),
             "pathwaysOperator": self.operator,

@@ -144,6 +144,17 @@ def in_waves(item: Object) -> bool:
     )
 
 
+def without_chips(item: Object) -> list[str]:
+    """Return the names of those replicated jobs of a JobSet that have pods, and none with chips."""
+    if item["kind"] != "JobSet":
+        return []
+    return [
+        job["name"]
+        for job in item["spec"]["replicatedJobs"]
+        if job.get("replicas", 1) and not chips_of(job["template"]["spec"]["template"]["spec"])
+    ]
+
+
 def _jobs(item: Object) -> list[tuple[int, Object]]:
     """Return (replicas, spec of the Job) of each kind of Job in a run."""
     if item["kind"] == "Job":

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slicewright.core.rehearsal.event import SUCCEEDED
+from slicewright.core.rehearsal.waiting import Nodes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slicewright.core.rehearsal.event import Event
+    from slicewright.core.rehearsal.waiting import Losses
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,12 @@ class Slice:
     """Whether one of its pods began only when another had done its work, with none lost before."""
     is_late: bool = False
     """The same of all pods of the run that do the same work: whether it began after another slice's end."""
+    waited_for: tuple[str, ...] = ()
+    """The runs whose pods had the nodes of such pods until they had done their work, with no other free."""
+    waited_certainly: bool = False
+    """Whether the scheduler found no place for such a pod while the other was there."""
+    late_at: float | None = None
+    """When the first of such pods began."""
 
 
 @dataclass(slots=True)
@@ -39,6 +47,8 @@ class Pod:
 
     start: Event
     end: Event | None = None
+    refused: float | None = None
+    """When the scheduler last found no place for it."""
 
     @property
     def key(self) -> tuple[int, str, str]:
@@ -76,12 +86,31 @@ class _Piece:
     slice: Slice
     whole: float
     """Until when it was whole: when the first of its pods has ended, another slice may take its place."""
+    late: tuple[Pod, ...] = ()
+    """Its pods that began only when another of the run had done its work."""
+    need: int = 0
+    """How many pods do that work together."""
+    done: float = 0.0
+    """When the first of them had done it."""
 
 
-def slices(pods: Pods, evictions: Mapping[str, Collection[float]], now: float) -> dict[str, list[Slice]]:
-    """Return the slices of each run; `evictions` says when Kueue took the quota of a run back."""
+def slices(
+    pods: Pods,
+    evictions: Mapping[str, Collection[float]],
+    now: float,
+    rooms: Mapping[str, tuple[str, int]],
+    losses: Losses,
+) -> dict[str, list[Slice]]:
+    """Return the slices of each run; `evictions` says when Kueue took the quota of a run back.
+
+    `rooms` and `losses` tell which nodes there were.
+    """
+    nodes = Nodes(pods, rooms, losses)
     pieces = {
-        run: list(_pieces(run, found.values(), evictions.get(run, ()), now)) for run, found in pods.items()
+        run: [
+            _with_waits(piece, nodes) for piece in _pieces(run, found.values(), evictions.get(run, ()), now)
+        ]
+        for run, found in pods.items()
     }
     on_pool: dict[str, list[_Piece]] = {}
     for piece in (piece for found in pieces.values() for piece in found):
@@ -132,6 +161,7 @@ def _pieces(run: str, pods: Iterable[Pod], evictions: Collection[float], now: fl
         groups[-1].append(pod)
         works.setdefault((turn, *pod.peers), []).append(pod)
     late = {id(pod) for group in works.values() for pod in _late(group)}
+    work_of = {id(pod): group for group in works.values() for pod in group}
     for (attempt, job, _), groups in sorted(jobs.items()):
         for group in groups:
             made = Slice(
@@ -145,7 +175,16 @@ def _pieces(run: str, pods: Iterable[Pod], evictions: Collection[float], now: fl
                 is_torn=bool(_late(group)),
                 is_late=any(id(pod) in late for pod in group),
             )
-            yield _Piece(run, made, min(pod.until(now) for pod in group))
+            torn = {id(pod) for pod in _late(group)}
+            work = work_of[id(group[0])]
+            yield _Piece(
+                run=run,
+                slice=made,
+                whole=min(pod.until(now) for pod in group),
+                late=tuple(pod for pod in group if id(pod) in late | torn),
+                need=sum(pod.is_there for pod in work),
+                done=min((pod.until(now) for pod in work if pod.has_succeeded), default=now),
+            )
 
 
 def _all_lost(pods: Iterable[Pod], at: float) -> bool:
@@ -161,6 +200,15 @@ def _late(pods: list[Pod]) -> list[Pod]:
     done = min((pod.until(never) for pod in pods if pod.has_succeeded), default=never)
     lost = min((pod.until(never) for pod in pods if not pod.is_there), default=never)
     return [pod for pod in pods if done <= pod.start.at < lost]
+
+
+def _with_waits(piece: _Piece, nodes: Nodes) -> _Piece:
+    if not piece.late:
+        return piece
+    waited_for, is_certain = nodes.waited(piece.run, piece.late, piece.need, piece.done)
+    first = min(pod.start.at for pod in piece.late)
+    made = replace(piece.slice, waited_for=waited_for, late_at=first, waited_certainly=is_certain)
+    return replace(piece, slice=made)
 
 
 def _with_neighbours(piece: _Piece, on_pool: Mapping[str, list[_Piece]]) -> Slice:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.rehearsal.event import DELETED, FINISHED, RECLAIMED
 from slicewright.core.rehearsal.slices import Pod, kept_apart, slices
+from slicewright.core.rehearsal.waiting import Losses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from slicewright.core.rehearsal.event import Event
     from slicewright.core.rehearsal.slices import Pods, Slice
+    from slicewright.core.rehearsal.waiting import Rooms
 
 State = Literal["queued", "reserved", "starting", "running", "restarting"]
 """`queued`: Kueue has no quota for it. `reserved`: it has, and an admission check is open. `starting`:
@@ -75,6 +77,10 @@ class Story:
     """The last warning of each reason."""
     refusal: str = ""
     end_text: str = ""
+    ran: set[str] = field(default_factory=set)
+    """The replicated jobs of which a pod has started."""
+    unplaced: dict[str, tuple[float, str]] = field(default_factory=dict)
+    """When the scheduler found no place for a pod, for the last time, and its sentence."""
 
     @property
     def is_over(self) -> bool:
@@ -106,10 +112,12 @@ class Stories:
     """The stories of a rehearsal while they grow.
 
     `tpu_pods` says for each run how many TPU pods it has when all of it runs, `queued` which runs ask a
-    queue; both come from the run objects.
+    queue; both come from the run objects. `rooms` tells of the node pools, where they are known.
     """
 
-    def __init__(self, tpu_pods: Mapping[str, int], queued: Iterable[str]) -> None:
+    def __init__(
+        self, tpu_pods: Mapping[str, int], queued: Iterable[str], rooms: Rooms | None = None
+    ) -> None:
         self._queued = frozenset(queued)
         self.of: dict[str, Story] = {run: Story(run, is_queued=run in self._queued) for run in tpu_pods}
         self._tpu_pods = tpu_pods
@@ -117,18 +125,24 @@ class Stories:
         self._pods: Pods = {run: {} for run in tpu_pods}
         self._lost: dict[str, float] = {}
         """When runs lost a pod of which it is not clear whether there will be another in its place."""
+        self._holding: set[str] = set()
+        """Runs for which Kueue holds quota."""
+        self._rooms = rooms or {}
+        self._losses = Losses()
 
     def add(self, event: Event) -> None:
         """Take an event in; those of runs that are not ours are passed by."""
         story = self.of.get(event.run)
         tell = _TELL.get(event.kind)
+        if event.node_pool and not event.run:
+            self._losses.add(event)
         if story is not None and tell is not None:
             tell(self, story, event)
 
     def close(self, at: float) -> dict[str, Story]:
         """Return the stories as they are at a moment: what still lasts ends there."""
         evictions = {run: [eviction.at for eviction in story.evictions] for run, story in self.of.items()}
-        found = slices(self._pods, evictions, at)
+        found = slices(self._pods, evictions, at, self._rooms, self._losses)
         return {
             run: replace(
                 story,
@@ -136,6 +150,8 @@ class Stories:
                 slices=found[run],
                 evictions=list(story.evictions),
                 warnings=dict(story.warnings),
+                ran=set(story.ran),
+                unplaced=dict(story.unplaced),
             )
             for run, story in self.of.items()
         }
@@ -149,6 +165,11 @@ class Stories:
         return any(
             pod.end is None and pod.start.ends for pods in self._pods.values() for pod in pods.values()
         )
+
+    @property
+    def holds_quota(self) -> bool:
+        """Whether Kueue has not yet given back the quota of all runs."""
+        return bool(self._holding)
 
     def backoffs(self) -> list[tuple[float, float]]:
         """Return when the Jobs of runs that have not ended lost their last pod, and their backoff.
@@ -199,6 +220,7 @@ class Stories:
 
     def _reserved(self, story: Story, event: Event) -> None:
         story.queue, story.waits_for = event.queue, ""
+        self._holding.add(story.run)
         self._enter(story, "reserved", event.at)
 
     def _admitted(self, story: Story, event: Event) -> None:
@@ -213,6 +235,8 @@ class Stories:
         self._back_to(story, "queued", event.at)
 
     def _released(self, story: Story, event: Event) -> None:
+        if not event.flavors:
+            self._holding.discard(story.run)
         if story.ended is None and event.reason not in (FINISHED, RECLAIMED):
             self._back_to(story, "queued", event.at)
 
@@ -232,9 +256,13 @@ class Stories:
     def _warned(self, story: Story, event: Event) -> None:
         story.warnings.pop(event.reason, None)
         story.warnings[event.reason] = event.text
+        if event.reason == _CAUSE:
+            story.unplaced[event.pod] = event.at, event.text
 
     def _pod_started(self, story: Story, event: Event) -> None:
-        self._pods[story.run][event.pod] = Pod(event)
+        refused, _ = story.unplaced.get(event.pod, (None, ""))
+        self._pods[story.run][event.pod] = Pod(event, refused=refused)
+        story.ran.add(event.job.partition("/")[0])
         since = self._lost.pop(story.run, None)
         if event.chips and since is not None and self._state_is(story, "running"):
             self._back_to(story, "restarting", since)  # one in its place: the run was not about to end

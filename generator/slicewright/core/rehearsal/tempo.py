@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,16 @@ _LEAST_SECONDS = 1.0
 """How long the longest workload plays at least: faster, nothing but the controllers' own time is seen."""
 _MOST_SECONDS = 600.0
 """The deadline, of our seconds, where nobody says one."""
+_COARSE = 0.1
+"""The part of the longest workload's duration from which on a second of ours is told of in the report.
+
+A run is admitted, scheduled, started and ended, and each takes the controllers something like a second: from
+a tenth on they add half of what the run was to take. The usual speed is there: it is for a first look.
+"""
+_FINE = 0.025
+"""The same part at a speed that is good enough to tell times."""
+_PATIENCE_SECONDS = 300.0
+"""How long a whole rehearsal may take at that speed, far from the usual deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,23 @@ def tempo(
         delay=delay if delay is not None else 2 * chosen,
         idle=idle if idle is not None else 3 * chosen,
     )
+
+
+def finer(speed: float, longest: float, end: float) -> int | None:
+    """Return a speed that tells times better, where the controllers' own time counts for much.
+
+    `longest` is what the longest workload is to take, and nothing where that is not known; `end` is when the
+    rehearsal ended. Both are in seconds of its clock.
+    """
+    if not longest or speed < _COARSE * longest:
+        return None
+    slower = max(1, math.ceil(max(_FINE * longest, end / _PATIENCE_SECONDS)))
+    return slower if slower < speed else None
+
+
+def factor(speed: float) -> str:
+    """Return a speed as people read it: `10.7x`."""
+    return f"{speed:,.1f}".removesuffix(".0") + "x"
 
 
 def _needed(parts: tuple[Part, ...], delay: float) -> Iterator[float]:

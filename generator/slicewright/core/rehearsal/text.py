@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.problem import errors
 from slicewright.core.rehearsal.duration import shown
 from slicewright.core.rehearsal.report import summary
+from slicewright.core.rehearsal.tempo import factor, finer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,13 +38,15 @@ _ENDS = {
 
 def text(report: Report, *, width: int = _WIDTH) -> str:
     """Return the report of a rehearsal, its problems left out: they are printed where all problems are."""
-    end = report.seconds
-    parts = [_head(report), "", *_runs(report.stories, end, width)]
+    end, column = report.seconds, _column(report)
+    parts = [_head(report), *_coarse(report), "", *_runs(report.stories, end, column, width)]
     if report.stories:
-        parts += [f"{'':{_column(report.stories)}}  {_LEGEND}"]
+        parts += [f"{'':{column}}  {_LEGEND}"]
+    if report.faults:
+        parts += ["", "injected faults", *(f"{one.run:{column}}  {one.told()}" for one in report.faults)]
     for title, usages in (("quota in use", report.queues), ("chips with pods", report.pools)):
         if usages:
-            parts += ["", *_usages(title, usages, end, width)]
+            parts += ["", title, *_usages(usages, end, column, width)]
     if report.operator:
         parts += ["", f"PathwaysJobs were played by the {report.operator}."]
     return "\n".join([*parts, ""])
@@ -53,7 +57,7 @@ def width_in(report: Report, columns: int | None) -> int:
     if columns is None:
         return _WIDTH
     beside = _BESIDE[all(story.is_queued for _, story in report.stories)]
-    left = columns - beside - (_column(report.stories) if report.stories else 0)
+    left = columns - beside - _column(report)
     return min(_WIDTH, max(_LEAST_WIDTH, left))
 
 
@@ -61,24 +65,35 @@ def _head(report: Report) -> str:
     found = summary(report.stories)
     ends = [f"{found[key]} {_ENDS[key]}" for key in _ENDS if found[key]]
     beside = [_counted(found[key], key[:-1]) for key in ("evictions", "restarts") if found[key]]
-    played = f"{shown(report.seconds)} in {shown(report.seconds / report.speed)} at {_times(report.speed)}"
-    stopped = ", interrupted" if report.interrupted else ""
-    return f"{report.cluster}: {', '.join([*ends, *beside]) or 'nothing to play'}; played {played}{stopped}"
+    played = f"{shown(report.seconds)} in {shown(report.seconds / report.speed)} at {factor(report.speed)}"
+    wrong = len(errors(report.problems))
+    verdict = report.verdict + (f", {_counted(wrong, 'error')}" if wrong else "")
+    done = ", ".join([*ends, *beside]) or "nothing to play"
+    return f"{report.cluster}: {verdict}; {done}; played {played}"
 
 
-def _times(speed: float) -> str:
-    return f"{speed:,.1f}".removesuffix(".0") + "x"
+def _coarse(report: Report) -> Iterable[str]:
+    """Yield what a second of the controllers is worth, where their own time is much of what is told."""
+    slower = finer(report.speed, report.longest, report.seconds)
+    if slower is not None:
+        yield (
+            f"a second of the controllers' own time counts as {shown(report.speed)} here; "
+            f"for times that mean more: --speed {slower}"
+        )
 
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _column(stories: Iterable[tuple[str, Story]]) -> int:
-    return max(len(story.run) for _, story in stories)
+def _column(report: Report) -> int:
+    """Return the width of all names: what is drawn begins below each other, so that times can be compared."""
+    names = [story.run for _, story in report.stories]
+    names += [usage.name for usage in (*report.queues, *report.pools)]
+    return max(map(len, names), default=0)
 
 
-def _runs(stories: tuple[tuple[str, Story], ...], end: float, width: int) -> Iterable[str]:
+def _runs(stories: tuple[tuple[str, Story], ...], end: float, column: int, width: int) -> Iterable[str]:
     for _, story in stories:
         bar = drawn(story.spans, end, width)
         facts = [_outcome(story)]
@@ -87,7 +102,7 @@ def _runs(stories: tuple[tuple[str, Story], ...], end: float, width: int) -> Ite
             facts.append(_counted(story.restarts, "restart"))
         facts += _evictions(story)
         why = f": {story.why}" if story.outcome != "finished" and story.why else ""
-        yield f"{story.run:{_column(stories)}}  {bar}  {', '.join(facts)}{why}"
+        yield f"{story.run:{column}}  {bar}  {', '.join(facts)}{why}"
 
 
 def _wait(story: Story) -> Iterable[str]:
@@ -125,9 +140,7 @@ def drawn(spans: Iterable[Span], end: float, width: int) -> str:
     return "".join(cells)
 
 
-def _usages(title: str, usages: tuple[Usage, ...], end: float, width: int) -> Iterable[str]:
-    column = max(len(title), *(len(usage.name) for usage in usages))
-    yield title
+def _usages(usages: tuple[Usage, ...], end: float, column: int, width: int) -> Iterable[str]:
     for usage in usages:
         borrowed = f", borrowed up to {usage.borrowed():,}" if usage.borrowed() else ""
         facts = f"{usage.utilisation(end):.0%} of {usage.limit:,} chips, peak {usage.peak():,}{borrowed}"

@@ -29,6 +29,8 @@ class Usage:
     used: Steps
     there: Steps = ()
     """Chips of a pool that exist, where that changes; else nothing."""
+    until: float | None = None
+    """When all work was done, where it was: a rehearsal goes on for a while to see that no more happens."""
 
     def peak(self) -> int:
         """Return the most chips in use at a time."""
@@ -46,10 +48,14 @@ class Usage:
         return total
 
     def utilisation(self, end: float) -> float:
-        """Return the share of the limit that was in use on average up to a moment; 0 without a limit."""
-        if not self.limit or end <= 0:
+        """Return the share of the limit that was in use on average up to a moment; 0 without a limit.
+
+        What came after all work does not count.
+        """
+        last = end if self.until is None else min(end, self.until)
+        if not self.limit or last <= 0:
             return 0.0
-        return self.chip_seconds(end) / (self.limit * end)
+        return self.chip_seconds(last) / (self.limit * last)
 
 
 def quotas(platform: Iterable[Object]) -> dict[str, int]:
@@ -72,9 +78,10 @@ def by_queue(events: Iterable[Event], quotas: Mapping[str, int]) -> tuple[Usage,
 
     Each of these events says in its flavors what the run holds from then on.
     """
+    every = tuple(events)
     held: dict[str, tuple[str, int]] = {}
     changes: dict[str, list[tuple[float, int]]] = {queue: [] for queue in quotas}
-    for event in events:
+    for event in every:
         # Kueue gives quota back when the pods of a run that it evicted have gone, and not before.
         if event.kind not in ("reserved", "released"):
             continue
@@ -85,7 +92,10 @@ def by_queue(events: Iterable[Event], quotas: Mapping[str, int]) -> tuple[Usage,
             chips = sum(amount for _, amount in event.flavors)
             held[event.run] = (event.queue, chips)
             changes.setdefault(event.queue, []).append((event.at, chips))
-    return tuple(Usage(queue, quotas.get(queue, 0), _steps(found)) for queue, found in changes.items())
+    until = worked_until(every)
+    return tuple(
+        Usage(queue, quotas.get(queue, 0), _steps(found), until=until) for queue, found in changes.items()
+    )
 
 
 def by_pool(
@@ -99,9 +109,10 @@ def by_pool(
     `chips` holds all chips that a pool can have, `pools` gives the pool of a node pool, and `growing` the
     chips that those pools begin with that grow and shrink.
     """
+    every = tuple(events)
     used: dict[str, list[tuple[float, int]]] = {pool: [] for pool in chips}
     there: dict[str, list[tuple[float, int]]] = {pool: [(0.0, count)] for pool, count in growing.items()}
-    for event in events:
+    for event in every:
         pool = pools.get(event.node_pool, "")
         sign = _SIGN.get(event.kind, 0)
         if pool not in used or not sign:
@@ -110,10 +121,26 @@ def by_pool(
             used[pool].append((event.at, sign * event.chips))
         elif pool in there:
             there[pool].append((event.at, sign * event.chips))
+    until = worked_until(every)
     return tuple(
-        Usage(pool, most, _steps(used[pool]), _steps(there[pool]) if pool in there else ())
+        Usage(pool, most, _steps(used[pool]), _steps(there[pool]) if pool in there else (), until)
         for pool, most in chips.items()
     )
+
+
+def worked_until(events: Iterable[Event]) -> float | None:
+    """Return when the last run did something, if no pod runs any more: what came then was waiting."""
+    last = 0.0
+    running: set[tuple[str, str]] = set()
+    for event in events:
+        if not event.run or event.kind == "warned":
+            continue
+        last = event.at
+        if event.kind == "podStarted":
+            running.add((event.run, event.pod))
+        elif event.kind == "podEnded":
+            running.discard((event.run, event.pod))
+    return None if running else last
 
 
 _SIGN = {"podStarted": 1, "podEnded": -1, "poolGrew": 1, "poolShrank": -1}

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.rehearsal.apart import LONG_SECONDS, Waits, apart
 from slicewright.core.rehearsal.duration import seconds, shown
+from slicewright.core.rehearsal.injected import blame
 from slicewright.core.rehearsal.offline import advice
-from slicewright.core.rehearsal.script import in_waves, run_key
+from slicewright.core.rehearsal.script import run_key, without_chips
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from slicewright.core.problem import Path, Problem
+    from slicewright.core.rehearsal.injected import Injected
     from slicewright.core.rehearsal.script import Part
     from slicewright.core.rehearsal.story import Story
 
@@ -23,19 +26,25 @@ def judge(
     *,
     cut_short: bool,
     speed: float | None = None,
+    injected: Iterable[Injected] = (),
 ) -> tuple[Problem, ...]:
     """Return the problems of a rehearsal, which was played at some `speed` where that is known.
 
     `never_fits` says of which runs the offline quota check knew that they can never be admitted, and why.
+    `injected` are the faults: where a run did not do as it should, its own are told of.
     In one that was `cut_short`, by a person or because a program died, what has not happened yet is not held
     against anybody; an expectation counts where all runs that it is about are over.
     """
     found: list[Problem] = []
     everyone = {part.key: part for part in parts}
+    faults = tuple(injected)
+    waits = Waits(stories, faults)
     for part in everyone.values():
         for run in map(stories.__getitem__, _runs(part, stories)):
-            found += _of_run(part, run, never_fits.get(run.run, ""), cut_short=cut_short)
-            found += _apart(part, run, speed)
+            hurt = blame(run.run, faults)
+            found += _of_run(part, run, never_fits.get(run.run, ""), hurt, cut_short=cut_short)
+            found += apart(part, run, waits, speed)
+            found += _beside(part, run, speed, cut_short=cut_short)
         if part.current not in stories:
             continue
         for index, expected in enumerate(part.expect):
@@ -44,7 +53,7 @@ def judge(
                 continue
             path: Path = ("spec", "rehearsal", "expect", index, kind)
             for message, gap in _CHECK[kind](value, part, everyone, stories):
-                hint = _HINT + _slower(gap, speed)
+                hint = _joined(_HINT + _slower(gap, speed), blame(part.current, faults))
                 found.append(part.workload.source.problem("REH004", path, message, hint))
     return tuple(found)
 
@@ -52,9 +61,6 @@ def judge(
 _HINT = "the timeline shows what happened instead; change the workload, the queues or the expectation"
 _OWN_SECONDS = 5.0
 """What the controllers take for themselves, of our seconds: a gap below it may be theirs."""
-_TORN_SECONDS = 8.0
-"""A program that plays so long is not over because the controllers were slow to make its other pods."""
-
 Broken = tuple[str, float | None]
 """What is wrong, and by how many seconds of the rehearsal's clock it missed what was wanted, if by any."""
 
@@ -64,6 +70,10 @@ def _slower(gap: float | None, speed: float | None) -> str:
     if gap is None or speed is None or speed <= 1 or gap >= _OWN_SECONDS * speed:
         return ""
     return f"; or play slower, for the controllers' own time is not scaled: --speed {max(1, int(speed / 4))}"
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)
 
 
 def _is_decided(
@@ -83,7 +93,7 @@ def _runs(part: Part, stories: Mapping[str, Story]) -> Iterator[str]:
     return (key for key in map(run_key, part.runs) if key in stories)
 
 
-def _of_run(part: Part, story: Story, never_fits: str, *, cut_short: bool) -> Iterator[Problem]:
+def _of_run(part: Part, story: Story, never_fits: str, hurt: str, *, cut_short: bool) -> Iterator[Problem]:
     source = part.workload.source
     if story.outcome == "refused":
         hint = "slicewright validate shows what stands against it without a cluster"
@@ -93,7 +103,7 @@ def _of_run(part: Part, story: Story, never_fits: str, *, cut_short: bool) -> It
         message = f"{story.run} {_DID_NOT_FINISH[story.outcome]}"
         if never_fits and story.admitted is None:
             message += f"; the quota check says that it never fits: {never_fits}"
-        hint = story.why or (never_fits and advice(never_fits)) or _far(part, story)
+        hint = _joined(story.why or (never_fits and advice(never_fits)) or _far(part, story), hurt)
         yield source.problem("REH001", ("metadata", "name"), message, hint)
     for piece in story.slices:
         if len(piece.node_pools) > 1:
@@ -135,29 +145,23 @@ def _shared(part: Part, story: Story) -> Iterator[Problem]:
             yield part.workload.source.problem("REH010", ("metadata", "name"), message, hint, warning=True)
 
 
-def _apart(part: Part, story: Story, speed: float | None) -> Iterator[Problem]:
-    """Tell of the first slice whose hosts never ran together, or that never ran beside the others."""
-    if any(in_waves(item) for item in part.runs if run_key(item) == story.run):
+def _beside(part: Part, story: Story, speed: float | None, *, cut_short: bool) -> Iterator[Problem]:
+    """Warn of jobs without chips that never ran beside the others: the run may end well without them.
+
+    Where the scheduler said nothing, a short program may have been over before they came.
+    """
+    is_long = speed is not None and part.duration >= LONG_SECONDS * speed
+    if story.started is None or (cut_short and not story.is_over):
         return
-    is_long = speed is not None and part.duration >= _TORN_SECONDS * speed
-    for piece in story.slices:
-        others = [run for run in piece.shared_with if run != story.run]
-        pools = ", ".join(piece.node_pools)
-        slice_ = f"slice {piece.job or story.run} of {story.run}"
-        if piece.is_torn and others:
-            message = f"the hosts of {slice_} never ran together: {', '.join(others)} held one on {pools}"
-            hint = (
-                "on GKE they wait for each other for ever; keep such runs off each other's node pools: see "
-                "slicewright rule TPU119"
-            )
-        elif is_long and (piece.is_torn or piece.is_late):
-            what = "the hosts of" if piece.is_torn else "the slices of the run and"
-            message = f"{what} {slice_} never ran together: a part began when another had done its work"
-            hint = "on GKE they wait for each other for ever; are there nodes for all of them at once?"
-        else:
-            continue
-        yield part.workload.source.problem("REH011", ("metadata", "name"), message, hint)
-        return
+    for item in part.runs:
+        for job in without_chips(item) if run_key(item) == story.run else ():
+            pods = f"{item['metadata']['name']}-{job}-"
+            said = [text for pod, (_, text) in story.unplaced.items() if pod.startswith(pods)]
+            if job in story.ran or not (said or is_long):
+                continue
+            hint = f"FailedScheduling: {said[-1]}" if said else "the timeline shows what ran instead"
+            message = f"job {job} of {story.run} never ran"
+            yield part.workload.source.problem("REH001", ("metadata", "name"), message, hint, warning=True)
 
 
 _DID_NOT_FINISH = {

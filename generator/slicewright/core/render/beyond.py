@@ -32,7 +32,7 @@ _WIDER = frozenset(
         ("networking.k8s.io", "NetworkPolicy"),
     }
 )
-"""Kinds that give rights, or that others are kept from reading; or that say what a namespace may use or reach."""
+"""Kinds that give rights, that others may not read, or that say what a namespace may use or reach."""
 _APART = "declare them in custom/, and apply them as the platform is"
 _BEYOND = (
     ("that stand in no namespace", _APART),

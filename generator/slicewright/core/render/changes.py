@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from slicewright.core.render.repository import Repository
 
 Effect = Literal["starts", "ends", "changes"]
+
+_GOES_ON = "in the cluster it goes on, for nobody is left to prune it: delete it with kubectl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +132,15 @@ def render(
         if folder in touched:
             _render_one(draft, entry, bases, repository.package.version)
     keys = {entry.workload.key for entry in planned}
-    for folder in sorted(touched - wanted.keys()):
-        still = _key(folder) in keys
-        _end_folder(draft, folder, "the workload left the cluster" if still else "the workload is gone")
     rendered = [folder for folder in wanted if folder in touched]
+    staying_folders = [*rendered, *(folder for folder in present if folder not in touched)]
+    for folder in sorted(touched - wanted.keys()):
+        reason = "the workload left the cluster" if _key(folder) in keys else "the workload is gone"
+        site = _site(folder, repository)
+        goes_on = not gitops.is_synced(site) and _is_left(folder, draft.existing, staying_folders)
+        _end_folder(draft, folder, f"{reason}; {_GOES_ON}" if goes_on else reason)
     lasting = gitops.lasting(repository.sites, draft.existing)
     listed = {posixpath.dirname(folder) for folder in touched} | (lasting if selected is None else set())
-    staying_folders = [*rendered, *(folder for folder in present if folder not in touched)]
     _lists(draft, staying_folders, listed, lasting, repository)
     synced = _synced(draft.existing, listed, repository, everything=selected is None)
     if selected is not None:
@@ -252,6 +257,21 @@ def _end_folder(draft: _Draft, folder: str, reason: str) -> None:
         runs.append(posixpath.basename(folder))
     for name in runs:
         draft.note("ends", folder, name, reason)
+
+
+def _is_left(folder: str, existing: Existing, staying: Iterable[str]) -> bool:
+    """Tell whether nobody prunes the runs of a folder that leaves a cluster which is synced no more.
+
+    What synced the cluster is still there, and prunes what leaves a folder. It does nothing where its own
+    folder is gone: that of a workload by itself, and that of a namespace with the last workload in it.
+    """
+    namespace, name = posixpath.split(folder)
+    _, cluster, within = namespace.split("/")
+    here = [f"{place.folder(cluster)}/{who}" for who in (place.ARGOCD, place.FLUX)]
+    whole = [existing.texts.get(f"{path}/namespace-{within}.yaml", "") for path in here]
+    if any(re.search(rf"^ +path: \S*{re.escape(namespace)}['\"]?$", text, re.MULTILINE) for text in whole):
+        return not any(posixpath.dirname(other) == namespace for other in staying)
+    return any(existing.is_ours(f"{path}/{place.of_workload(within, name)}") for path in here)
 
 
 def _run_of(path: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.plan.decide import decide, decide_shape
 from slicewright.core.problem import Problem, did_you_mean
+from slicewright.core.render.unqueued import against_queueless
 
 if TYPE_CHECKING:
     from slicewright.core.intent.workload import Workload
@@ -42,6 +43,7 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
             found += problems
             if plan is not None:
                 planned.append(Planned(plan, workload))
+                found += against_queueless(workload, site)
     found += _same_objects(planned)
     return tuple(planned), tuple(found)
 

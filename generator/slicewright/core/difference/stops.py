@@ -1,0 +1,117 @@
+"""Queues that are stopped or opened again, and what that does to the runs behind them.
+
+The object of a run stays as it is. But Kueue evicts all that runs behind a queue on HoldAndDrain, and begins
+it anew when the queue is opened; on Hold nothing is admitted, and what is admitted already goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.read import at, text
+from slicewright.core.plan.keys import QUEUE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from slicewright.core.difference.objects import Found, Key, Objects
+
+HOLD, DRAIN = "Hold", "HoldAndDrain"
+_NONE = "None"
+_RANK = {HOLD: 1, DRAIN: 2}
+"""What stops more, of a run's LocalQueue and the ClusterQueue behind it; all else stops nothing."""
+_GROUP = "kueue.x-k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """What stops a run."""
+
+    policy: str = _NONE
+    by: str = ""
+    """The queue that does, kind and name."""
+
+    @property
+    def rank(self) -> int:
+        """How much it stops."""
+        return _RANK.get(self.policy, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class StopChange:
+    """The stopPolicy of a queue that is another now."""
+
+    cluster: str
+    kind: str
+    namespace: str
+    queue: str
+    before: str
+    after: str
+    runs: int
+    """Runs behind it, which it is another policy for now."""
+    chips: int
+
+    def record(self) -> dict[str, str | int]:
+        """Return the JSON form."""
+        return {
+            "cluster": self.cluster,
+            "kind": self.kind,
+            "namespace": self.namespace,
+            "queue": self.queue,
+            "before": self.before,
+            "after": self.after,
+            "runs": self.runs,
+            "chips": self.chips,
+        }
+
+
+class Stops:
+    """The queues of both sides."""
+
+    def __init__(self, before: Objects, after: Objects) -> None:
+        """Take the objects of both sides. A queue that leaves the tree stops as it did."""
+        self._before, self._after = _queues(before), _queues(before) | _queues(after)
+
+    def of(self, run: Found) -> tuple[Stop, Stop]:
+        """Return what stops a run before and afterwards, as far as the trees tell."""
+        return _stop(self._before, run), _stop(self._after, run)
+
+    def changes(
+        self, going_on: Mapping[Key, Found], chips_of: Callable[[Found], int]
+    ) -> Iterator[StopChange]:
+        """Yield the queues that are stopped or opened, with the runs that are there before and afterwards."""
+        concerned = [run for run in going_on.values() if len({stop.rank for stop in self.of(run)}) > 1]
+        for key in sorted(self._after):
+            before, after = _policy(self._before.get(key)), _policy(self._after[key])
+            if before != after:
+                behind = [run for run in concerned if key in _behind(self._after, run)]
+                cluster, _, kind, namespace, name = key
+                chips = sum(map(chips_of, behind))
+                yield StopChange(cluster, kind, namespace, name, before, after, len(behind), chips)
+
+
+def _queues(objects: Objects) -> Objects:
+    kinds = {(_GROUP, "ClusterQueue"), (_GROUP, "LocalQueue")}
+    return {key: found for key, found in objects.items() if key[1:3] in kinds}
+
+
+def _behind(queues: Objects, run: Found) -> tuple[Key, ...]:
+    """Return the keys of a run's LocalQueue and of the ClusterQueue behind that."""
+    cluster, namespace = run.folder.cluster, run.folder.namespace
+    local = (cluster, _GROUP, "LocalQueue", namespace, str(run.labels.get(QUEUE, "")))
+    if local not in queues:
+        return ()
+    return local, (cluster, _GROUP, "ClusterQueue", "", text(at(queues[local].data, "spec", "clusterQueue")))
+
+
+def _stop(queues: Objects, run: Found) -> Stop:
+    found = Stop()
+    for key in _behind(queues, run):
+        stop = Stop(_policy(queues.get(key)), f"{key[2]} {key[4]}")
+        found = stop if stop.rank > found.rank else found
+    return found
+
+
+def _policy(queue: Found | None) -> str:
+    return (text(at(queue.data, "spec", "stopPolicy")) if queue else "") or _NONE

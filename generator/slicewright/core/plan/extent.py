@@ -1,0 +1,59 @@
+"""How far a pool goes: its slices or nodes at least and at most. Whoever counts a pool asks here.
+
+Queues get all that a pool can have, not what it begins with: Kueue admits by quota, and GKE's autoscaler
+makes nodes only for pods that were admitted. A quota of what stands would keep the pool from ever growing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slicewright.core.intent.cluster import TpuPool
+
+if TYPE_CHECKING:
+    from slicewright.core.intent.cluster import CpuPool
+    from slicewright.core.plan.site import Site
+
+FLEX_START = ("FlexStart", "FlexStartQueued")
+"""The ways of provisioning whose node pools start empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How many slices (of a TPU pool) or nodes (of a CPU pool) there are at least and at most."""
+
+    least: int
+    most: int
+
+    def times(self, number: int) -> Bounds:
+        """Return the bounds of so many things each, as hosts or chips of slices."""
+        return Bounds(self.least * number, self.most * number)
+
+
+def count(pool: TpuPool | CpuPool) -> int:
+    """Return how many slices or nodes the file gives a pool, which it has at once unless it starts empty."""
+    return pool.slices if isinstance(pool, TpuPool) else pool.nodes
+
+
+def grows(pool: TpuPool | CpuPool) -> bool:
+    """Tell whether all node pools of a TPU pool start empty, whatever its autoscaling says."""
+    return isinstance(pool, TpuPool) and pool.provisioning.type in FLEX_START
+
+
+def scaling(site: Site, pool: TpuPool | CpuPool) -> Bounds | None:
+    """Return the bounds of `autoscaling` as they are written, wrong ones too; None where it is not."""
+    written = site.cluster.spec["pools"][pool.index].get("autoscaling")
+    return None if written is None else Bounds(written.get("min", 0), written.get("max", count(pool)))
+
+
+def extent(site: Site, pool: TpuPool | CpuPool) -> Bounds:
+    """Return how many slices or nodes a pool has at least and at most.
+
+    `slices` of a flex-start pool are the most that it has: it starts empty. The same holds on Autopilot and
+    for ComputeClasses that make node pools, whose pools are declared capacity and go as far as the file says.
+    """
+    now, scales = count(pool), scaling(site, pool)
+    most = max(now, scales.most) if scales else now
+    least = 0 if grows(pool) else min(scales.least, most) if scales else now
+    return Bounds(least, most)

@@ -1,0 +1,100 @@
+"""Runs whose hosts or slices never ran together: on GKE they would wait for each other for ever."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.rehearsal.script import in_waves, run_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slicewright.core.problem import Problem
+    from slicewright.core.rehearsal.injected import Injected
+    from slicewright.core.rehearsal.script import Part
+    from slicewright.core.rehearsal.slices import Slice
+    from slicewright.core.rehearsal.story import Story
+
+LONG_SECONDS = 8.0
+"""A program that plays so long is not over because the controllers were slow to make its other pods."""
+_TAKES_NODES = ("HostFailure", "SliceLoss", "Maintenance")
+
+
+class Waits:
+    """Which runs wait for which, as far as a rehearsal showed it.
+
+    Simulated programs do not wait for each other, so a host of a run may begin on a node where another host
+    has done its work. In truth nobody would have done it before all are there.
+    """
+
+    def __init__(self, stories: Mapping[str, Story], injected: Iterable[Injected]) -> None:
+        self._away = [
+            (one.run, one.at, one.at + one.fault.duration)
+            for one in injected
+            if one.at is not None
+            and not one.missed
+            and one.fault.duration is not None
+            and one.fault.kind in _TAKES_NODES
+        ]
+        waits = {
+            story.run: {run for piece in story.slices for run in self._of(story, piece)}
+            for story in stories.values()
+        }
+        doomed = {run for run, others in waits.items() if others}
+        while ending := {run for run in doomed if not waits[run] & doomed}:
+            doomed -= ending  # it waits for what ends by itself, and then runs
+        self._doomed = doomed
+
+    def is_doomed(self, story: Story, piece: Slice) -> bool:
+        """Tell whether a part of a slice, or of its run, waits for what waits for ever itself."""
+        return bool(self._of(story, piece) & self._doomed)
+
+    def _of(self, story: Story, piece: Slice) -> set[str]:
+        """Return for whom a slice waited, unless a fault had taken nodes that it gave back."""
+        runs = {story.run, *piece.waited_for}
+        if piece.late_at is None or any(
+            run in runs and start <= piece.late_at <= end for run, start, end in self._away
+        ):
+            return set()
+        return set(piece.waited_for)
+
+
+def apart(part: Part, story: Story, waits: Waits, speed: float | None) -> Iterator[Problem]:
+    """Tell of the first slice whose hosts never ran together, or that never ran beside the others.
+
+    At a high speed a program may be over before the scheduler has tried its other pods. Then it is a warning:
+    a wait cannot be told from slowness.
+    """
+    if any(in_waves(item) for item in part.runs if run_key(item) == story.run):
+        return
+    is_long = speed is not None and part.duration >= LONG_SECONDS * speed
+    for piece in story.slices:
+        others = [run for run in piece.shared_with if run != story.run]
+        pools = ", ".join(piece.node_pools)
+        slice_ = f"slice {piece.job or story.run} of {story.run}"
+        is_certain = True
+        if piece.is_torn and others:
+            message = f"the hosts of {slice_} never ran together: {', '.join(others)} held one on {pools}"
+            hint = (
+                "on GKE they wait for each other for ever; keep such runs off each other's node pools: see "
+                "slicewright rule TPU119"
+            )
+        elif waits.is_doomed(story, piece):
+            what = "the hosts of" if piece.is_torn else "the slices of the run and"
+            message = f"{what} {slice_} never ran together: a part began when another had done its work"
+            hint = "on GKE they wait for each other for ever; are there nodes for all of them at once?"
+            is_certain = is_long or piece.waited_certainly
+            if not is_certain:
+                message += ", which may be the controllers' own time at this speed"
+                hint = f"where nodes are missing they wait for ever on GKE; to know it, {_slower(part)}"
+        else:
+            continue
+        source = part.workload.source
+        yield source.problem("REH011", ("metadata", "name"), message, hint, warning=not is_certain)
+        return
+
+
+def _slower(part: Part) -> str:
+    if part.duration < LONG_SECONDS:
+        return f"let it run longer: --duration {part.key}={LONG_SECONDS:.0f}s --speed 1"
+    return f"play slower: --speed {int(part.duration / LONG_SECONDS)}"

@@ -1,0 +1,53 @@
+"""An object of a rehearsal -> the same one, so that its TPU pods stay on the nodes of that rehearsal.
+
+On a cluster that is not ours alone there may be other nodes of the same shape. What ran there would be in no
+number of the report, and a fault would hit what belongs to somebody else.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.plan.placement import ACCELERATOR
+from slicewright.core.rehearsal.observe import chips_of
+from slicewright.core.rehearsal.simulate import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Object = dict[str, Any]
+
+_MOST_LABELS = 8
+"""How many nodeLabels Kueue takes in a ResourceFlavor."""
+
+
+def confined(item: Object, mark: str) -> Object:
+    """Return an object whose TPU pods ask for nodes with the label of a rehearsal.
+
+    A flavor of TPU nodes has it too: topology-aware scheduling counts the nodes that a flavor names.
+    """
+    made = copy.deepcopy(item)
+    if made["kind"] == "ResourceFlavor":
+        labels = made.get("spec", {}).get("nodeLabels", {})
+        if ACCELERATOR in labels and len(labels) < _MOST_LABELS:
+            labels[MARK] = mark
+    for asks in _selecting(made):
+        asks.setdefault("nodeSelector", {})[MARK] = mark
+    return made
+
+
+def _selecting(item: Object) -> Iterator[Object]:
+    """Yield where the TPU pods of a run have their node selector."""
+    if item["kind"] == "PathwaysJob":
+        yield from item["spec"]["workers"]
+        return
+    jobs: list[Object] = []
+    if item["kind"] == "Job":
+        jobs = [item["spec"]]
+    elif item["kind"] == "JobSet":
+        jobs = [job["template"]["spec"] for job in item["spec"]["replicatedJobs"]]
+    for job in jobs:
+        pod = job["template"]["spec"]
+        if chips_of(pod):
+            yield pod

@@ -1,0 +1,63 @@
+"""docs/rehearse.md: what it tells people to type holds in this repository."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from slicewright.cli.rehearse import rehearse
+from slicewright.core.rehearsal.duration import seconds
+from slicewright.core.rehearsal.timing import unclear
+from slicewright.workspace.read import read_checkout
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "rehearse.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^slicewright rehearse(.*?)(?: {2,}#.*)?$", PAGE, re.MULTILINE)
+NEW = 60.0
+"""What a workload takes that says nothing of its rehearsal; it is submitted at 0s."""
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if "[" not in command])
+def test_commands_mean_clusters_and_workloads_of_this_repository(command: str) -> None:
+    """And a page that they write is none that git would add."""
+    given = rehearse.make_context("rehearse", shlex.split(command)).params
+    repository = read_checkout(ROOT).repository
+    cluster = given["cluster"] or "multislice-cluster"
+    playing = [one.key for one in repository.workloads if cluster in one.clusters]
+
+    assert playing
+    assert unclear((*given["submit_at"], *given["duration"]), playing) is None
+    if given["html"]:
+        ignored = subprocess.run(["git", "check-ignore", "--quiet", given["html"]], cwd=ROOT, check=False)
+        assert 0 == ignored.returncode
+
+
+def test_page_has_the_commands() -> None:
+    """Of the first block four, and one for times; the one for an existing cluster has words to fill in."""
+    assert 6 == len(COMMANDS)
+
+
+@pytest.mark.parametrize("cluster", ["multislice-cluster", "multislice-autopilot"])
+def test_new_workload_has_the_first_minutes_for_itself(cluster: str) -> None:
+    """The README makes one, and its slices must not meet those of pods with another priority (REH011)."""
+    found = {
+        one.key: (
+            one.spec.get("podTemplate", {}).get("spec", {}).get("priorityClassName", ""),
+            _begins(one.spec),
+        )
+        for one in read_checkout(ROOT).repository.workloads
+        if cluster in one.clusters
+    }
+    usual = [begins for name, begins in found.values() if not name]
+    others = [begins for name, begins in found.values() if name]
+
+    assert 3 * NEW <= min(usual)
+    assert max(usual) + 3 * NEW <= min(others)
+
+
+def _begins(spec: dict[str, dict[str, str]]) -> float:
+    return seconds(spec.get("rehearsal", {}).get("submitAt", "0s"))

@@ -1,0 +1,71 @@
+"""`init` in a folder where something is already, or that cannot be."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.difference.kit import git
+from tests.initial.kit import files, init
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_next_step_is_git_init_where_there_is_no_git_repository(tmp_path: Path) -> None:
+    """Without one there is nothing to commit to."""
+    (alone, _), _ = init(str(tmp_path / "a")), git(tmp_path, "init", "--quiet")
+    inside, _ = init(str(tmp_path / "b"))
+
+    rest = "write your project into clusters/sample.yaml, make render, and commit"
+    assert [f"next: git init, {rest}", f"next: {rest}"] == [said.splitlines()[1] for said in (alone, inside)]
+
+
+def test_no_file_is_overwritten(tmp_path: Path) -> None:
+    """What is there is listed, and nothing is written; --keep writes the rest."""
+    (tmp_path / "README.md").write_text("mine\n", encoding="utf-8")
+    (tmp_path / "Makefile").symlink_to("nowhere")
+
+    _, said = init(str(tmp_path), code=1)
+
+    assert (
+        "Makefile: FILE007 the file exists already, and so does README.md\n"
+        "  hint: init --keep leaves what is there and writes the rest\n"
+        "1 error, 0 warnings\n"
+    ) == said
+    assert ["Makefile", "README.md"] == sorted(path.name for path in tmp_path.iterdir())
+
+    kept = json.loads(init(str(tmp_path), "--keep", "-o", "json")[0])
+
+    assert kept["kept"] == ["Makefile", "README.md"]
+    assert "slicewright.yaml" in kept["written"]
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == "mine\n"
+    assert (tmp_path / "Makefile").is_symlink()
+
+
+def test_repository_that_is_there_is_led_to_the_upgrade(tmp_path: Path) -> None:
+    """The second init says so."""
+    init(str(tmp_path))
+    before = files(tmp_path)
+
+    _, said = init(str(tmp_path), code=1)
+
+    message, hint, _ = said.splitlines()
+    assert message.startswith("slicewright.yaml: FILE007 the file exists already, and so do .gitattributes, ")
+    assert message.endswith(f" and {len(before) - 6} more")
+    assert hint == "  hint: this is a repository of slicewright already: init --upgrade"
+    assert before == files(tmp_path)
+
+
+def test_git_repository_that_is_there_is_taken(tmp_path: Path) -> None:
+    """An empty one without a word; below its top, where CI does not look, with a warning."""
+    git(tmp_path, "init", "--quiet")
+
+    assert ("", "INIT002") == (init(str(tmp_path))[1], init(str(tmp_path / "sub"))[1].split()[1])
+
+
+def test_folder_that_cannot_be_made_is_a_problem(tmp_path: Path) -> None:
+    """A file stands in its way."""
+    (tmp_path / "file").write_text("", encoding="utf-8")
+
+    assert "FILE003 the folder cannot be made" in init(str(tmp_path / "file/deep"), code=1)[1]

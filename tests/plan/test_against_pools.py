@@ -1,0 +1,78 @@
+"""Workloads for which no pool has nodes: an error where nothing else makes any, a warning elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from .kit import PROGRAM, planned, workload
+
+SPOT = "pools: [{name: tpus, tpu: v5litepod-8, provisioning: Spot}]"
+QUEUE = f"{SPOT}\n  clusterQueues: [{{name: c, quota: [{{pool: tpus}}], localQueues: [{{name: q}}]}}]"
+LADDER = f"{SPOT}\n  computeClasses: [{{name: ladder, priorities: [{{tpu: v6e-8}}]}}]"
+CLASS = f"{SPOT[:-1]}, {{name: b, tpu: v4-8, provisioning: {{type: ComputeClass, name: ladder}}}}]"
+OTHER = "tpu: v6e-8"
+SAME = "tpu: v5litepod-8"
+TOLERATION = "{key: cloud.google.com/gke-spot, operator: Exists}"
+NEVER, UNLESS = "it would wait for ever:", "it would wait for ever, unless something else makes such nodes:"
+MAY = "it may wait for ever:"
+
+
+def said(spec: str, pools: str) -> tuple[str, str]:
+    """Return how bad REF006 is, and the beginning of its hint."""
+    head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\nmetadata: {name: c1}\nspec:\n"
+    clusters = f"{head}  project: p\n  location: us-west4-a\n  {pools}\n"
+    _, problems = planned(workload(f"{spec}\n{PROGRAM}"), clusters=clusters)
+    (found,) = [problem for problem in problems if problem.id == "REF006"]
+    return found.severity, f"{found.hint.partition(':')[0]}:"
+
+
+@pytest.mark.parametrize("spec", [OTHER, SAME, f"{OTHER}\nqueueName: q", f"{SAME}\nprovisioning: FlexStart"])
+def test_standard_cluster_that_is_ours_has_no_other_nodes(spec: str) -> None:
+    """A shape, or a way of provisioning, that no declared pool has is an error there: nothing makes it."""
+    assert ("error", NEVER) == said(spec, QUEUE if "queueName" in spec else SPOT)
+
+
+@pytest.mark.parametrize("spec", [OTHER, SAME])
+@pytest.mark.parametrize(
+    ("pools", "hint"),
+    [
+        (f"managed: false\n  {SPOT}", UNLESS),
+        (LADDER, UNLESS),
+        (CLASS, UNLESS),
+        (f"mode: Autopilot\n  {SPOT}", UNLESS.replace("something else", "GKE")),
+    ],
+    ids=["somebody else's", "a ComputeClass", "a pool of a ComputeClass", "Autopilot"],
+)
+def test_elsewhere_something_else_may_make_the_nodes(spec: str, pools: str, hint: str) -> None:
+    """Autopilot, a ComputeClass and whoever makes the platform may have what the file does not tell of."""
+    assert ("warning", hint) == said(spec, pools)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "queueName: q",
+        "components: [components/spot]",
+        "patches: [{target: {kind: JobSet}, ops: [{op: remove, path: /a}]}]",
+        f"podTemplate: {{spec: {{tolerations: [{TOLERATION}]}}}}",
+    ],
+)
+def test_taint_may_be_tolerated(more: str) -> None:
+    """A queue's flavor brings the toleration for Spot nodes, and so may what people add: a warning."""
+    assert ("warning", MAY) == said(f"{SAME}\n{more}", QUEUE)
+
+
+def test_nodes_without_a_taint_take_pods_on_demand() -> None:
+    """Nothing keeps pods that select no label off reserved nodes of their shape."""
+    reserved = SPOT.replace("Spot", "{type: Reservation, name: r1}")
+
+    assert ("warning", MAY) == said(SAME, reserved)
+
+
+def test_another_reservation_is_another_way() -> None:
+    """Pods select the name of their reservation, and the nodes of another one do not have it."""
+    reserved = SPOT.replace("Spot", "{type: Reservation, name: r1}")
+
+    wanted = f"{SAME}\nprovisioning: {{type: Reservation, name: r2}}"
+
+    assert ("error", NEVER) == said(wanted, reserved)

@@ -1,0 +1,143 @@
+"""What is played is what stands in overlays/: the platform as the runs."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slicewright.rehearsal.scene import scenes
+from slicewright.workspace.read import read_checkout
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+    from slicewright.core.problem import Problem
+    from slicewright.rehearsal.scene import Scene
+
+CLUSTER = """
+    managed: true
+    project: my-project
+    location: us-west4
+    nodeLocations: [us-west4-a]
+    pools: [{{name: tpus, tpu: v5litepod-8, slices: 3}}]
+    priorityClasses: [{{name: {priority}, value: 1000}}]
+    clusterQueues:
+    - name: cq
+      quota: [{{pool: tpus, nominalSlices: {slices}}}]
+      localQueues: [{{name: q, namespace: default}}]
+    {more}
+"""
+RUN = "clusters: [c1]\ntpu: v5litepod-8\nnaming: Fixed\nqueueName: q\ncontainer: {image: python:3.12}"
+FOLDER = "overlays/c1/_platform"
+
+
+def write(repo: Repo, *, slices: int = 2, priority: str = "high", more: str = "") -> None:
+    """Write a cluster whose platform is ours to make."""
+    text = CLUSTER.format(slices=slices, priority=priority, more=more)
+    path = repo.root / repo.cluster(spec=text)
+    path.write_text(path.read_text(encoding="utf-8").replace("  managed: false\n", ""), encoding="utf-8")
+
+
+@pytest.fixture
+def rendered(empty: Repo) -> Repo:
+    """Return a repository with a cluster and a workload, rendered."""
+    write(empty)
+    empty.workload("a", RUN)
+    empty.run("render")
+    return empty
+
+
+def scene(repo: Repo) -> Scene:
+    """Return the scene of the cluster, against which nothing stands."""
+    (found,), against = scenes(read_checkout(repo.root), ["c1"])
+    assert () == against
+    return found
+
+
+def quota(of: Scene) -> Any:
+    """Return the chips that the queue gives."""
+    (queue,) = [item for item in of.platform if item["kind"] == "ClusterQueue"]
+    return queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"][0]["nominalQuota"]
+
+
+def told(problems: tuple[Problem, ...]) -> list[tuple[str, str, str]]:
+    """Return id, severity and message of problems."""
+    return [(problem.id, problem.severity, problem.message) for problem in problems]
+
+
+def test_platform_is_played_as_it_stands_in_overlays(rendered: Repo) -> None:
+    """A quota that nobody has rendered is not on the cluster; the warning says what a render would change."""
+    before = scene(rendered)
+    write(rendered, slices=3)
+    after = scene(rendered)
+
+    assert ((), quota(before)) == (before.notes, quota(after))
+    files = "flavors.yaml, queues.yaml"
+    message = f"{FOLDER} is not what a render would write now ({files}); it is played as it stands"
+    assert [("REH007", "warning", message)] == told(after.notes)
+
+
+def test_kueues_own_configuration_is_said_to_be_the_files(rendered: Repo) -> None:
+    """Kueue is started with it, so no object of the platform is played for it."""
+    write(rendered, more="kueue: {}")
+    (note,) = scene(rendered).notes
+    files = "kueue-manager-config.yaml, kustomization.yaml"
+
+    assert note.message == (
+        f"{FOLDER} is not what a render would write now ({files}); it is played as it stands, but for "
+        "Kueue's own configuration, which is played as the TPUCluster file has it"
+    )
+
+
+def test_platform_that_nobody_has_rendered_is_played_from_its_file(rendered: Repo) -> None:
+    """And that is said; of a cluster that somebody else makes nothing stands there."""
+    before = quota(scene(rendered))
+    shutil.rmtree(rendered.root / FOLDER)
+    missing = scene(rendered)
+    rendered.cluster(spec=CLUSTER.format(slices=2, priority="high", more="").replace("managed: true", ""))
+    foreign = scene(rendered)
+
+    assert [
+        ("REH007", "warning", f"there is no {FOLDER}: the platform is played as a render would write it")
+    ] == told(missing.notes)
+    assert [before, before] == [quota(missing), quota(foreign)]
+    assert () == foreign.notes
+
+
+def test_platform_that_cannot_be_composed_is_an_error(rendered: Repo) -> None:
+    """What kustomize would make of it is not known without kustomize."""
+    path = rendered.root / FOLDER / "kustomization.yaml"
+    path.write_text(path.read_text(encoding="utf-8") + "namePrefix: x-\n", encoding="utf-8")
+    _, against = scenes(read_checkout(rendered.root), ["c1"])
+
+    assert [
+        (
+            "REH007",
+            "error",
+            f"{FOLDER} uses {FOLDER}/kustomization.yaml: namePrefix, which a rehearsal does not evaluate",
+        )
+    ] == told(against)
+
+
+def test_classes_of_faults_are_those_that_are_played(rendered: Repo) -> None:
+    """One that stands in the TPUCluster file alone is not there yet."""
+    fault = "{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: urgent}"
+    write(rendered, priority="urgent")
+    rendered.workload("a", f"{RUN}\nrehearsal: {{faults: [{fault}]}}")
+    _, against = scenes(read_checkout(rendered.root), ["c1"])
+
+    assert [("REH012", "error", "cluster 'c1' has no WorkloadPriorityClass 'urgent'")] == told(against)
+
+
+def test_arrival_that_can_never_be_admitted_is_refused_before_the_play(rendered: Repo) -> None:
+    """The quota check says so of the run that arrives, by the queues that are played."""
+    fault = "{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: high, slices: 3}"
+    rendered.workload("a", f"{RUN}\nrehearsal: {{faults: [{fault}]}}")
+    _, against = scenes(read_checkout(rendered.root), ["c1"])
+
+    assert [("REH012", True)] == [
+        (problem.id, "can never be admitted to the queue of default/a: FIT101" in problem.message)
+        for problem in against
+    ]
