@@ -6,6 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.testbed.kit import GUEST
 
 from slicewright.testbed.attached import Attached
 from slicewright.testbed.sites import site_of
@@ -19,16 +20,6 @@ if TYPE_CHECKING:
 
     from .kit import Object
 
-GUEST = """
-apiVersion: slicewright.dev/v1alpha1
-kind: TPUCluster
-metadata: {name: guest}
-spec:
-  managed: false
-  project: PROJECT_ID
-  location: us-west4
-  pools: [{name: guest, machineType: n2-standard-4}]
-"""
 NODE = "guest-0"
 HEALTHY = {
     "Ready": "True",

@@ -17,6 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DEADLINE = 30.0
+GUEST = """
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUCluster
+metadata: {name: guest}
+spec:
+  managed: false
+  project: PROJECT_ID
+  location: us-west4
+  pools: [{name: guest, machineType: n2-standard-4}]
+"""
+"""A TPUCluster with one node, guest-0, for a bed beside a cluster."""
 
 
 def processes(root: Path) -> dict[int, str]:

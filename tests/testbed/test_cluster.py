@@ -16,7 +16,7 @@ from slicewright.testbed.process import Held
 from slicewright.testbed.sites import site_of
 from slicewright.testbed.trouble import BedError
 
-from .kit import assert_nothing_left, eventually, listening, processes
+from .kit import GUEST, assert_nothing_left, eventually, listening, processes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,16 +33,6 @@ spec:
   project: PROJECT_ID
   location: us-west4
   pools: [{name: np, tpu: v5litepod-256, slices: 16}]
-"""
-GUEST = """
-apiVersion: slicewright.dev/v1alpha1
-kind: TPUCluster
-metadata: {name: guest}
-spec:
-  managed: false
-  project: PROJECT_ID
-  location: us-west4
-  pools: [{name: guest, machineType: n2-standard-4}]
 """
 POD: dict[str, Any] = {
     "apiVersion": "v1",

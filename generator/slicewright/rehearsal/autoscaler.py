@@ -17,9 +17,8 @@ from slicewright.rehearsal.thread import alive
 from slicewright.testbed.api import ApiError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
-    from slicewright.core.rehearsal.event import Kind
     from slicewright.core.rehearsal.tempo import Tempo
     from slicewright.rehearsal.capacity import NodePool
     from slicewright.rehearsal.clock import Clock
@@ -164,12 +163,8 @@ class Autoscaler:
         self._there[name] = now
         self._away.discard(name)
         self._fresh.add(name)
-        self._note("poolGrew", name, [node for node in pool.nodes if node not in back], "")
-
-    def _note(self, kind: Kind, name: str, nodes: Collection[Object], why: str) -> None:
-        chips = sum(int(node["status"]["capacity"].get(TPU, 0)) for node in nodes)
-        counted = f"{len(nodes)} node{'' if len(nodes) == 1 else 's'}"
-        self._journal.note(kind, node_pool=name, chips=chips, text=counted + why)
+        made = [node for node in pool.nodes if node not in back]
+        self._journal.note_nodes("poolGrew", name, made, "")
 
     def _make(self, node: Object) -> None:
         """Make a node, unless it came with an attempt that failed, or all is being removed."""
@@ -273,7 +268,7 @@ class Autoscaler:
                 del self._there[name]
                 if name in self._broken:
                     self._away.add(name)
-                self._note("poolShrank", name, nodes, ", idle")
+                self._journal.note_nodes("poolShrank", name, nodes, ", idle")
 
     def _stays(self, name: str) -> float:
         least = _FRESH_SECONDS if name in self._fresh else _LEAST_IDLE_SECONDS

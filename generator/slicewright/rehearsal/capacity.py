@@ -13,6 +13,8 @@ from slicewright.testbed import kwok
 from slicewright.testbed.nodes import simulated_nodes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from slicewright.core.intent.cluster import CpuPool
     from slicewright.core.plan.site import Site
 
@@ -35,7 +37,7 @@ class NodePool:
     @property
     def chips(self) -> int:
         """Return the chips of all its nodes."""
-        return sum(int(node["status"]["capacity"].get(TPU, 0)) for node in self.nodes)
+        return chips_of(self.nodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,11 @@ class Capacity:
     def pools(self) -> dict[str, str]:
         """Return the pool of each node pool."""
         return {one.name: one.pool for one in self.standing + self.growing}
+
+
+def chips_of(nodes: Iterable[Object]) -> int:
+    """Return the chips of some nodes."""
+    return sum(int(node["status"]["capacity"].get(TPU, 0)) for node in nodes)
 
 
 def room(site: Site) -> int:

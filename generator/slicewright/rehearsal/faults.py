@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import NODE_POOL
 from slicewright.core.rehearsal.against import never_due, not_struck, not_undone
 from slicewright.core.rehearsal.arrival import ARRIVAL
@@ -172,7 +171,7 @@ class Faults:
             of_pool = self._api.list("v1", "Node", labels=f"{NODE_POOL}={pool}")
             nodes = [node for node in of_pool if self._stage.is_ours(node)]
         self._api.each(self._api.delete, nodes)
-        self._note_nodes("poolShrank", nodes, "lost", fault.kind)
+        self._note_nodes("poolShrank", nodes, " lost", fault.kind)
         gone = {node["metadata"]["name"] for node in nodes}
         lost = [
             pod
@@ -199,15 +198,13 @@ class Faults:
                 made.append(node)
 
         self._api.each(create_again, nodes)
-        self._note_nodes("poolGrew", made, "back", fault)
+        self._note_nodes("poolGrew", made, " back", fault)
 
     def _note_nodes(self, kind: Kind, nodes: list[Object], what: str, fault: str) -> None:
         """Note that nodes of a node pool went or came."""
         if nodes:
-            chips = sum(int(node["status"]["capacity"].get(TPU, 0)) for node in nodes)
             pool = nodes[0]["metadata"]["labels"][NODE_POOL]
-            counted = f"{len(nodes)} node{'' if len(nodes) == 1 else 's'}"
-            self._journal.note(kind, reason=fault, node_pool=pool, chips=chips, text=f"{counted} {what}")
+            self._journal.note_nodes(kind, pool, nodes, what, reason=fault)
 
     def _maintain(self, pods: list[Object], nodes: list[Object], _fault: Fault) -> Undo:
         """Close the host for new pods, and evict those that are there, as GKE does before maintenance."""

@@ -10,9 +10,10 @@ from slicewright.core.plan.placement import NODE_POOL
 from slicewright.core.rehearsal.event import Event, Kind
 from slicewright.core.rehearsal.observe import Observer
 from slicewright.core.rehearsal.story import Stories
+from slicewright.rehearsal.capacity import chips_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from slicewright.core.rehearsal.waiting import Rooms
     from slicewright.rehearsal.clock import Clock
@@ -60,6 +61,13 @@ class Journal:
         """Take in what the rehearsal itself did."""
         with self._changed:
             self._add(Event(self._clock.now(), kind, run, **facts))
+
+    def note_nodes(
+        self, kind: Kind, node_pool: str, nodes: Collection[Object], what: str, *, reason: str = ""
+    ) -> None:
+        """Take in that nodes of a node pool were made or taken away: `2 nodes`, and what there is to say."""
+        text = f"{len(nodes)} node{'' if len(nodes) == 1 else 's'}{what}"
+        self.note(kind, reason=reason, node_pool=node_pool, chips=chips_of(nodes), text=text)
 
     def ask(self, question: Callable[[Stories], Any]) -> Any:
         """Return an answer about the stories, while nobody writes."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from slicewright.core.difference.objects import Found, Objects, diff_of
 from slicewright.core.difference.stops import DRAIN
 from slicewright.core.document.same import same
+from slicewright.core.plan.keys import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterator, Mapping
@@ -26,7 +27,6 @@ Place = tuple[str, str, str]
 Runs = dict[Place, dict["Key", Found]]
 
 KINDS = frozenset({"JobSet", "Job", "PathwaysJob"})
-RUN = "slicewright.dev/run"
 
 
 @dataclass(frozen=True, slots=True)
