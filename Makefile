@@ -102,6 +102,11 @@ docs: $(VENV)/.dev ## Write the pages that are made from schemas.
 pictures: $(VENV)/.dev ## Take the pictures of the docs anew: needs chromium and chromium-driver.
 	@$(BIN)/python -m tests.e2e_html.picture
 
+.PHONY: fuzz
+fuzz: $(VENV)/.dev ## Put what strangers could write before the commands: MINUTES=5 SEED=1; failures are kept in .fuzz/.
+	@$(BIN)/python -m slicewright.binaries --only kustomize
+	@$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),5) --seed $(or $(SEED),1)
+
 .PHONY: bench-validate
 bench-validate: $(VENV)/.dev ## Measure validation against kubeconform; prints JSON.
 	@$(BIN)/python -m slicewright.binaries --only kustomize --only kubeconform
@@ -132,8 +137,8 @@ wheel: $(VENV)/.dev ## Build the wheel into dist/.
 .PHONY: requirements
 requirements: ## Pin the Python packages anew, with hashes.
 	@$(PYTHON) -m venv $(VENV)-pins
-	@$(VENV)-pins/bin/pip install --quiet uv
-	@for name in run dev; do $(VENV)-pins/bin/uv pip compile --quiet --universal --python-version 3.11 \
+	@$(VENV)-pins/bin/pip install --quiet --require-hashes -r requirements/pins.txt
+	@for name in pins run dev; do $(VENV)-pins/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
 	@rm -rf $(VENV)-pins
 

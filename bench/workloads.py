@@ -27,6 +27,7 @@ spec:
   - name: tpu
     quota: [{pool: v5e}, {pool: v6e}, {pool: v5p}, {pool: cpu}]
     localQueues: [{name: team, namespace: default}]
+  teams: [{name: bench, namespace: default, serviceAccountName: trainer}]
 """
 
 _JOBSET = """\

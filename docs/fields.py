@@ -79,7 +79,7 @@ def _type(schema: Schema) -> str:
     kind = " \\| ".join(kind) if isinstance(kind, list) else kind
     if kind == "array":
         items = schema.get("items", {})
-        return f"list of {items.get('type', 'object')}" if "$ref" not in items else "list"
+        return f"list of {_type({'type': items.get('type', 'object')})}" if "$ref" not in items else "list"
     return str(kind)
 
 

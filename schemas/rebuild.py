@@ -107,7 +107,8 @@ def _schemas(source: dict[str, Any]) -> Iterator[KindSchema]:
         yield from from_openapi(json.loads(content))
     elif "configuration" in source:
         of = source["configuration"]
-        yield from_configuration(Kind(of["group"], of["version"], of["kind"]), json.loads(content))
+        kind = Kind(of["group"], of["version"], of["kind"])
+        yield from_configuration(kind, json.loads(content), source.get("checked"))
     elif "kind" in source:
         of = source["kind"]
         more = {"scope": of["scope"]}

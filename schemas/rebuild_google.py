@@ -1,9 +1,10 @@
 # ruff: noqa: INP001 - a script, no package
-"""Write schemas/google.json anew: what the resources that we render look like to the google provider.
+"""Write schemas/google/*.json anew: what the resources that we render look like to the google provider.
 
-The provider itself is in no package registry; its Python bindings for the CDK for Terraform are, and they
-were generated from the provider's own schema. `python schemas/rebuild_google.py [WHEEL]` takes the wheel
-that is named, else fetches it with pip.
+The provider itself is not in a package registry. Its Python bindings for the CDK Terrain are, and they were
+generated from the provider's own schema. `python schemas/rebuild_google.py [FOLDER]` takes the wheels that
+are in the folder, and fetches the others with pip. There is one table for each end of the range of versions
+that the rendered Terraform allows.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-PACKAGE, VERSION = "cdktf-cdktf-provider-google", "16.12.1"
-SHA256 = "88d021c89e1cf2abf2c935716d6548d26fe3da4bed30713d4fa36df1ef137436"
-PROVIDER_VERSION = "6.50.0"
-TARGET = Path(__file__).parent / "google.json"
+PACKAGE = "cdktn-provider-google"
+RELEASES = {
+    "6.50.0": ("17.0.0", "0c06599a0181a943b8dccfb8fc5199d9357de40b65045cc8e1b8a74be1574759"),
+    "7.46.1": ("20.3.1", "562d1a5f4d9850be9f43f53b9c1cbb1899f0ce7c8daaf1e7b51181287e82a380"),
+}
+"""Versions of the provider: the version of their bindings, and the sha256 of its wheel."""
+FOLDER = Path(__file__).parent / "google"
 RESOURCES = (
     "artifact_registry_repository",
     "artifact_registry_repository_iam_member",
@@ -49,32 +53,35 @@ Table = dict[str, Any]
 
 def main() -> int:
     """Fetch, check and write."""
-    with tempfile.TemporaryDirectory() as folder:
-        wheel = Path(sys.argv[1]) if sys.argv[1:] else fetched(Path(folder))
-        content = wheel.read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found != SHA256:
-        sys.stderr.write(f"{wheel.name} has sha256 {found}, {SHA256} is pinned\n")
-        return 1
-    types = assembly(content)
-    document = {
-        "description": "Written by schemas/rebuild_google.py; DO NOT EDIT.",
-        "provider": f"hashicorp/google {PROVIDER_VERSION}",
-        "package": f"{PACKAGE} {VERSION}",
-        "sha256": SHA256,
-        "licence": "MPL-2.0",
-        "resources": {f"google_{name}": resource(types, name) for name in RESOURCES},
-    }
-    TARGET.write_text(text(document), encoding="utf-8")
+    for provider, (version, sha256) in RELEASES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            content = wheel(Path(sys.argv[1] if sys.argv[1:] else folder), version).read_bytes()
+        found = hashlib.sha256(content).hexdigest()
+        if found != sha256:
+            sys.stderr.write(f"{PACKAGE} {version} has sha256 {found}, {sha256} is pinned\n")
+            return 1
+        types = assembly(content)
+        document = {
+            "description": "Written by schemas/rebuild_google.py; DO NOT EDIT.",
+            "provider": f"hashicorp/google {provider}",
+            "package": f"{PACKAGE} {version}",
+            "sha256": sha256,
+            "licence": "MPL-2.0",
+            "resources": {f"google_{name}": resource(types, name, provider) for name in RESOURCES},
+        }
+        FOLDER.mkdir(exist_ok=True)
+        (FOLDER / f"{provider}.json").write_text(text(document), encoding="utf-8")
     return 0
 
 
-def fetched(folder: Path) -> Path:
-    """Return the wheel, from the package registry that pip is configured for."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", f"{PACKAGE}=={VERSION}"]
-    subprocess.run([*command, "--dest", str(folder)], check=True)
-    (wheel,) = folder.glob("*.whl")
-    return wheel
+def wheel(folder: Path, version: str) -> Path:
+    """Return the wheel of a version in a folder, which pip puts there where it is not."""
+    pattern = f"{PACKAGE.replace('-', '_')}-{version}-*.whl"
+    if not list(folder.glob(pattern)):
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", f"{PACKAGE}=={version}"]
+        subprocess.run([*command, "--dest", str(folder)], check=True)
+    (found,) = folder.glob(pattern)
+    return found
 
 
 def assembly(wheel: bytes) -> Table:
@@ -89,43 +96,43 @@ def assembly(wheel: bytes) -> Table:
     return types
 
 
-def resource(types: Table, name: str) -> Table:
+def resource(types: Table, name: str, provider: str) -> Table:
     """Return a resource: its arguments, and what may be read of it besides."""
     first, *rest = name.split("_")
     camel = "".join(part.capitalize() for part in (first, *rest))
-    module = f"@cdktf/provider-google.{camel[0].lower()}{camel[1:]}"
-    arguments = block(types, f"{module}.{camel}Config")
+    module = f"@cdktn/provider-google.{camel[0].lower()}{camel[1:]}"
+    arguments = block(types, f"{module}.{camel}Config", provider)
     read = [prop["name"] for prop in types[f"{module}.{camel}"]["properties"] if not prop.get("static")]
     snake = {re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", item).lower() for item in read}
     attributes = sorted(item for item in snake - set(arguments) if not item.endswith("_input"))
     return {"arguments": arguments, "attributes": attributes}
 
 
-def block(types: Table, name: str) -> Table:
+def block(types: Table, name: str, provider: str) -> Table:
     """Return the arguments of a block by their names in HCL, each with its type."""
     found: Table = {}
-    for prop in types[name]["properties"]:
+    for prop in types[name].get("properties", ()):
         docs = prop.get("docs", {})
         match = _NAME.search(f"{docs.get('remarks', '')} {docs.get('summary', '')} ")
         if match is None:
             raise SystemExit(f"{name}.{prop['name']} does not say what it is called in HCL")
-        if match[1] != PROVIDER_VERSION:
-            raise SystemExit(f"the bindings are of {match[1]}, not {PROVIDER_VERSION}")
+        if match[1] != provider:
+            raise SystemExit(f"the bindings are of {match[1]}, not {provider}")
         if match[2] not in _UNUSED:
-            kind = _type(types, prop["type"])
+            kind = _type(types, prop["type"], provider)
             found[match[2]] = kind if prop.get("optional") else {"required": kind}
     return dict(sorted(found.items()))
 
 
-def _type(types: Table, kind: Table) -> Any:
+def _type(types: Table, kind: Table, provider: str) -> Any:
     """Return `string`, `list(string)`, `{"block": ...}` for one block, `{"blocks": ...}` for any number."""
     if "union" in kind:
-        (kind,) = (one for one in kind["union"]["types"] if one.get("fqn") != "cdktf.IResolvable")
+        (kind,) = (one for one in kind["union"]["types"] if one.get("fqn") != "cdktn.IResolvable")
     if "primitive" in kind:
         return {"boolean": "bool"}.get(kind["primitive"], kind["primitive"])
     if "fqn" in kind:
-        return {"block": block(types, kind["fqn"])}
-    of = _type(types, kind["collection"]["elementtype"])
+        return {"block": block(types, kind["fqn"], provider)}
+    of = _type(types, kind["collection"]["elementtype"], provider)
     if isinstance(of, dict):
         return {"blocks": of["block"]}
     return f"{'map' if kind['collection']['kind'] == 'map' else 'list'}({of})"

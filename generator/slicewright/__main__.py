@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from slicewright.cli.main import main
+import os
+
+
+def main() -> None:
+    """Run the command line, which has its own word for Ctrl-C once it is imported."""
+    try:
+        from slicewright.cli.main import main as run  # noqa: PLC0415
+    except KeyboardInterrupt:
+        os.write(2, b"\ninterrupted\n")
+        os._exit(130)
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -18,6 +18,7 @@ from slicewright.core.problem import Problem, in_order
 from slicewright.core.render.changes import Rendering
 from slicewright.core.render.changes import render as _render
 from slicewright.core.render.plans import plan_all
+from slicewright.workspace.judge import judged
 from slicewright.workspace.read import (
     Checkout,
     NoRepositoryError,
@@ -71,7 +72,7 @@ def render(checkout: Checkout, names: frozenset[str] | None = None) -> Rendering
 
     `names` limits the change to some workloads, each `namespace/name`.
     """
-    return _render(checkout.repository, checkout.existing, names)
+    return judged(checkout, _render(checkout.repository, checkout.existing, names))
 
 
 def compose(checkout: Checkout, folder: str) -> Composed:

@@ -71,7 +71,7 @@ def components() -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for path in sorted((ROOT / "bases/components").glob("*/*/kustomization.yaml")):
         folder = path.parent.relative_to(ROOT).as_posix()
-        bases = list(VARIANTS[path.parent.name])
+        bases = list(VARIANTS[path.parent.name.removesuffix("-elastic")])
         if folder == "bases/components/priority/jobset":
             bases += VARIANTS["pathways"]
         found += [(folder, f"bases/{base}") for base in bases]

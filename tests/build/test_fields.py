@@ -148,6 +148,90 @@ def test_host_maintenance_of_a_jobset(pattern: str, what: str, action: str) -> N
     assert job["template"]["spec"]["restartPolicy"] == "Never"
 
 
+@pytest.mark.parametrize("pattern", DIRECT)
+def test_host_maintenance_of_elastic_slices(pattern: str) -> None:
+    """Maintenance of an elastic slice replaces its pods and counts nothing; the whole does not restart."""
+    elastic = {"pathwaysDir": "gs://b/d", "elasticSlices": 1, "headless": pattern == "pathways-headless"}
+    made = run(pattern, failurePolicy={"onHostMaintenance": "Restart"}, pathways=elastic)
+    job = made.job("worker")["template"]["spec"]
+
+    assert "rules" not in made.item["spec"]["failurePolicy"]
+    assert job["podFailurePolicy"] == {"rules": [{"action": "Ignore", "onPodConditions": DISRUPTION}]}
+    assert job["template"]["spec"]["restartPolicy"] == "Never"
+
+
+CODES = {"maxRestarts": 2, "restartOnExitCodes": [200, "42-44", 43]}
+COUNTED = {"action": "Count", "onPodConditions": DISRUPTION}
+"""Before the exit codes: pods that Kubernetes evicts fail like any other."""
+
+
+def fails(*names: str) -> list[dict[str, Any]]:
+    """Return the rules by which the ends of some containers fail a Job."""
+    codes = {"operator": "NotIn", "values": [42, 43, 44, 200]}
+    return [{"action": "FailJob", "onExitCodes": {"containerName": name, **codes}} for name in names]
+
+
+@pytest.mark.parametrize(("pattern", "job"), [("jobset", "slice"), ("pathways", "pathways-head")])
+def test_exit_codes_fail_a_jobset(pattern: str, job: str) -> None:
+    """Other exit codes than those written fail the Job of the program, and then the whole at once."""
+    mine = {"name": "mine", "action": "RestartJobSet"}
+    made = run(pattern, failurePolicy={**CODES, "rules": [mine]})
+    ours = {
+        "name": "exitCodes",
+        "action": "FailJobSet",
+        "onJobFailureReasons": ["PodFailurePolicy"],
+        "targetReplicatedJobs": [job],
+    }
+
+    assert [ours, mine] == made.item["spec"]["failurePolicy"]["rules"]
+    assert [COUNTED, *fails("main")] == made.job(job)["template"]["spec"]["podFailurePolicy"]["rules"]
+
+
+def test_exit_codes_beside_host_maintenance() -> None:
+    """Both make the Job fail for one reason: the message tells the end of the program from that of a host."""
+    made = run("jobset", failurePolicy={**CODES, "onHostMaintenance": "Restart"})
+    first, second = made.item["spec"]["failurePolicy"]["rules"]
+    evicted = {"action": "FailJob", "onPodConditions": DISRUPTION}
+    policy = made.job("slice")["template"]["spec"]["podFailurePolicy"]
+
+    assert ("exitCodes", ["failed with exit code"]) == (first["name"], first["onJobFailureMessagePatterns"])
+    assert second == MAINTENANCE
+    assert [evicted, *fails("main")] == policy["rules"]
+
+
+@pytest.mark.parametrize("pattern", JOBS)
+def test_exit_codes_fail_a_job(pattern: str) -> None:
+    """A Job restarts pods as often as its backoffLimit says, and fails at once for other exit codes."""
+    made = run(pattern, backoffLimit=3, failurePolicy={"restartOnExitCodes": CODES["restartOnExitCodes"]})
+
+    assert [COUNTED, *fails("main")] == made.item["spec"]["podFailurePolicy"]["rules"]
+
+
+def test_containers_of_a_host_share_its_chips() -> None:
+    """Each container is a copy of the program with its share of the chips, and has no ports of the base."""
+    made = run(
+        "jobset",
+        tpu="tpu7x-16",
+        containersPerHost=2,
+        container={"image": "i", "resources": {"limits": {"cpu": 8}}},
+        podTemplate={"spec": {"containers": [{"name": "s", "image": "i"}]}},
+        failurePolicy=CODES,
+        privileged=True,
+        gcsFuse=[{"bucket": "b", "mountPath": "/b"}],
+    )
+    first, second, third = made.pod()["containers"]
+    policy = made.job("slice")["template"]["spec"]["podFailurePolicy"]
+
+    assert ["main-1", "main-2", "s"] == [first["name"], second["name"], third["name"]]
+    assert {**first, "name": "main-2"} == second
+    assert {"cpu": "8", "google.com/tpu": "2"} == first["resources"]["limits"]
+    assert {"google.com/tpu": "2"} == first["resources"]["requests"]
+    assert "ports" not in first
+    assert first["securityContext"]["privileged"]
+    assert [{"name": "gcs-fuse-0", "mountPath": "/b"}] == first["volumeMounts"]
+    assert [COUNTED, *fails("main-1", "main-2")] == policy["rules"]
+
+
 @pytest.mark.parametrize("pattern", JOBS)
 @pytest.mark.parametrize(("what", "action"), [("Restart", "Ignore"), ("Fail", "FailJob")])
 def test_host_maintenance_of_a_job(pattern: str, what: str, action: str) -> None:

@@ -51,6 +51,36 @@ def test_component_changes_the_run(pattern: str) -> None:
     assert made.item["metadata"]["labels"]["mine"] == "1"
 
 
+def claim(name: str, **metadata: Any) -> dict[str, Any]:
+    """Return a PersistentVolumeClaim."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, **metadata},
+        "spec": {
+            "accessModes": ["ReadWriteMany"],
+            "resources": {"requests": {"storage": "1Ti"}},
+        },
+    }
+
+
+@pytest.mark.parametrize("naming", ["Hashed", "Fixed"])
+def test_claim_of_a_component_outlives_the_run(naming: str) -> None:
+    """Argo CD and Flux prune no volume claim with the run that brought it, unless the claim says so."""
+    said = {"argocd.argoproj.io/sync-options": "Prune=true", "kustomize.toolkit.fluxcd.io/prune": "enabled"}
+    own = files(claim("data"), claim("scratch", annotations=said), config("settings"))
+    made = run("jobset", naming=naming, components=[MINE], files=own)
+    found = {item["metadata"]["name"]: item["metadata"].get("annotations", {}) for item in made.objects}
+
+    assert {
+        "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+        "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+        "kustomize.toolkit.fluxcd.io/prune": "disabled",
+    } == found["data"]
+    assert said == {key: found["scratch"][key] for key in said}
+    assert {} == found["settings"]
+
+
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_object_of_a_component_keeps_its_name(pattern: str) -> None:
     """What a component adds keeps its name, and gains the workload's namespace where it has none."""

@@ -154,13 +154,39 @@ def test_head_alone_keeps_to_a_machine(pattern: str) -> None:
 
 @both
 def test_colocated_python(pattern: str) -> None:
-    """A sidecar with its image starts beside each worker and shares /tmp with it; by default none does."""
+    """A sidecar starts beside each worker and shares /tmp and memory with it; the proxy is told to use it."""
     made = run(pattern, pathways={"colocatedPython": SIDECAR})
     sidecar = made.container("colocated-python-sidecar", "worker")
+    worker = made.container("pathways-worker", "worker")
+    shared = next(item for item in worker["env"] if item["name"] == "CLOUD_PATHWAYS_SIDECAR_SHM_DIRECTORY")
+    memory = {"name": "shared-memory", "mountPath": shared["value"]}
 
     assert (sidecar["image"], sidecar["restartPolicy"]) == ("side:1", "Always")
-    assert sidecar["volumeMounts"] == made.container("pathways-worker", "worker")["volumeMounts"]
-    assert "initContainers" not in run(pattern).pod("worker")
+    assert sidecar["volumeMounts"] == worker["volumeMounts"]
+    assert (shared, memory) == (sidecar["env"][-1], sidecar["volumeMounts"][-1])
+    assert {"name": "shared-memory", "emptyDir": {"medium": "Memory"}} in made.pod("worker")["volumes"]
+    assert "--sidecar_name=external" in made.container("pathways-proxy", "pathways-head")["args"]
+
+
+@both
+def test_no_colocated_python(pattern: str) -> None:
+    """By default there is no sidecar, no shared memory, and the proxy is told of none."""
+    made = run(pattern)
+
+    assert "initContainers" not in made.pod("worker")
+    assert ["shared-tmp"] == [volume["name"] for volume in made.pod("worker")["volumes"]]
+    flags = made.container("pathways-proxy", "pathways-head")["args"]
+    assert not [flag for flag in flags if "sidecar" in flag]
+
+
+@both
+def test_flag_of_the_sidecar_that_the_user_writes_stays(pattern: str) -> None:
+    """A sidecar flag among the proxy's custom flags is the only one."""
+    custom = [{"componentType": "proxy_server", "customFlags": ["--sidecar_name=mine"]}]
+    made = run(pattern, pathways={"colocatedPython": SIDECAR, "customComponents": custom})
+    flags = [flag for flag in made.container("pathways-proxy", "pathways-head")["args"] if "sidecar" in flag]
+
+    assert ["--sidecar_name=mine"] == flags
 
 
 @both

@@ -9,6 +9,7 @@ import pytest
 from .kit import run
 
 COLOCATED = "colocated_python_sidecar"
+PROXY = {"componentType": "proxy_server", "customFlags": ["--sidecar_name=external"]}
 
 
 def spec(**pathways: Any) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def test_colocated_head_selects_nothing() -> None:
 
 
 def test_custom_components_are_taken_as_written() -> None:
-    """Custom components are the operator's: type, image, flags, variables."""
+    """Custom components are the operator's: type, image, flags, variables; a sidecar adds a flag."""
     custom = [
         {
             "componentType": "worker",
@@ -103,7 +104,8 @@ def test_custom_components_are_taken_as_written() -> None:
         {"componentType": COLOCATED, "image": "side:1"},
     ]
 
-    assert custom == spec(customComponents=custom)["customComponents"]
+    assert [*custom, PROXY] == spec(customComponents=custom)["customComponents"]
+    assert custom[:1] == spec(customComponents=custom[:1])["customComponents"]
     assert "customComponents" not in spec()
 
 
@@ -114,9 +116,13 @@ def test_colocated_python_is_a_custom_component() -> None:
     flags = {"componentType": COLOCATED, "customFlags": ["--f=1"]}
     image = {"colocatedPython": {"image": "side:1"}}
 
-    assert spec(**image)["customComponents"] == [sidecar]
-    assert spec(**image, customComponents=[other])["customComponents"] == [other, sidecar]
-    assert spec(**image, customComponents=[flags])["customComponents"] == [{**flags, "image": "side:1"}]
+    assert spec(**image)["customComponents"] == [sidecar, PROXY]
+    assert spec(**image, customComponents=[other])["customComponents"] == [other, sidecar, PROXY]
+    both = [{**flags, "image": "side:1"}, PROXY]
+    assert spec(**image, customComponents=[flags])["customComponents"] == both
+    proxy = {"componentType": "proxy_server", "customFlags": ["--f=1"]}
+    told = {**proxy, "customFlags": ["--f=1", "--sidecar_name=external"]}
+    assert spec(**image, customComponents=[proxy])["customComponents"] == [told, sidecar]
 
 
 def test_worker_selectors_join_those_of_the_provisioning() -> None:

@@ -86,8 +86,8 @@ def test_queued_flex_start_of_a_pathwaysjob_is_refused() -> None:
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_run_time_of_flex_start_is_a_selector(pattern: str) -> None:
-    """`maxRunDurationSeconds` of flex-start is a node label in seconds."""
-    made = run(pattern, provisioning="FlexStart", maxRunDurationSeconds=3600)
+    """On Autopilot `maxRunDurationSeconds` is a node label in seconds, by which GKE makes the nodes."""
+    made = run(pattern, provisioning="FlexStart", maxRunDurationSeconds=3600, cluster={"mode": "Autopilot"})
     key = "cloud.google.com/gke-max-run-duration-seconds"
     if pattern == "pathwaysjob":
         selector = made.item["spec"]["workers"][0]["nodeSelector"]

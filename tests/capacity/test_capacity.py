@@ -97,8 +97,13 @@ def test_quota_that_nobody_knows_has_no_number() -> None:
 def test_workload_that_never_fits_is_marked_as_validate_says_it(repo: Repo, managed: bool) -> None:
     """With the same id and the same sentence, before it is rendered and after."""
     two_queues(repo, managed=managed)
+    file = "clusters/c1.yaml"
+    too_small = repo.read(file)
 
     before = repo.run("capacity", "c1", "-o", "json", code=1).json
+    repo.write(file, too_small.replace("nominalSlices: 0", "nominalSlices: 2"))
+    repo.run("render")
+    repo.write(file, too_small)
     repo.run("render")
     after = repo.run("capacity", "-o", "json", code=1).json
     validated = repo.run("validate", "-o", "json", code=1).json
@@ -107,6 +112,8 @@ def test_workload_that_never_fits_is_marked_as_validate_says_it(repo: Repo, mana
     runs = {run["workload"]: run for run in after["clusters"][0]["workloads"]}
     fits, large = runs["default/fits"], runs["default/large"]
     assert (fits["chips"], fits["possible"], fits["fits"], fits["problems"]) == (16, 24, True, [])
+    given = [list(run["flavors"].values()) for run in (fits, large)]
+    assert [[{"google.com/tpu": "v5e-2x4-4t"}], []] == given
     assert (large["chips"], large["possible"], large["fits"]) == (16, 8, False)
     said = [(problem["id"], problem["message"], problem["object"]) for problem in large["problems"]]
     assert said == [
@@ -135,7 +142,7 @@ def test_table_marks_what_is_wrong(repo: Repo) -> None:
     assert "cpu-np OnDemand n2-standard-64 - - 2 - cpu-np" in shown
     assert "all - v5e-2x4-4t google.com/tpu 8 0\n" in shown
     assert "big all v5e-2x4-4t google.com/tpu 16 8 8 24\n" in shown
-    assert "JobSet small 16 8 NO FIT101 asks for 16 chips of v5e-2x4-4t; small has 8" in shown
+    assert "JobSet small 16 8 NO - FIT101 asks for 16 chips of v5e-2x4-4t; small has 8" in shown
     assert "FIT101" in done.err
 
 
@@ -171,7 +178,7 @@ def test_silenced_problem_is_none(repo: Repo) -> None:
 
     found = repo.run("capacity", "-o", "json").json
 
-    assert [run["fits"] for run in found["clusters"][0]["workloads"]] == [True, True]
+    assert [run["fits"] for run in found["clusters"][0]["workloads"]] == [True, None]
 
 
 def test_workload_without_a_queue_or_of_an_unknown_one(repo: Repo) -> None:
@@ -261,3 +268,93 @@ def test_unknown_cluster_is_wrong_usage(repo: Repo) -> None:
     assert "did you mean 'c1'?" in repo.run("capacity", "c11", code=2).err
     repo.write("clusters/c9.yaml", "kind: [\n")
     assert "YAML001" in repo.run("capacity", "c9", code=1).err
+
+
+def test_run_that_gets_a_flavor_on_which_it_never_runs_does_not_fit(repo: Repo) -> None:
+    """Cpu of a CPU pool sends pods on TPU hosts to its nodes: the flavors are named, and what is wrong."""
+    text = repo.read("clusters/c1.yaml").replace("  managed: false\n", "")
+    quota = "quota: [{pool: tpus}, {pool: cpu-np, nominalQuota: {cpu: 8}}]"
+    repo.write("clusters/c1.yaml", text.replace("localQueues", f"{quota}, localQueues"))
+    place = "/spec/replicatedJobs/0/template/spec/template/spec/containers/0/resources/requests/cpu"
+    repo.workload(
+        "a",
+        f"""
+        clusters: [c1]
+        tpu: v5litepod-8
+        queueName: queue
+        container: {{image: python:3.12, script: python train.py}}
+        patches: [{{target: {{kind: JobSet}}, ops: [{{op: add, path: {place}, value: "1"}}]}}]
+        """,
+    )
+
+    (found,) = repo.run("capacity", "-o", "json", code=1).json["clusters"][0]["workloads"]
+
+    assert (False, ["FIT120"]) == (found["fits"], [problem["id"] for problem in found["problems"]])
+    assert {"slice": {"google.com/tpu": "v5e-2x4-4t", "cpu": "cpu-np"}} == found["flavors"]
+
+
+HEAD = (
+    JOB.format(slices=1, queue="queue")
+    + """
+    pathways: {pathwaysDir: gs://b, head: {pool: cpu-np}}
+"""
+)
+
+
+def run_of(found: Any, workload: str) -> Any:
+    """Return the run of a workload in the JSON form."""
+    return next(run for run in found["clusters"][0]["workloads"] if run["workload"] == f"default/{workload}")
+
+
+def test_head_that_no_node_holds_fits_nowhere(repo: Repo) -> None:
+    """Whatever validate refuses about a run and its place, capacity says NO with the same words and lines."""
+    two_queues(repo)
+    (repo.root / "workloads/large.yaml").unlink()
+    repo.workload("pw", HEAD.lstrip("\n"))
+    repo.run("render")
+    assert run_of(repo.run("capacity", "-o", "json").json, "pw")["fits"]
+    repo.write("clusters/c1.yaml", repo.read("clusters/c1.yaml").replace("standard-64", "standard-16"))
+    repo.run("render")
+
+    found = repo.run("capacity", "-o", "json", code=1).json
+    validated = repo.run("validate", "-o", "json", code=1).json["problems"]
+
+    def refused(problems: list[Any]) -> list[Any]:
+        return sorted((one for one in problems if one["severity"] == "error"), key=str)
+
+    pw = run_of(found, "pw")
+    assert ({"FIT130"}, False, {}) == ({one["id"] for one in pw["problems"]}, pw["fits"], pw["flavors"])
+    assert refused(validated) == refused(pw["problems"]) == refused(found["problems"])
+    assert {"workloads/pw.yaml"} == {one["file"] for one in pw["problems"]}
+
+
+def test_request_that_only_a_cpu_pool_has_is_one_mistake(repo: Repo) -> None:
+    """The problem that names the field is told, by every command; not what follows for flavors."""
+    two_queues(repo)
+    (repo.root / "workloads/large.yaml").unlink()
+    cpu = ", resources: {requests: {cpu: 4}}}"
+    repo.workload("cpu", JOB.format(slices=1, queue="queue").replace("train.py}", f"train.py{cpu}"))
+
+    found = repo.run("capacity", "-o", "json", code=1).json
+    rendered = repo.run("render", "-o", "json", code=1).json["problems"]
+
+    (told,) = run_of(found, "cpu")["problems"]
+    assert ("REF151", False) == (told["id"], run_of(found, "cpu")["fits"])
+    for problems in (found["problems"], rendered):
+        assert [told] == [one for one in problems if one["severity"] == "error"]
+
+
+@pytest.mark.parametrize("command", ["capacity", "outdated", "init", "render"])
+def test_warning_that_a_cluster_acknowledges_is_silent(repo: Repo, command: str) -> None:
+    """With a reason in the annotations of the TPUCluster, for each command that reads it."""
+    two_queues(repo)
+    (repo.root / "workloads/large.yaml").unlink()
+    text = repo.read("clusters/c1.yaml").replace("nodes: 2}", "nodes: 2, nodeConfig: {gcloudFlags: [--x]}}")
+    repo.write("clusters/c1.yaml", text)
+    arguments = [command, *(["--upgrade"] if command == "init" else [])]
+    assert "POOL043" in repo.run(*arguments).err
+
+    note = "name: c1, annotations: {slicewright.dev/ignore-POOL043: tried there}"
+    repo.write("clusters/c1.yaml", text.replace("name: c1", note))
+
+    assert "POOL043" not in repo.run(*arguments).err

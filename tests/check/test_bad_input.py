@@ -13,6 +13,7 @@ from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 from tests.document.test_quick import LINES
 
 from slicewright.core.problem import Problem
+from slicewright.workspace import load as loading
 from slicewright.workspace import reading, units
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -50,7 +51,7 @@ def test_bad_files_are_named_and_the_rest_is_checked(tmp_path: Path) -> None:
 
 def test_large_stdin_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is piped in is read up to the limit."""
-    monkeypatch.setattr(reading, "LARGEST", 10)
+    monkeypatch.setattr(loading, "LARGEST", 10)
     assert run(tmp_path, "-", "-o", "json", stdin="a" * 11).ids == ["FILE005"]
     assert run(tmp_path, "-", "-o", "json", stdin=b"\xff").ids == ["FILE002"]
 
@@ -96,13 +97,13 @@ def test_hint_is_about_what_is_wrong_with_the_path(tmp_path: Path) -> None:
     """What is not there, below a file, a folder or a pipe has a hint of its own."""
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")
-    said = [reading.load(tmp_path / name, name) for name in ("gone", "file/a", ".", "pipe")]
+    said = [loading.load(tmp_path / name, name) for name in ("gone", "file/a", ".", "pipe")]
 
     assert [(problem.message, problem.hint) for problem in said if isinstance(problem, Problem)] == [
         ("there is no such file or folder", "check the spelling; paths are relative to the current folder"),
         ("cannot be read: Not a directory", "check the path"),
         ("is a folder", "name a file in it, or - for stdin"),
-        ("is no regular file", "name another file, or - for stdin"),
+        ("is not a regular file", "name another file, or - for stdin"),
     ]
 
 

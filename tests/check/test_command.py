@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, WARNING, run, write
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
 
 ROOT = Path(__file__).resolve().parents[2]
 IGNORED = ("JS101", "SCHEMA004", "JS1O1")
@@ -147,6 +151,73 @@ def test_our_own_formats_are_checked(tmp_path: Path) -> None:
     assert "IN002" in ids
     assert set(ids) <= {"IN002", "IN003"}
     assert run(tmp_path, "b.yaml", "-o", "json").ids == ["IN007"]
+
+
+def test_misspelt_name_of_what_is_on_the_cluster(empty: Repo) -> None:
+    """The hint names what `existing` lists under nearly the name."""
+    needs = "volumes: [{name: t, secret: {secretName: hf-tokn}}]"
+    image = "container: {image: python:3.12}"
+    empty.workload("a", f"clusters: [c1]\ntpu: v5litepod-8\n{image}\npodTemplate: {{spec: {{{needs}}}}}")
+    listed = (
+        "[{kind: Secret, namespace: default, name: hf-token}, {kind: Secret, namespace: x, name: hf-tok}]"
+    )
+    empty.cluster(spec=f"pools: [{{name: tpus, tpu: v5litepod-8}}]\nexisting: {listed}")
+    empty.run("render")
+
+    (hint,) = (
+        one["hint"] for one in empty.run("validate", "-o", "json").json["problems"] if one["id"] == "REF122"
+    )
+    assert hint.startswith("did you mean 'hf-token'? Else add it to the tree")
+
+
+def test_flavor_of_a_pool_that_changed_since_asks_for_a_render(empty: Repo) -> None:
+    """Where the object is one that render writes, nobody can mend it by hand."""
+    text = (
+        "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\nmetadata: {name: c1}\nspec:\n"
+        "  project: p\n  location: us-east5-a\n  pools: [{name: tpus, tpu: v5litepod-8}]\n"
+        "  clusterQueues: [{name: q, quota: [{pool: tpus}], localQueues: [{name: l}]}]\n"
+    )
+    empty.write("clusters/c1.yaml", text)
+    empty.run("render")
+    empty.write("clusters/c1.yaml", text.replace("v5litepod-8", "v6e-8"))
+
+    problems = empty.run("validate", "-o", "json", code=1).json["problems"]
+    assert ["run slicewright render"] == [one["hint"] for one in problems if one["id"] == "REF109"]
+
+
+def test_what_custom_holds_is_in_the_tree_of_each_cluster(empty: Repo) -> None:
+    """What nothing holds is warned of once, at the first of its users; `existing` says that it is there."""
+    needs = "volumes: [{name: t, secret: {secretName: token}}]"
+    for name in ("a", "b"):
+        image = "container: {image: python:3.12}"
+        empty.workload(name, f"clusters: [c1]\ntpu: v5litepod-8\n{image}\npodTemplate: {{spec: {{{needs}}}}}")
+    pools = "pools: [{name: tpus, tpu: v5litepod-8, slices: 2}]"
+    empty.cluster(spec=pools)
+    empty.run("render")
+
+    def told() -> list[tuple[str, str]]:
+        found = empty.run("validate", "-o", "json").json["problems"]
+        return [(one["id"], one["message"]) for one in found if one["id"].startswith("REF")]
+
+    assert [
+        ("REF122", "Secret 'token' of namespace 'default' is not in the tree, and 1 more needs it")
+    ] == told()
+    held = "{apiVersion: v1, kind: Secret, metadata: {name: token, namespace: default}}\n"
+    empty.write("custom/token.yaml", held)
+    assert [] == told()
+    empty.write("custom/token.yaml", held.replace("token", "taken"))
+    assert 1 == len(told())
+    empty.write("custom/token.yaml", held.replace("}}", "}, data: {other: Yg==}}"))
+    keyed = "[{name: t, secret: {secretName: token, items: [{key: a, path: a}]}}]"
+    image = "container: {image: python:3.12}"
+    empty.workload(
+        "c", f"clusters: [c1]\ntpu: v5litepod-8\n{image}\npodTemplate: {{spec: {{volumes: {keyed}}}}}"
+    )
+    empty.run("render")
+    assert [("REF160", "Secret 'token' of namespace 'default' has no key 'a'")] == told()
+    (empty.root / "custom" / "token.yaml").unlink()
+    empty.cluster(spec=f'{pools}\nexisting: [{{kind: Secret, namespace: default, name: "tok*"}}]')
+    assert [] == told()
 
 
 def test_custom_overlays_of_a_repository_are_checked(tmp_path: Path) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
+from slicewright.core.compose.spec import is_remote
 from slicewright.core.problem import Problem
-from slicewright.workspace import kustomizations, kustomize
-from slicewright.workspace.kustomizations import Kustomizations, is_remote
+from slicewright.workspace import kustomize, load
+from slicewright.workspace.kustomizations import Kustomizations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -214,23 +216,30 @@ def test_kustomizations_that_cannot_be_read_still_count(
     )
     (tmp_path / "bytes").mkdir()
     (tmp_path / "bytes" / "kustomization.yaml").write_bytes(b"\xff")
-    monkeypatch.setattr(kustomizations, "_LARGEST", 6)
+    monkeypatch.setattr(load, "LARGEST", 6)
     known = Kustomizations()
     kinds = [known.kind_of(str(tmp_path / name)) for name in ("large", "list", "bytes", "other", "nowhere")]
     assert ["Kustomization", "Kustomization", "Kustomization", "", ""] == kinds
     assert set() == known.included_by(str(tmp_path / "nowhere"))
-    assert [] == list(known.remote_entries(str(tmp_path / "nowhere")))
 
 
 @pytest.mark.parametrize(
     ("entry", "remote"),
     [
         ("https://example.test/a", True),
+        ("user@example.test/a/b", True),
+        ("user%41@example.test:a/b", True),
+        ("a@b.yaml", False),
+        ("/http://example.test", False),
         ("ssh://git@example.test/a", True),
         ("git@example.test:a/b", True),
         ("github.com/a/b", True),
         ("../base?ref=v1", True),
         ("oci://example.test/a", True),
+        ("HTTP://example.test/a", True),
+        ("  https:example.test", True),
+        ("key=https://example.test/a", True),
+        ("a: >\n  see https://example.test\n", False),
         ("../base", False),
         ("github.yaml", False),
         ("./deploy/github", False),
@@ -239,6 +248,50 @@ def test_kustomizations_that_cannot_be_read_still_count(
 def test_remote_entries_are_recognised(entry: str, *, remote: bool) -> None:
     """What kustomize would fetch, by the forms that it knows."""
     assert remote is is_remote(entry)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("configMapGenerator: [{name: c, files: [pipe]}]", "kustomization.yaml"),
+        ("configMapGenerator: [{name: c, files: [key=pipe]}]", "kustomization.yaml"),
+        ("namePrefix: b-\nresources: [pipe]", "kustomization.yaml"),
+        ("generators: [g.yaml]", "g.yaml"),
+    ],
+)
+def test_nobody_waits_for_a_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    """What is not a regular file is refused before kustomize starts, which would wait for a writer."""
+    generator = "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: b}\nfiles: [pipe]\n"
+    write(tmp_path, {"kustomization.yaml": f"{text}\n", "g.yaml": generator})
+    os.mkfifo(tmp_path / "pipe")
+    started: list[str] = []
+
+    def build(folder: str, _: str) -> tuple[list[Any], tuple[Problem, ...]]:
+        started.append(folder)
+        return [], ()
+
+    monkeypatch.setattr(kustomize, "build", build)
+
+    done = run(tmp_path, ".", "-o", "json")
+
+    found = [
+        (one["id"], one["file"], one["message"]) for one in done.json["problems"] if "pipe" in one["message"]
+    ]
+    assert [("FILE001", said, "'pipe' is not a regular file")] == found
+    assert [] == started
+
+
+def test_address_within_a_path_is_no_remote_base(tmp_path: Path) -> None:
+    """KUS111 and KUS010 go by one definition."""
+    world = "resources: [/http://example.test, 'user@example.test/a/b']\n"
+    write(tmp_path, {"kustomization.yaml": world})
+
+    found = [(one["id"], one["message"]) for one in run(tmp_path, ".", "-o", "json").json["problems"]]
+
+    assert ("KUS111", "remote base 'user@example.test/a/b' follows its default branch") in found
+    assert not [one for one in found if one[0] == "KUS111" and "http" in one[1]]
 
 
 def test_kustomize_has_no_network() -> None:

@@ -15,7 +15,7 @@ from slicewright.cli.report.rules import all_rules
 from slicewright.cli.rule import rule
 from slicewright.cli.schema import schema
 
-MANIFESTS = Path(__file__).resolve().parents[2] / "generator" / "slicewright" / "testbed" / "manifests"
+MANIFESTS = Path(__file__).resolve().parents[2] / "bases/controllers"
 
 
 def test_rule_says_what_it_means(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_unknown_rule_is_a_usage_error(tmp_path: Path, ident: str, hint: str) ->
 
 def test_crd_is_converted_to_stdout(tmp_path: Path) -> None:
     """A manifest with one CRD among other objects is printed as the schema that is vendored here."""
-    done = run(tmp_path, str(MANIFESTS / "pathways-job-v0.1.4.yaml"), command=schema)
+    done = run(tmp_path, str(MANIFESTS / "pathways-job-v0.1.4/manifests.yaml"), command=schema)
     assert done.out == (KINDS / "pathways-job.pathways.domain" / "pathwaysjob_v1.json").read_text(
         encoding="utf-8"
     )
@@ -96,10 +96,12 @@ def test_what_is_no_crd_is_a_problem(tmp_path: Path) -> None:
 
 def test_several_kinds_need_a_folder(tmp_path: Path) -> None:
     """Many schemas are not printed one after the other; a folder that cannot be written is named."""
-    done = run(tmp_path, str(MANIFESTS / "kueue-v0.19.2.yaml"), command=schema)
+    done = run(tmp_path, str(MANIFESTS / "kueue-v0.19.2/manifests.yaml"), command=schema)
     assert done.code == 2
     assert "these are 22 kinds and versions" in done.err
     write(tmp_path, {"file": ""})
-    done = run(tmp_path, str(MANIFESTS / "kueue-v0.19.2.yaml"), "--output-dir", "file/x", command=schema)
+    done = run(
+        tmp_path, str(MANIFESTS / "kueue-v0.19.2/manifests.yaml"), "--output-dir", "file/x", command=schema
+    )
     assert done.code == 1
     assert "cannot be written" in done.err

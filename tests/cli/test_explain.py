@@ -67,3 +67,25 @@ def test_unknown_name_is_a_usage_error(repo: Repo) -> None:
     assert repo.run("explain", "aa", code=2).err.endswith(
         "Error: there is no workload 'aa'; did you mean 'a'?\n"
     )
+
+
+def test_what_keeps_pods_apart_is_explained(repo: Repo) -> None:
+    """Tolerations and node affinity have their reason; a PathwaysJob carries neither."""
+    repo.cluster(
+        "c1", "pools: [{name: a, tpu: v5litepod-16}, {name: q, tpu: v5litepod-16, provisioning: Spot}]"
+    )
+    repo.workload("a", "clusters: [c1]\ntpu: v5litepod-16\ncontainer: {image: x}")
+    repo.workload(
+        "b",
+        "clusters: [c1]\ntpu: v5litepod-16\napi: PathwaysJob\ncontainer: {image: x}\n"
+        "pathways: {pathwaysDir: gs://b}",
+    )
+
+    (facts,) = (one["facts"] for one in repo.run("explain", "a", "-o", "json").json)
+    (others,) = (one["facts"] for one in repo.run("explain", "b", "-o", "json").json)
+
+    assert {
+        ("toleration", "slicewright.dev/provisioning=OnDemand"),
+        ("node affinity cloud.google.com/gke-spot", "DoesNotExist"),
+    } == {(one["what"], one["value"]) for one in facts if one["what"].startswith(("toleration", "node aff"))}
+    assert [] == [one for one in others if one["what"].startswith(("toleration", "node aff"))]

@@ -145,7 +145,10 @@ REFUSED = {
     ),
     "an unknown cluster": (
         (*NEW, "--cluster", "cc1"),
-        "workloads/b.yaml: REF001 there is no TPUCluster 'cc1'\n  hint: did you mean 'c1'?\n",
+        (
+            "workloads/b.yaml: REF001 there is no TPUCluster 'cc1'\n"
+            "  hint: did you mean 'c1'? Or remove it from spec.clusters\n"
+        ),
     ),
     "an unknown queue": (
         (*NEW, "--queue", "queu"),
@@ -153,11 +156,11 @@ REFUSED = {
     ),
     "an impossible TPU": (
         ("new", "b", "--tpu", "v5litepod-7", "--image", "x"),
-        "workloads/b.yaml: TPU005 no v5litepod slice has the count of 'v5litepod-7': counts are chips\n",
+        "workloads/b.yaml: TPU005 'v5litepod-7' does not exist: no v5e slice has 7 chips\n",
     ),
     "slices that cannot be joined": (
-        ("new", "b", "--tpu", "v5litepod-4", "--slices", "2", "--image", "x"),
-        "b.yaml: TPU010 multislice joins multi-host slices, and 2x2 on ct5lp-hightpu-4t is one host\n",
+        ("new", "b", "--tpu", "v3-32", "--slices", "2", "--image", "x"),
+        "b.yaml: TPU010 GKE has no multislice on v3\n",
     ),
     "no image": ((*NEW[:-1], " "), "workloads/b.yaml: IN005 'image' cannot be ' '\n"),
     "a file that exists": (

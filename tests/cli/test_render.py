@@ -41,7 +41,7 @@ def test_report_of_a_change(repo: Repo) -> None:
     assert sorted(line[:7] for line in lines[:-1]) == ["  + c1/", "  - c1/", "  ~ c1/"]
     assert (
         lines[-1]
-        == "2 workloads on 1 cluster: 1 run to start, 1 to end; 4 files written, 1 deleted, 1 unchanged"
+        == "2 workloads on 1 cluster: 1 run to start, 1 to end; 3 files written, 1 deleted, 2 unchanged"
     )
 
 
@@ -326,6 +326,32 @@ def test_warning_with_a_reason_is_left_out(repo: Repo, options: list[str]) -> No
 
     assert [True, False] == ["REF006" in done.out + done.err for done in (before, after)]
     assert "IGN" not in after.out + after.err
+
+
+@pytest.mark.parametrize("command", [["render"], ["render", "--check"], ["validate"]])
+def test_input_files_acknowledge_their_warnings(repo: Repo, command: list[str]) -> None:
+    """A reason in metadata.annotations of an input file counts for the file; runs do not get it."""
+    repo.workload("a", "clusters: [c1]\ntpu: v5litepod-8\nmaxRunDurationSeconds: 600\ncontainer: {image: x}")
+    cluster = (repo.root / "clusters/c1.yaml").read_text(encoding="utf-8")
+    repo.write("clusters/c1.yaml", cluster.replace("managed: false", "managed: true\n  location: us-west4-c"))
+    repo.run("render")
+    before = repo.run(*command)
+    runs = sorted(path.name for path in repo.root.glob("overlays/c1/default/a/*"))
+    for path, ident in (("clusters/c1.yaml", "POOL030"), ("workloads/a.yaml", "REF007")):
+        written = (repo.root / path).read_text(encoding="utf-8")
+        named = ", annotations: {slicewright.dev/ignore-" + ident + ": it is meant}}"
+        head, _, rest = written.partition("}\n")
+        repo.write(path, f"{head}{named}\n{rest}")
+    repo.run("render")
+
+    after = repo.run(*command)
+
+    for ident in ("POOL030", "REF007"):
+        assert [True, False] == [ident in done.out + done.err for done in (before, after)]
+    assert "IGN" not in after.out + after.err
+    assert runs == sorted(path.name for path in repo.root.glob("overlays/c1/default/a/*"))
+    for file in repo.root.glob("overlays/**/*.yaml"):
+        assert "slicewright.dev/ignore" not in file.read_text(encoding="utf-8")
 
 
 def test_no_reason_lets_a_wrong_workload_be_rendered(repo: Repo) -> None:

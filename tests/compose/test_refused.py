@@ -327,3 +327,15 @@ def test_a_failing_patch_names_its_object() -> None:
 
     (problem,) = composed(tree).problems
     assert (problem.id, problem.object) == ("KUS006", "ConfigMap team/b")
+
+
+def test_patches_are_held_against_a_million_objects_at_most() -> None:
+    """Few folders with many objects and many patches take as long as many folders do."""
+    objects = "---\n".join(config_map(f"a{number}") for number in range(1100))
+    patches = patching(*["{op: add, path: /data/c, value: d}"] * 1000, target="kind: None")
+    tree = {"o/kustomization.yaml": f"resources: [a.yaml]\n{patches}", "o/a.yaml": objects}
+    (problem,) = composed(tree).problems
+    said = "o/kustomization.yaml: KUS003 patches and components are held against objects more than"
+    assert (
+        f"{said} 1,000,000 times\n  hint: list a component once, or split the kustomization" == problem.text()
+    )

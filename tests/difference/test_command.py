@@ -300,7 +300,7 @@ def test_applications_that_point_to_another_cluster_start_all_runs_there(base: R
     assert {"stays": 2, "starts": 2} == Counter(run["effect"] for run in found["runs"])
     assert [(16, 32)] == [(entry["before"], entry["after"]) for entry in found["chips"]]
     moved = {one["name"] for one in found["platform"] if one["note"]}
-    assert {"c1-platform", "c1.default.a", "c1.default.f"} == moved
+    assert {"c1-controllers", "c1-platform", "c1.default.a", "c1.default.f"} == moved
 
 
 def test_runs_behind_a_queue_that_is_drained_are_evicted(base: Repo) -> None:
@@ -378,3 +378,63 @@ def test_same_difference_has_the_same_bytes(base: Repo) -> None:
     base.run("render")
 
     assert base.run("diff", "-o", "json").out == base.run("diff", "-o", "json").out
+
+
+def test_claim_of_a_run_that_goes_is_said_to_stay(base: Repo) -> None:
+    """The volume claim that a component brought outlives the run: whoever prunes the run leaves the data."""
+    base.write(
+        "mine/kustomization.yaml",
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [claim.yaml]\n",
+    )
+    claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
+    size = "spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Ti}}}\n"
+    base.write("mine/claim.yaml", claim + size)
+    base.workload("b", f"{JOB.rstrip()}\n    components: [mine]\n")
+    base.run("render")
+    commit(base)
+    (base.root / "workloads" / "b.yaml").unlink()
+    base.run("render")
+    found = {change["kind"]: change for change in diff(base)["objects"]}
+    left = found["PersistentVolumeClaim"]
+
+    assert ("removed", "data", True) == (left["effect"], left["name"], left["stays"])
+    assert ("removed", False) == (found["JobSet"]["effect"], found["JobSet"]["stays"])
+    stays = "  - PersistentVolumeClaim default/data leaves the tree; it stays in the cluster\n"
+    assert stays in base.run("diff").out
+
+
+def test_node_pools_that_no_script_knows_any_more_are_named(base: Repo) -> None:
+    """No script deletes what another file made: `diff` says so, with the command."""
+    where = "--cluster=c1 --location=us-west4 --project=p"
+    one = "node pool tpus-2 is no longer in the file, and nothing deletes it"
+    many = "node pools tpus-1, tpus-2 are no longer in the file, and nothing deletes them"
+    delete = "gcloud container node-pools delete"
+    by_terraform = (
+        "the cluster and its node pools that scripts made (tpus-0, tpus-1, tpus-2) are not in Terraform's "
+        "state: import or delete them before terraform apply"
+    )
+    base.run("render")
+    commit(base)
+    expected = {
+        CLUSTER.replace("slices: 3", "slices: 2"): f"{one}: {delete} tpus-2 {where}",
+        CLUSTER.replace("slices: 3", "slices: 1"): f"{many}: {delete} NAME {where}",
+        f"{CLUSTER.rstrip()}\n    environment: {{}}\n": by_terraform,
+        CLUSTER.replace("slices: 3", "slices: 4"): "",
+        CLUSTER: None,
+    }
+    for spec, note in expected.items():
+        cluster(base, spec)
+        base.run("render")
+        found = [file for file in diff(base)["provision"] if file["path"].endswith("destroy.sh")]
+
+        assert [note] * (note is not None) == [file["note"] for file in found]
+        assert bool(note) == (f"\n  ! {note}\n" in base.run("diff").out)
+
+
+def test_what_keeps_edits_from_being_shown_is_said_first(base: Repo) -> None:
+    """`nothing differs` alone would pass for an answer."""
+    base.workload("b", "\n    naem: x\n")
+    done = base.run("diff")
+
+    assert "RUN020 your unrendered edits are not shown, because slicewright render finds" in done.err
+    assert "hint: run slicewright render --check" in done.err

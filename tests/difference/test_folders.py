@@ -39,10 +39,15 @@ def test_of_a_component_its_patches_are_compared() -> None:
 
     found = compared(one, two)
 
-    assert [("changed", path, "argocd-cm")] == [
-        (change.effect, change.folder, change.name) for change in found.objects
+    assert [("changed", path, "argocd-cm", "")] == [
+        (change.effect, change.folder, change.name, change.note) for change in found.objects
     ]
     assert found.problems == ()
+    (gone,) = compared(one, {}).objects
+    assert ("removed", "it is a patch; the ConfigMap stays, without what the patch sets") == (
+        gone.effect,
+        gone.note,
+    )
 
 
 def test_files_of_a_namespace_are_compared() -> None:

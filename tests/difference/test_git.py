@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.difference.kit import JOB, cluster, commit, diff, git, run_of
 
+from slicewright.workspace import load
+
 if TYPE_CHECKING:
-    import pytest
     from tests.conftest import Repo
 
 
@@ -55,6 +57,8 @@ def test_unknown_revision_is_wrong_usage(base: Repo) -> None:
         assert (
             base.run("diff", rev, code=2).err == "Error: git knows no revision 'mian'; did you mean 'main'?\n"
         )
+    other = base.run("diff", "nosuch", code=2).err
+    assert other == "Error: git knows no revision 'nosuch'; branches and tags: main\n"
     assert "git knows no revision '--output=x'" in base.run("diff", "--", "--output=x", code=2).err
     assert not (base.root / "x").exists()
 
@@ -72,9 +76,7 @@ def test_no_git_repository_is_wrong_usage(repo: Repo) -> None:
     """Exit 2, and the hint says what to do."""
     found = repo.run("diff", "-o", "json", code=2).json["problems"]
 
-    assert [("GIT003", "diff compares with a commit: git init, and commit")] == [
-        (problem["id"], problem["hint"]) for problem in found
-    ]
+    assert [("GIT003", "git init, and commit")] == [(problem["id"], problem["hint"]) for problem in found]
 
 
 def test_missing_git_is_a_missing_tool(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,15 +115,19 @@ def test_links_are_followed_inside_of_the_tree_only(base: Repo) -> None:
 
     (base.root / "bases/jobset").unlink()
     (base.root / "bases/jobset").symlink_to("/")
-    assert ["DIFF001"] == [one["id"] for one in diff(base, code=1)["problems"]]
+    assert ["DIFF001", "RUN020"] == [one["id"] for one in diff(base, code=1)["problems"]]
     commit(base)
-    assert ["DIFF001"] * 2 == [one["id"] for one in diff(base, code=1)["problems"]]
+    assert ["DIFF001", "DIFF001", "RUN020"] == [one["id"] for one in diff(base, code=1)["problems"]]
 
 
-def test_files_that_are_no_text_are_not_there(base: Repo) -> None:
-    """On either side."""
+@pytest.mark.parametrize("content", [b"\xff", b"x" * 2_000_000])
+def test_files_that_are_no_text_are_not_there(
+    base: Repo, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    """On either side, and so are those that are too large."""
+    monkeypatch.setattr(load, "LARGEST", 1_900_000)
     path = base.root / "provision/c1/cluster.sh"
-    path.write_bytes(b"\xff")
+    path.write_bytes(content)
 
     assert ["removed"] == [one["effect"] for one in diff(base)["provision"]]
     commit(base)

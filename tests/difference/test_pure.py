@@ -171,6 +171,7 @@ def test_words_of_no_difference() -> None:
 def test_each_cluster_has_its_own_words() -> None:
     """What happens in one is not said of another."""
     before = workload(job("w")) | platform(queue(nominalQuota="4"))
+    before |= {"provision/c/b.sh": "x\n"}
     files = {"provision/c/a.sh": "x\n", "provision/d/a.sh": "x\n"}
     second = workload(job("v"), name="v", cluster="d") | folder("overlays/d/_x", queue(nominalQuota="8"))
 
@@ -180,6 +181,7 @@ def test_each_cluster_has_its_own_words() -> None:
         "  - ClusterQueue q removed",
         "  ~ ClusterQueue q, flavor f: quota 4 -> none chips",
         "  + provision/c/a.sh added: it takes effect when somebody runs it",
+        "  - provision/c/b.sh removed: nothing in the cloud changes",
         "  chips asked for: 4 -> 0",
         "    n, without a queue: 4 -> 0",
         "",

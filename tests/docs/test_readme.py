@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slicewright.core.check.rules import RULES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -83,6 +85,11 @@ def test_make_render_works_in_a_fresh_copy(clone: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert (clone / ".venv" / "bin" / "slicewright").is_file()
+
+
+def test_number_of_rules_is_that_of_the_rules() -> None:
+    """The README counts the rules of `validate`."""
+    assert f"- **{len(RULES)} rules** " in README
 
 
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)#:]+)\)", README))))

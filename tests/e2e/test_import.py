@@ -10,8 +10,8 @@ import yaml
 from click.testing import CliRunner
 
 from slicewright.cli.main import cli
+from slicewright.core.plan.extent import slice_names
 from slicewright.core.platform.tree import objects
-from slicewright.core.provision.node_pool import slice_names
 from slicewright.testbed.nodes import simulated_nodes
 from slicewright.testbed.sites import site_of
 from slicewright.workspace.package import package

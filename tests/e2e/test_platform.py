@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from slicewright.core.platform.tree import objects
 from slicewright.core.quantity import canonical
 from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.installation import installation
 from slicewright.testbed.sites import site_of
+from slicewright.workspace.read import read_checkout
 
 from . import kit
 from .test_queueing import assert_slices, jobset, submit
@@ -18,6 +19,8 @@ from .test_queueing import assert_slices, jobset, submit
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.conftest import Repo
 
     from slicewright.testbed.bed import Bed
 
@@ -238,6 +241,16 @@ spec:
 """
 
 
+def tolerant(item: Object, *ways: str) -> Object:
+    """Return a JobSet whose pods tolerate the taints of the flavors of some ways of provisioning."""
+    pod = item["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["tolerations"] = [
+        {"key": "slicewright.dev/provisioning", "operator": "Equal", "value": way, "effect": "NoSchedule"}
+        for way in ways
+    ]
+    return item
+
+
 def test_ladder_of_flavors(platform_bed: Bed) -> None:
     """What does not fit on the first rung goes to the next one: its labels and tolerations come with it."""
     bed = platform_bed
@@ -245,7 +258,8 @@ def test_ladder_of_flavors(platform_bed: Bed) -> None:
     bed.add_nodes(site)
     put_up(bed, objects(site))
 
-    submit(bed, [jobset("multislice-1slice", seconds=60), jobset("multislice-2slice", seconds=60)])
+    names = ("multislice-1slice", "multislice-2slice")
+    submit(bed, [tolerant(jobset(name, seconds=60), "OnDemand", "Spot") for name in names])
 
     bed.until("the 1-slice to run", lambda: len(kit.pods_of(bed, "multislice-1slice", phase="Running")) == 2)
     bed.until("the 2-slice to run", lambda: len(kit.pods_of(bed, "multislice-2slice", phase="Running")) == 4)
@@ -259,11 +273,11 @@ def test_toleration_that_pods_have_already_is_not_added_again(platform_bed: Bed)
     site = site_of(LADDER)
     bed.add_nodes(site)
     put_up(bed, objects(site))
-    item = jobset("multislice-1slice", seconds=60)
+    item = tolerant(jobset("multislice-1slice", seconds=60), "Spot")
     pod = item["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
     pod["nodeSelector"]["cloud.google.com/gke-spot"] = "true"
     (flavor,) = [entry for entry in objects(site) if entry["metadata"]["name"] == "v5e-2x4-4t-spot"]
-    pod["tolerations"] = flavor["spec"]["tolerations"]
+    pod["tolerations"] += flavor["spec"]["tolerations"]
 
     submit(bed, [item])
     bed.until("it to run", lambda: len(kit.pods_of(bed, "multislice-1slice", phase="Running")) == 2)
@@ -311,18 +325,25 @@ def test_head_of_pathways_is_admitted_with_its_workers(platform_bed: Bed) -> Non
     assert kit.node_pools(bed, kit.pods_of(bed, "pathways-jobset", "pathways-head")) == ["cpu-np"]
 
 
+DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 CONFIGURED = EVERYTHING + "  kueue: {waitForPodsReady: {timeout: 3h}}\n"
 
 
-def test_kueue_runs_with_the_rendered_configuration(tmp_path: Path) -> None:
-    """Kueue takes each word of the Configuration; of the addresses the bed has its own."""
-    (config,) = [item for item in objects(site_of(CONFIGURED)) if item["kind"] == "ConfigMap"]
-    settings = yaml.safe_load(config["data"]["controller_manager_config.yaml"])
-    assert settings["waitForPodsReady"]["timeout"] == "3h"
-    assert {"fairSharing", "admissionFairSharing", "resources"} <= settings.keys()
+def test_test_cluster_installs_what_the_tree_says(tmp_path: Path, empty: Repo) -> None:
+    """Definitions are those of _controllers, and Kueue takes each word of the Configuration there."""
+    empty.write("clusters/everything.yaml", CONFIGURED)
+    empty.run("render")
+    repository = read_checkout(empty.root).repository
+    wanted, against = installation(repository.sites["everything"], repository.read_text)
+    assert against == ()
+    assert wanted.settings["waitForPodsReady"]["timeout"] == "3h"
+    assert {"fairSharing", "admissionFairSharing", "resources"} <= wanted.settings.keys()
 
-    with Cluster(root=tmp_path, kueue_settings=settings) as bed:
-        put_up(bed, [item for item in objects(site_of(LADDER)) if item["kind"] != "ConfigMap"])
+    with Cluster(root=tmp_path, controllers=wanted.objects, kueue_settings=wanted.settings) as bed:
+        definition = bed.api.get(*DEFINITION, "clusterqueues.kueue.x-k8s.io")
+        assert definition["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/prune"] == "disabled"
+        assert bed.api.find(*DEFINITION, "pathwaysjobs.pathways-job.pathways.domain")
+        put_up(bed, objects(site_of(LADDER)))
         bed.until(
             "the queue to be active",
             lambda: "Active" in kit.conditions(bed, kit.KUEUE, "ClusterQueue").get("ladder", []),

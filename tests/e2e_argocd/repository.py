@@ -88,7 +88,9 @@ class Tree(Git):
         super().__init__(root)
         self.run("init", str(root), "--slicewright-requirement", "slicewright")
         sample = self.read("clusters/sample.yaml")
-        self.write("clusters/sample.yaml", f"{sample}  gitops: {{argocd: {{repoURL: '{self.url}'}}}}\n")
+        # JobSet and Kueue run beside the cluster here, and have webhooks of their own.
+        more = f"  controllers: {{managed: false}}\n  gitops: {{argocd: {{repoURL: '{self.url}'}}}}\n"
+        self.write("clusters/sample.yaml", sample + more)
 
     @property
     def site(self) -> Site:

@@ -28,6 +28,11 @@ def spec(more: str = "", *, tpu: str = "v5litepod-8") -> str:
     return f"clusters: [c1]\ntpu: {tpu}\nnaming: Fixed\ncontainer: {{image: python:3.12}}\n{more}"
 
 
+def allow(repo: Repo, rule: str, reason: str) -> None:
+    """Let a render pass what a rule is against, for the controllers are to show what follows."""
+    repo.write(".slicewright-ignore.yaml", f"ignore: [{{rule: {rule}, reason: {reason}}}]")
+
+
 def scene(root: Path, cluster: str = "c1") -> Scene:
     """Return a cluster of a repository whose overlays are written."""
     (found,), against = scenes(read_checkout(root), [cluster])

@@ -132,7 +132,7 @@ SEEDS = (
     ),
     Seed(
         "gke-tpu-training-cluster",
-        speed=40,
+        speed=20,
         shown=_training,
         expected={"problems": [], "finished": 4, "pushed aside": {"Preempted"}, "came back": True},
     ),

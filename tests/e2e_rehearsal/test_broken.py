@@ -50,7 +50,7 @@ def test_program_that_dies_is_named_and_others_do_not_notice(repo: Repo) -> None
         of_first, of_second, of_third = first.end(), second.end(), third.end()
 
     assert (3, "c1: failed, 1 error; 1 still ran; played") == (of_first[0], of_first[1][:40])
-    assert "BED002 kueue ended: killed by SIGKILL\n  {" in of_first[2]
+    assert "BED002 kueue ended: killed by SIGKILL" in of_first[2]
     assert "REH001" not in of_first[2]
     assert (3, {"tests": "2", "failures": "1", "errors": "0", "skipped": "1"}) == (
         of_second[0],

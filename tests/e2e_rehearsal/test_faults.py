@@ -102,3 +102,58 @@ def test_elastic_pathways_goes_on_while_a_slice_is_away(bed: Bed, empty: Repo) -
     lost = elastic["states"][2]["start"]
     assert (2, True) == (other["pods"], other["start"] <= elastic["started"] < lost < other["end"])
     assert elastic["ended"] - other["end"] < 60  # the cluster may be seen to remove its pods first
+
+
+def test_elastic_slice_in_maintenance_restarts_alone_and_counts_nothing(bed: Bed, empty: Repo) -> None:
+    """With onHostMaintenance: Restart neither head nor other slices restart, where no restart is left too."""
+    empty.cluster(
+        spec="pools:\n- {name: p8, tpu: v5litepod-8, slices: 2}\n- {name: cpu, machineType: n2-standard-64}"
+    )
+    pathways = "pathways: {pathwaysDir: gs://b/t, elasticSlices: 1, maxSliceRestarts: 1, head: {pool: cpu}}"
+    lost = "{kind: SliceLoss, at: 10s, slice: 1, duration: 20s}"
+    again = "{kind: SliceLoss, at: 140s, slice: 1, duration: 20s}"
+    lines = faulty(f"{lost}, {again}", restarts=0, more=", onHostMaintenance: Restart").replace(
+        "180s", "300s"
+    )
+    empty.workload("elastic", spec(f"slices: 2\n{pathways}\n{lines}"))
+    record = play(bed, empty, speed=5)
+    elastic = run(record, "elastic")
+    others = [piece for piece in elastic["slices"] if piece["job"] == "worker/0"]
+    mended = [piece for piece in elastic["slices"] if piece["job"] == "worker/1"]
+
+    assert [] == [f"{entry['message']} {entry['hint']}" for entry in record["problems"]]
+    assert ("finished", 0, 2) == (elastic["outcome"], elastic["restarts"], len(kit.faults(record)))
+    assert [2] == [piece["pods"] for piece in others]
+    assert len(mended) > 1
+
+
+CODES = ", restartOnExitCodes: [42, 128-255]"
+
+
+def test_exit_codes_decide_whether_a_run_restarts(bed: Bed, empty: Repo) -> None:
+    """Codes of the list restart the run; any other fails it at once; the end of a host restarts it anyway."""
+    empty.cluster(spec=POOLS.replace("slices: 1", "slices: 2"))
+    v6e = "{{accelerator: v6e, topology: {}, machineType: ct6e-standard-4t}}"
+    ends = "{{kind: ContainerFailure, at: 10s, exitCode: {}}}"
+    evicted = "{kind: Maintenance, at: 10s, duration: 20s}"
+    both = CODES + ", onHostMaintenance: Restart"
+    fails = "[{finishes: false}]"
+    lines = {
+        "listed": ("v5litepod-8", faulty(ends.format(42), more=CODES)),
+        "ranged": ("v5litepod-16", faulty(ends.format(137), more=both)),
+        "other": ("v5litepod-8", faulty(ends.format(3), more=CODES, expect=fails)),
+        "other-too": ("v5litepod-16", faulty(ends.format(3), more=both, expect=fails)),
+        "evicted": (v6e.format("2x4"), faulty(evicted, more=CODES)),
+        "maintained": (v6e.format("4x4"), faulty(evicted, more=both)),
+    }
+    for name, (tpu, rest) in lines.items():
+        empty.workload(name, spec(rest, tpu=tpu))
+    record = play(bed, empty, speed=12)
+    found = {name: run(record, name) for name in lines}
+
+    assert [] == record["problems"]
+    assert set(lines) == {fault.partition(" ")[0].partition("/")[2] for fault in kit.faults(record)}
+    assert {
+        **dict.fromkeys(lines, ("finished", 1)),
+        **dict.fromkeys(("other", "other-too"), ("failed", 0)),
+    } == {name: (entry["outcome"], entry["restarts"]) for name, entry in found.items()}

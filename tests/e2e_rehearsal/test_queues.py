@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conftest import Repo
 
-from .kit import play, run, spec, states
+from .kit import allow, play, run, spec, states
 
 if TYPE_CHECKING:
     from slicewright.testbed.bed import Bed
@@ -138,6 +138,7 @@ def test_workload_that_never_fits_is_told_with_both_reasons(bed: Bed, empty: Rep
         """
     )
     empty.workload("large", spec("slices: 2\nqueueName: q"))
+    allow(empty, "FIT101", "Kueue is to say so too")
     record = play(bed, empty, speed=10, deadline=60)
     large = run(record, "large")
     (problem,) = record["problems"]

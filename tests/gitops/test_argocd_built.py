@@ -144,6 +144,9 @@ def test_workloads_of_two_people_merge(empty: Repo, per: str, spec: str) -> None
     assert empty.run("render", "--check").code == 0
 
 
+NAMES = ("-controllers", "-gitops", "-platform", ".team-a")
+
+
 def test_diff_shows_what_argo_cd_gets(empty: Repo) -> None:
     """Applications, AppProjects, health checks and anchors are objects like others."""
     synced(empty, "")
@@ -160,8 +163,8 @@ def test_diff_shows_what_argo_cd_gets(empty: Repo) -> None:
     ]
     assert found == [
         ("added", "ConfigMap", "", "argocd-cm"),
-        *(("added", "AppProject", "argocd", f"c1{name}") for name in ("-gitops", "-platform", ".team-a")),
-        *(("added", "Application", "argocd", f"c1{name}") for name in ("-gitops", "-platform", ".team-a")),
+        *(("added", "AppProject", "argocd", f"c1{name}") for name in NAMES),
+        *(("added", "Application", "argocd", f"c1{name}") for name in NAMES),
         ("added", "ConfigMap", "team-a", "slicewright-anchor"),
     ]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.conftest import Repo
 
 PER_WORKLOAD = GITOPS.replace("}}", ", applicationPer: Workload}}")
-BOTH = ["gitops.yaml", "namespace-default.yaml", "namespace-team-a.yaml", "platform.yaml"]
+BOTH = ["controllers.yaml", "gitops.yaml", "namespace-default.yaml", "namespace-team-a.yaml", "platform.yaml"]
 TEAM_B = PLATFORM.replace("localQueues: [", "localQueues: [{name: queue, namespace: team-b}, ").replace(
     "{name: a, namespace: team-a}", "{name: b, namespace: team-b}"
 )
@@ -230,6 +230,7 @@ class TestNamed:
         added = {path for path in empty.stamps().keys() - before.keys() if "_gitops" in path}
         assert {f"{HERE}/workload-team-a.b.yaml"} == added
         assert names(empty) == [
+            "controllers.yaml",
             "gitops.yaml",
             "namespace-team-a.yaml",
             "platform.yaml",

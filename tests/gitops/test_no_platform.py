@@ -21,9 +21,9 @@ def test_argo_cd_is_given_no_platform(empty: Repo) -> None:
 
     empty.run("render")
 
-    assert ["gitops.yaml", "namespace-team-a.yaml"] == names(empty)
+    assert ["controllers.yaml", "gitops.yaml", "namespace-team-a.yaml"] == names(empty)
     kinds = [item["kind"] for name in names(empty) for item in documents(empty.read(f"{HERE}/{name}"))]
-    assert kinds == ["AppProject", "Application"] * 2
+    assert kinds == ["AppProject", "Application"] * 3
     assert not (empty.root / "overlays/c1/_platform").exists()
     assert empty.run("render", "--check").code == 0
 
@@ -36,7 +36,12 @@ def test_flux_waits_for_no_platform(empty: Repo) -> None:
     empty.run("render")
 
     depends = {name: spec.get("dependsOn", []) for name, spec in flux_kit.rendered(empty).items()}
-    assert depends == {"c1-access.team-a": [], "c1.team-a": [{"name": "c1-access.team-a"}]}
+    first = {"name": "c1-controllers"}
+    assert depends == {
+        "c1-controllers": [],
+        "c1-access.team-a": [first],
+        "c1.team-a": [first, {"name": "c1-access.team-a"}],
+    }
 
 
 def test_platform_comes_and_goes(empty: Repo) -> None:

@@ -222,3 +222,56 @@ def test_what_a_file_may_not_say_is_a_problem_of_the_file(program: Path) -> None
     assert "clusters/c9.yaml:" in done.err
     assert "POOL012" in done.err
     assert yaml.safe_load(done.out)["kind"] == "TPUCluster"
+
+
+AT = "items[0].spec.resourceGroups[0].flavors[0].resources[0]"
+
+
+def named(name: object = "x", **fields: object) -> dict[str, Any]:
+    """Return an object of a list."""
+    return {"metadata": {"name": name}, **fields}
+
+
+def quota(value: object) -> dict[str, Any]:
+    """Return a queue with a quota of chips."""
+    return queue("q", ("mine", {TPU: value}))
+
+
+@pytest.mark.parametrize(
+    ("resource", "answer", "where"),
+    [
+        ("priorityclasses", {"items": 5}, "items"),
+        ("priorityclasses", "OUT [1.5]", "the list"),
+        ("priorityclasses", "OUT {}", "the list"),
+        ("priorityclasses", [named([], value=1)], "items[0].metadata.name"),
+        ("workloadpriorityclasses", [named(value={})], "items[0].value"),
+        ("workloadpriorityclasses", [named(value=True)], "items[0].value"),
+        ("clusterqueues", [quota([])], f"{AT}.nominalQuota"),
+        ("clusterqueues", [quota("1e")], f"{AT}.nominalQuota"),
+        ("clusterqueues", [named(spec={"preemption": 1})], "items[0].spec.preemption"),
+        ("cohorts", [{"spec": {}}], "items[0]"),
+        ("cohorts", [{"metadata": {}}], "items[0].metadata"),
+        ("localqueues", [named(spec={"fairSharing": {"weight": {}}})], "items[0].spec.fairSharing.weight"),
+        ("nodes", [named("x" * 300)], "items[0].metadata.name"),
+        ("nodes", [{"metadata": {"name": "a", "labels": {"a": 1}}}], "items[0].metadata.labels.a"),
+        ("nodes", [5], "items[0]"),
+    ],
+)  # fmt: skip
+def test_answer_that_no_api_server_gives_is_a_problem(
+    program: Path, resource: str, answer: object, where: str
+) -> None:
+    """The resource and the place are named; nothing is made of the rest."""
+    stub.answers(program, **{**FOUND, resource: answer})
+    done = run(code=3)
+    said = done.err.splitlines()[0]
+    assert said.startswith(f"IMP010 the answer about {resource}."[:40]) or resource == "nodes"
+    assert f" is not a list of objects: {where}" in said
+
+
+def test_answer_has_a_size(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is larger than the largest clusters are is not read to its end."""
+    monkeypatch.setattr(kubectl, "_LARGEST", 1 << 20)
+    stub.answers(program, **{**FOUND, "nodes": "OUT " + "[" * 1_100_000})
+    assert "IMP011 the answer about nodes has more than 1 MiB\n" in run(code=3).err
+    stub.answers(program, **{**FOUND, "nodes": "OUT " + "[" * 500_000})
+    assert "IMP002 the cluster gives no answer: kubectl gave no JSON" in run(code=3).err

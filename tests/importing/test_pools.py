@@ -53,6 +53,11 @@ WAYS: list[tuple[tuple[str, ...], dict[str, str], Any]] = [
         {f"{GKE}reservation-name": "r1", f"{GKE}reservation-project": "p", f"{GKE}reservation-blocks": "b1"},
         {"type": "Reservation", "name": "r1", "project": "p", "block": "b1"},
     ),
+    (
+        (),
+        {f"{GKE}reservation-name": "r", f"{GKE}reservation-blocks": "b", f"{GKE}reservation-subblocks": "s"},
+        {"type": "Reservation", "name": "r", "block": "b", "subBlock": "s"},
+    ),
     ((), {f"{GKE}compute-class": "c1", f"{GKE}gke-spot": "true"}, {"type": "ComputeClass", "name": "c1"}),
     ((), {f"{GKE}compute-class": "Scale-Out"}, None),
 ]

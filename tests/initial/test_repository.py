@@ -57,7 +57,8 @@ def test_new_repository_renders_and_is_right(made: Path) -> None:
 
 def test_first_block_of_the_page_works_on_a_fresh_machine(tmp_path: Path) -> None:
     """With a wheel, git, Python and make; what it installs can make the next repository."""
-    wheels = tmp_path / "dist"
+    checkout = tmp_path / "slicewright"
+    wheels = checkout / "dist"
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", wheels],
         cwd=PROJECT,
@@ -74,7 +75,7 @@ def test_first_block_of_the_page_works_on_a_fresh_machine(tmp_path: Path) -> Non
 
     done = subprocess.run(
         ["sh", "-ec", block.replace("0.1.0", __version__)],
-        cwd=tmp_path,
+        cwd=checkout,
         env=environ,
         check=False,
         capture_output=True,
@@ -85,6 +86,7 @@ def test_first_block_of_the_page_works_on_a_fresh_machine(tmp_path: Path) -> Non
     assert "1 workload on 1 cluster: 1 run to start, 0 to end" in done.stdout
     assert "0 errors, 0 warnings" in done.stdout
     root = tmp_path / "training"
+    subprocess.run([root / ".venv/bin/python", "-c", "import cryptography"], check=True)
     assert "slicewright\n" == git(root, "log", "--format=%s") + "\n"
     assert "" == git(root, "status", "--porcelain")
     done = subprocess.run(
@@ -298,3 +300,35 @@ def test_page_names_what_is_written(tmp_path: Path) -> None:
         path for path in named if not path.endswith("/")
     }
     assert {"bases/", "schemas/"} <= named
+
+
+STUB = '#!/bin/sh\nprintf "%s\\n" "$*" >> "$CALLS"\ncase "$*" in *"${FAILS:-nothing}"*) exit 1 ;; esac\n'
+
+
+def test_make_installs_controllers_before_the_platform(tmp_path: Path) -> None:
+    """By the server, and waiting for what each cluster has; it ends where something is refused."""
+    root, calls = tmp_path / "repository", tmp_path / "calls"
+    init(str(root))
+    CliRunner().invoke(cli, ["render", "-C", str(root)], catch_exceptions=False)
+    (tmp_path / "kubectl").write_text(STUB, encoding="utf-8")
+    (tmp_path / "kubectl").chmod(0o755)
+    environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "CALLS": str(calls)}
+
+    def install(**more: str) -> tuple[int, list[str]]:
+        calls.write_text("", encoding="utf-8")
+        command = ["make", "--silent", "-C", str(root), "install", "CLUSTER=sample"]
+        done = subprocess.run(command, env={**environ, **more}, check=False, capture_output=True)
+        return done.returncode, calls.read_text(encoding="utf-8").splitlines()
+
+    expected = [
+        "apply --server-side -k overlays/sample/_controllers",
+        "-n kueue-system wait --for=condition=Available deployment --all --timeout=10m",
+        "-n jobset-system wait --for=condition=Available deployment --all --timeout=10m",
+        "apply --server-side -k overlays/sample/_platform",
+    ]
+    assert install() == (0, expected)
+    assert install(FAILS="wait") == (2, expected[:2])
+    assert install(FAILS="apply") == (2, expected[:1])
+    command = ["make", "-C", str(root), "install"]
+    without = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert "usage: make install CLUSTER=NAME" in without.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -199,3 +200,71 @@ def test_upgrade_is_of_a_repository_and_a_requirement_of_a_new_one(team: Team, t
     )
     team.write("slicewright.yaml", 'requires: ">=99"\n')
     assert "requires slicewright >=99" in team.run("init", "--upgrade", code=2).err
+
+
+def test_releases_of_controllers_come_and_none_is_deleted(team: Team) -> None:
+    """A cluster may name the release that an older version brought; a person deletes it."""
+    old, new = "bases/controllers/kueue-v0.18.1", "bases/controllers/kueue-v0.19.2"
+    team.older({f"{old}/manifests.yaml": "kind: List\n", f"{old}/kustomization.yaml": "resources: []\n"})
+    shutil.rmtree(team.root / new)
+
+    found = team.upgrade()
+
+    assert [path for path in found["written"] if "controllers" in path] == [
+        f"{new}/kustomization.yaml",
+        f"{new}/manifests.yaml",
+    ]
+    assert found["deleted"] == []
+    assert (team.root / old / "manifests.yaml").exists()
+
+
+def test_a_release_that_a_person_brings_gets_its_digest(team: Team) -> None:
+    """Then the version can be written; an edit of it is found afterwards."""
+    folder = "bases/controllers/kueue-v0.18.1"
+    other = team.read("bases/controllers/kueue-v0.19.2/manifests.yaml").replace(
+        "/kueue:v0.19.2", "/kueue:v0.18.1"
+    )
+    team.write(f"{folder}/manifests.yaml", other)
+    team.write("bases/controllers/other/manifests.yaml", "a: b\n")
+    sample = team.read("clusters/sample.yaml")
+    team.write("clusters/sample.yaml", sample + "  versions: {kueue: v0.18.1}\n")
+    team.run("render", code=1)
+
+    assert team.upgrade()["written"] == [f"{folder}/kustomization.yaml", "bases/.slicewright.json"][:1]
+    team.run("render")
+    team.run("validate")
+    assert team.upgrade()["written"] == []
+    team.write(f"{folder}/manifests.yaml", "edited\n")
+    problems = team.run("render", "--check", "-o", "json", code=1).json["problems"]
+    assert [(one["id"], one["file"]) for one in problems] == [("CTRL002", f"{folder}/manifests.yaml")]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"), [(None, "CTRL006"), ("kind: Namespace\nmetadata: {name: kueue-system}\n", "CTRL004")]
+)
+def test_a_release_that_is_another_one_is_refused(team: Team, text: str | None, problem: str) -> None:
+    """The manifests of v0.19.2 are not v0.18.1, nor is a Namespace: `render` and `validate` both say so."""
+    file = "bases/controllers/kueue-v0.18.1/manifests.yaml"
+    released = team.read("bases/controllers/kueue-v0.19.2/manifests.yaml")
+    good = released.replace("/kueue:v0.19.2", "/kueue:v0.18.1")
+    sample = team.read("clusters/sample.yaml")
+    team.write("clusters/sample.yaml", sample + "  versions: {kueue: v0.18.1}\n  kueue: {}\n")
+    team.write(file, good)
+    team.upgrade()
+    team.run("render")
+    (team.root / file).with_name("kustomization.yaml").unlink()
+    team.write(file, text or released)
+    team.upgrade()
+
+    for command in (("render",), ("validate",)):
+        found = team.run(*command, "-o", "json", code=1).json["problems"]
+        assert [(one["id"], one["file"]) for one in found if one["id"].startswith("CTRL")] == [
+            (problem, file)
+        ]
+
+
+def test_copy_that_is_no_text_is_an_edited_one(team: Team) -> None:
+    """Whatever bytes somebody put there, it is named, and stays."""
+    (team.root / "bases/job/job.yaml").write_bytes(b"a: \xed\xa0\xbc\xff\n")
+    found = team.upgrade(code=1)
+    assert ["bases/job/job.yaml"] == [problem["file"] for problem in found["problems"]]

@@ -109,7 +109,7 @@ def _texts(change: str, *, without: str = "") -> list[str]:
         pytest.param(
             "failurePolicy: {queue: x}",
             "spec.failurePolicy.queue: IN002 unknown key 'queue'\n"
-            "  hint: one of: maxRestarts, onHostMaintenance, restartStrategy, rules",
+            "  hint: one of: maxRestarts, onHostMaintenance, restartOnExitCodes, restartStrategy, rules",
             id="a key that people try elsewhere",
         ),
         pytest.param(
@@ -189,6 +189,19 @@ def _texts(change: str, *, without: str = "") -> list[str]:
             id="too many keys",
         ),
         pytest.param(
+            "failurePolicy: {restartOnExitCodes: ['128-999']}",
+            "spec.failurePolicy.restartOnExitCodes[0]: IN005 'restartOnExitCodes[0]' cannot be '128-999'\n"
+            "  hint: One exit code, or a range of them; codes are 1 to 255.",
+            id="exit codes that no program has",
+        ),
+        pytest.param(
+            "rehearsal: {duration: 2 hours}",
+            "spec.rehearsal.duration: IN005 'duration' cannot be '2 hours'\n"
+            "  hint: A time span: a number with ms, s, m, h or d, or several of them in a row; "
+            "at most about ten years. For example: 2h",
+            id="a time span in words",
+        ),
+        pytest.param(
             "pathways: {pathwaysDir: 'gs://b', worker: {nodeSelector: {'a b': c}}}",
             "spec.pathways.worker.nodeSelector: IN005 'a b' cannot be a key of 'nodeSelector'\n"
             "  hint: a key is a name with at most one '/' before it",
@@ -205,6 +218,17 @@ def _texts(change: str, *, without: str = "") -> list[str]:
 def test_message(change: str, expected: str) -> None:
     """Each finding says what is wrong with which value, and what to write instead."""
     assert [expected] == _texts(change)
+
+
+@pytest.mark.parametrize(
+    ("release", "hint"),
+    [("0.19.2", "write v0.19.2"), ("newest", "A release tag. For example: v0.12.0")],
+)
+def test_release_without_its_v(release: str, hint: str) -> None:
+    """A release of which the v alone is missing is named as it has to be written."""
+    (problem,) = SCHEMAS.problems("slicewright/common.json#/definitions/release", release)
+
+    assert ("IN005", hint) == (problem.id, problem.hint)
 
 
 def test_twice() -> None:

@@ -76,3 +76,57 @@ def test_another_reservation_is_another_way() -> None:
     wanted = f"{SAME}\nprovisioning: {{type: Reservation, name: r2}}"
 
     assert ("error", NEVER) == said(wanted, reserved)
+
+
+PATHWAYS = "pathways: {pathwaysDir: gs://b/tmp, head: {pool: cpu}}"
+SCOPES = "nodeConfig: {scopes: [storage-full, gke-default, cloud-platform]}"
+OWN = "nodeConfig: {serviceAccount: nodes@p.iam.gserviceaccount.com}"
+
+
+def scratch(more: str, tpus: str, cpu: str, *, before: str = "") -> list[str]:
+    """Return what POOL040 says of a Pathways workload on a cluster with two pools."""
+    head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\nmetadata: {name: c1}\nspec:\n"
+    pools = f"[{{name: tpus, tpu: v6e-16, {tpus}}}, {{name: cpu, machineType: n2-standard-64, {cpu}}}]"
+    clusters = f"{head}  project: p\n  location: us-east5-a\n{before}  pools: {pools}\n"
+    _, problems = planned(workload(f"tpu: v6e-16\n{PATHWAYS}\n{more}\n{PROGRAM}"), clusters=clusters)
+    return [problem.message.partition("the nodes of ")[2] for problem in problems if problem.id == "POOL040"]
+
+
+@pytest.mark.parametrize("more", ["hostNetwork: true", "api: PathwaysJob"])
+def test_pathways_on_nodes_that_cannot_write(more: str) -> None:
+    """Pathways on the host network needs nodes with a scope or an account that may write, its head too."""
+    assert ["pools 'tpus' and 'cpu' cannot write to gs://b/tmp"] == scratch(more, "slices: 1", "nodes: 1")
+    assert ["pool 'cpu' cannot write to gs://b/tmp"] == scratch(more, OWN, "nodes: 1")
+    assert ["pool 'tpus' cannot write to gs://b/tmp"] == scratch(
+        more, "nodeConfig: {scopes: [gke-default]}", SCOPES
+    )
+    assert [] == scratch(more, SCOPES, OWN)
+    url = "https://www.googleapis.com/auth/devstorage.read_write"
+    assert [] == scratch(more, f"nodeConfig: {{scopes: ['{url}']}}", OWN)
+
+
+@pytest.mark.parametrize(
+    ("more", "before"),
+    [
+        ("hostNetwork: false", ""),
+        ("hostNetwork: true", "  managed: false\n"),
+        ("hostNetwork: true", "  mode: Autopilot\n"),
+        ("hostNetwork: true", "  environment: {}\n"),
+    ],
+)
+def test_pathways_whose_identity_is_another(more: str, before: str) -> None:
+    """Other pods use Workload Identity, Terraform's nodes have an account, others' nodes are not known."""
+    assert [] == scratch(more, "slices: 1", "nodes: 1", before=before)
+
+
+def test_head_beside_the_workers_has_no_pool_of_its_own() -> None:
+    """Where the head shares the workers' hosts, the CPU pool is not asked."""
+    together = PATHWAYS.replace("head: {pool: cpu}", "deploymentMode: colocate_head_with_workers")
+    head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\nmetadata: {name: c1}\nspec:\n"
+    pools = f"[{{name: tpus, tpu: v6e-16, {OWN}}}, {{name: cpu, machineType: n2-standard-64}}]"
+    clusters = f"{head}  project: p\n  location: us-east5-a\n  pools: {pools}\n"
+    _, problems = planned(
+        workload(f"tpu: v6e-16\n{together}\nhostNetwork: true\n{PROGRAM}"), clusters=clusters
+    )
+
+    assert [] == [problem for problem in problems if problem.id == "POOL040"]

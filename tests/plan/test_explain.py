@@ -105,3 +105,20 @@ def test_what_autopilot_leaves_out_is_said() -> None:
 
     assert found["privileged"] == ("left out", "the Autopilot cluster c1 refuses it")
     assert found["component"] == ("mine", "what the workload asks for")
+
+
+def test_containers_of_a_host_share_its_chips() -> None:
+    """Where a host has several containers, the chips of each follow from those of the host."""
+    found = facts("tpu: tpu7x-16\ncontainersPerHost: 2\n" + PROGRAM)
+
+    assert found["containers per host"] == ("2", "spec.containersPerHost")
+    assert found["google.com/tpu"] == ("2", "of each container: 4 chips of a host / 2 containers")
+
+
+def test_topology_takes_the_place_of_exclusive_placement() -> None:
+    """Where the flavor of the pool has a Topology, the facts are what the pods ask of Kueue."""
+    pools = "pools: [{name: tas, tpu: v5litepod-8, topologyName: t}]\n"
+    found = facts("tpu: v5litepod-8\nqueueName: q\n" + PROGRAM, clusters=cluster(pools))
+
+    assert "exclusive-topology" not in found
+    assert found["kueue.x-k8s.io/podset-slice-size"][0] == "2"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .kit import PROGRAM, cluster, plan, planned, workload
+from .kit import CLUSTER, PROGRAM, cluster, plan, planned, workload
 
 PATHWAYS = "tpu: v5litepod-16\nslices: 2\n" + PROGRAM + "pathways: {pathwaysDir: 'gs://b/p'%s}\n"
 
@@ -87,6 +87,14 @@ SELECTORS = {
         },
         "reservation",
     ),
+    "{type: Reservation, name: r, block: b, subBlock: s}": (
+        {
+            "cloud.google.com/reservation-name": "r",
+            "cloud.google.com/reservation-blocks": "b",
+            "cloud.google.com/reservation-subblocks": "s",
+        },
+        "reservation",
+    ),
     "{type: ComputeClass, name: c}": ({"cloud.google.com/compute-class": "c"}, "compute-class"),
 }
 
@@ -106,15 +114,28 @@ def test_provisioning_adds_selectors_and_a_component(provisioning: str) -> None:
     assert ((f"bases/components/{component}/jobset",) if component else ()) == found.components
 
 
+@pytest.mark.parametrize("way", ["OnDemand", "Spot", "FlexStart", "{type: Reservation, name: r}"])
+def test_run_time_is_selected_where_gke_makes_the_nodes(way: str) -> None:
+    """Pods select a run time where GKE makes the nodes for them: on Autopilot."""
+    key = "cloud.google.com/gke-max-run-duration-seconds"
+    wanted = workload(f"tpu: v6e-16\nprovisioning: {way}\nmaxRunDurationSeconds: 600\n" + PROGRAM)
+    pools = f"pools: [{{name: a, tpu: v6e-16, provisioning: {way}, maxRunDurationSeconds: 600}}]"
+
+    (standard,), no_problems = planned(wanted, clusters=cluster(pools))
+    (autopilot,), _ = planned(wanted, clusters=cluster(f"mode: Autopilot\n{pools}"))
+
+    assert () == no_problems
+    assert key not in standard.node_selector
+    assert {**standard.node_selector, key: "600"} == autopilot.node_selector
+
+
 def test_flex_start_may_be_limited() -> None:
-    """The time is a node label of flex-start nodes, and an annotation where Kueue asks for them."""
+    """The time of queued flex-start is an annotation of the run, from which Kueue makes its request."""
     limited = "tpu: v6e-16\nmaxRunDurationSeconds: 600\nqueueName: q\n" + PROGRAM
 
-    direct = plan(limited + "provisioning: FlexStart")
     queued = plan(limited + "provisioning: FlexStartQueued")
     longest = plan("tpu: v6e-16\nqueueName: q\nprovisioning: FlexStartQueued\n" + PROGRAM)
 
-    assert direct.node_selector["cloud.google.com/gke-max-run-duration-seconds"] == "600"
     assert queued.annotations == {"provreq.kueue.x-k8s.io/maxRunDurationSeconds": "600"}
     assert longest.annotations == {"provreq.kueue.x-k8s.io/maxRunDurationSeconds": "604800"}
 
@@ -295,8 +316,8 @@ QUIET = {
         f"{FLEX}maxRunDurationSeconds: 3600\n",
         f"pools: [{{name: b, {FLEX_POOL}}}, {{name: a, {FLEX_POOL}, maxRunDurationSeconds: 3600}}]",
     ),
-    "a run that selects no time": (FLEX, f"pools: [{{name: a, {FLEX_POOL}, maxRunDurationSeconds: 3600}}]"),
-    "a queued run, whose time is a request and no label": (
+    "a run that wants no time": (FLEX, f"pools: [{{name: a, {FLEX_POOL}, maxRunDurationSeconds: 3600}}]"),
+    "a queued run, whose time is that of its request": (
         f"{FLEX.strip()}Queued\nqueueName: q\nmaxRunDurationSeconds: 3600\n",
         f"pools: [{{name: a, {FLEX_POOL}Queued}}]",
     ),
@@ -320,3 +341,13 @@ def test_capacity_is_not_warned_about(when: str) -> None:
 def test_cluster_that_says_nothing_of_queues_is_trusted() -> None:
     """Any queue name is taken where the TPUCluster has no clusterQueues."""
     assert plan("queueName: any\ntpu: v5e-8\n" + PROGRAM).labels["kueue.x-k8s.io/queue-name"] == "any"
+
+
+@pytest.mark.parametrize(("version", "ids"), [("v0.9.1", ["FIELD002"]), ("v0.10.0", [])])
+def test_exit_codes_and_hosts_are_told_apart_by_messages(version: str, ids: list[str]) -> None:
+    """JobSet matches the messages of failed Jobs from v0.10 on; before, one of the two fields has to go."""
+    text = cluster(f"versions: {{jobset: {version}}}\n{CLUSTER}")
+    both = "failurePolicy: {maxRestarts: 1, restartOnExitCodes: [42], onHostMaintenance: Restart}\n"
+    _, problems = planned(workload("tpu: v5litepod-8\n" + both + PROGRAM), clusters=text)
+
+    assert ids == [problem.id for problem in problems]

@@ -33,7 +33,7 @@ def test_every_problem_of_every_workload_is_found_at_once() -> None:
         """
         tpu: v5litepod-7
         queueName: q
-        provisioning: Spot
+        provisioning: FlexStart
         maxRunDurationSeconds: 60
         podTemplate: {spec: {hostname: x}}
         workloadPriorityClassName: none

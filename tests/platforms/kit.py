@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from tests.conftest import PROJECT
 
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.platform import tree
@@ -29,10 +30,18 @@ def cluster(spec: str, *, name: str = "c1") -> str:
     return f"{head}metadata: {{name: {name}}}\nspec:\n{where}{body}\n"
 
 
+def released(path: str) -> str | None:
+    """Read a file of this repository's releases of controllers; there is no other one."""
+    file = PROJECT / path
+    return (
+        file.read_text(encoding="utf-8") if path.startswith("bases/controllers/") and file.exists() else None
+    )
+
+
 def repository(*texts: str) -> Repository:
     """Return what some files of TPUClusters make."""
     files = [SourceFile(f"clusters/c{at}.yaml", text) for at, text in enumerate(texts, 1)]
-    return read_repository(files, Settings(), package(), lambda _path: None)
+    return read_repository(files, Settings(), package(), released)
 
 
 def said(*specs: str) -> str:

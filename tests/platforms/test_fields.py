@@ -47,15 +47,9 @@ def put(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 def outcome(document: dict[str, Any]) -> tuple[list[str], str]:
     """Return the ids of the errors, and without them everything that is rendered for the cluster."""
     found = repository(json.dumps(document))
-    ids = [problem.id for problem in errors(found.problems)]
-    return ids, "" if ids else json.dumps(_without_digests(files(found.sites)))
-
-
-def _without_digests(made: dict[str, str]) -> dict[str, str]:
-    return {
-        path: "\n".join(line for line in text.splitlines() if "; sha256:" not in line)
-        for path, text in made.items()
-    }
+    made, against = files(found) if not errors(found.problems) else ({}, [])
+    ids = [problem.id for problem in errors((*found.problems, *against))]
+    return ids, "" if ids else json.dumps(made)
 
 
 def test_every_field_of_the_schema_is_in_the_table() -> None:

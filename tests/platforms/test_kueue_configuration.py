@@ -20,8 +20,8 @@ kueue: {}
 
 
 def configuration(spec: str) -> dict[str, Any]:
-    """Return the Configuration that the ConfigMap holds."""
-    found = one(spec, FILE, "ConfigMap")
+    """Return the Configuration that the ConfigMap holds, where somebody else installs Kueue."""
+    found = one(f"{spec}\ncontrollers: {{managed: false}}", FILE, "ConfigMap")
     assert found["metadata"] == {"name": "kueue-manager-config", "namespace": "kueue-system"}
     assert list(found["data"]) == ["controller_manager_config.yaml"]
     data: dict[str, Any] = yaml.safe_load(found["data"]["controller_manager_config.yaml"])

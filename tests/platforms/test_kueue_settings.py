@@ -21,7 +21,51 @@ from .kit import POOLS, cluster, site
 
 TEXT = (Path(__file__).resolve().parents[2] / "schemas" / SCHEMA).read_text(encoding="utf-8")
 SCHEMAS = Schemas({SCHEMA: json.loads(TEXT)})
-FINE = "{waitForPodsReady: {timeout: 1h}, integrations: {frameworks: [pod]}, featureGates: {X: true}}"
+_INTEGRATIONS = json.loads(TEXT)["properties"]["integrations"]["properties"]
+FRAMEWORKS = _INTEGRATIONS["frameworks"]["items"]["enum"]
+FINE = (
+    "{waitForPodsReady: {timeout: 1h}, integrations: {frameworks: [pod]}, "
+    "featureGates: {TopologyAwareScheduling: true}}"
+)
+REFUSED = (
+    "{waitForPodsReady: {timeout: 5 minutes}}",
+    "{waitForPodsReady: {timeout: -5m}}",
+    "{waitForPodsReady: {timeout: .}}",
+    "{waitForPodsReady: {timeout: null}}",
+    "{waitForPodsReady: {requeuingStrategy: {timestamp: Nonsense}}}",
+    "{waitForPodsReady: {requeuingStrategy: {backoffLimitCount: -1}}}",
+    "{multiKueue: {gcInterval: soon}}",
+    "{multiKueue: {externalFrameworks: [{name: a.b}]}}",
+    "{integrations: {frameworks: [batch/jb]}}",
+    "{integrations: {frameworks: [pod, pod]}}",
+    "{integrations: {externalFrameworks: [a]}}",
+    "{fairSharing: {preemptionStrategies: [Foo]}}",
+    "{fairSharing: {preemptionStrategies: [LessThanInitialShare, LessThanOrEqualToFinalShare]}}",
+    "{fairSharing: {preemptionStrategies: []}}",
+    "{fairSharing: {preemptionStrategies: null}}",
+    "{admissionFairSharing: {usageHalfLifeTime: a day}}",
+    "{admissionFairSharing: {resourceWeights: {cpu: -1}}}",
+    "{resources: {quotaCheckStrategy: Foo}}",
+    "{resources: {transformations: [{input: a, strategy: Foo}]}}",
+    "{managedJobsNamespaceSelector: {matchExpressions: [{key: a, operator: Foo}]}}",
+    "{metrics: {customLabels: [{name: 1a}]}}",
+    "{metrics: {customLabels: [{name: a, sourceKind: Foo}]}}",
+    "{tls: {minVersion: VersionTLS11}}",
+    "{visibilityServer: {bindPort: 0}}",
+    "{objectRetentionPolicies: {workloads: {afterFinished: -1s}}}",
+)
+"""What Kueue reads or checks value by value, and does not start with."""
+ACCEPTED = (
+    "{waitForPodsReady: {timeout: 1.5h, recoveryTimeout: '0', requeuingStrategy: {timestamp: Creation}}}",
+    "{waitForPodsReady: {timeout: 1h2m3.5s, recoveryTimeout: null}}",
+    "{multiKueue: {gcInterval: .5m, externalFrameworks: [{name: A.v1.example.com}]}}",
+    "{fairSharing: {}}",
+    "{fairSharing: {preemptionStrategies: [LessThanInitialShare]}}",
+    "{integrations: {frameworks: []}}",
+    f"{{integrations: {{frameworks: [{', '.join(FRAMEWORKS)}]}}}}",
+    "{admissionFairSharing: {usageHalfLifeTime: 0s, resourceWeights: {cpu: 0.5}}}",
+    "{tls: {minVersion: VersionTLS13}}",
+)
 
 
 def against(kueue: str, release: str = "v0.19.2") -> list[tuple[str, str, str, str]]:
@@ -51,6 +95,18 @@ def against(kueue: str, release: str = "v0.19.2") -> list[tuple[str, str, str, s
             "spec.kueue.integrations.frameworks",
             "'frameworks' must be a list or nothing, not a string (pod)",
             "",
+        ),
+        (
+            "{integrations: {frameworks: [batch/jb]}}",
+            "spec.kueue.integrations.frameworks[0]",
+            "'frameworks[0]' cannot be 'batch/jb'",
+            "did you mean 'batch/job'?",
+        ),
+        (
+            "{waitForPodsReady: {timeout: 5 minutes}}",
+            "spec.kueue.waitForPodsReady.timeout",
+            "'timeout' cannot be '5 minutes'",
+            "a duration, for example 90s, 10m or 1h30m",
         ),
     ],
 )
@@ -110,6 +166,8 @@ def test_validate_says_it_at_its_place(tmp_path: Path, *, repository: bool) -> N
         "{integrations: {frameworks: pod}}",
         "{waitForPodsReady: {requeuingStrategy: {backoffLimitCount: few}}}",
         "{metrics: {enableClusterQueueResources: true, port: 1}}",
+        *REFUSED,
+        *ACCEPTED,
     ],
 )
 def test_verdict_is_that_of_kueue(tmp_path: Path, kueue: str) -> None:
@@ -132,6 +190,6 @@ def test_verdict_is_that_of_kueue(tmp_path: Path, kueue: str) -> None:
 
     refused = bool(against(kueue))
     assert (refused, not refused) == (
-        "Unable to load the configuration" in done.stderr,
-        "Configuration loaded" in done.stderr,
+        any(f"Unable to {step} the configuration" in done.stderr for step in ("load", "validate")),
+        '"Initializing"' in done.stderr,
     )

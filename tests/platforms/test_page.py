@@ -15,7 +15,7 @@ EXAMPLE = re.compile(r"```yaml\n(.*?)```", re.DOTALL)
 
 def test_example_renders_and_is_valid(empty: Repo) -> None:
     """What people copy from the page works as it stands."""
-    (example,) = EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
+    example, *_ = EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
     empty.write("clusters/research.yaml", example)
 
     assert empty.run("render", "-o", "json").json["problems"] == []
@@ -23,7 +23,27 @@ def test_example_renders_and_is_valid(empty: Repo) -> None:
     assert sorted(empty.tree("overlays/research/_platform")) == [
         f"overlays/research/_platform/{name}.yaml"
         for name in (
-            *("flavors", "kueue-manager-config", "kustomization", "local-queues", "namespaces"),
+            *("flavors", "kustomization", "local-queues", "namespaces"),
             *("priority-classes", "queues", "team-language", "team-vision"),
         )
+    ]
+    assert sorted(empty.tree("overlays/research/_controllers")) == [
+        f"overlays/research/_controllers/{name}.yaml"
+        for name in ("kueue-manager-config.patch", "kueue-restart.patch", "kustomization")
+    ]
+
+
+def test_ladder_of_the_page_renders(empty: Repo) -> None:
+    """A workload with the lines of the page may climb on the cluster of the page."""
+    example, ladder, *_ = EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
+    empty.write("clusters/research.yaml", example)
+    head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUWorkload\nmetadata: {name: a, namespace: vision}\n"
+    more = "  clusters: [research]\n  tpu: v5litepod-8\n  container: {image: x}\n"
+    empty.write("workloads/a.yaml", f"{head}{ladder}{more}")
+
+    assert empty.run("render", "-o", "json").json["problems"] == []
+    (path,) = empty.runs("a", "research", "vision")
+    text = empty.read(f"overlays/research/vision/a/{path}")
+    assert [True, True, False] == [
+        word in text for word in ("value: OnDemand", "value: Spot", "cloud.google.com/gke-spot")
     ]

@@ -48,6 +48,7 @@ def test_render_writes_the_platform_and_the_scripts(managed: Repo) -> None:
     files = ["flavors", "kustomization", "local-queues", "priority-classes", "queues"]
     scripts = ["cluster", "destroy", "node-pools", "verify"]
     expected = [
+        "overlays/c1/_controllers/kustomization.yaml",
         *(f"{FOLDER}/{name}.yaml" for name in files),
         *(f"provision/c1/{name}.sh" for name in scripts),
     ]
@@ -80,7 +81,7 @@ def test_report_names_each_file(managed: Repo) -> None:
     done = managed.run("render").out.splitlines()
 
     assert f"  ~ {FOLDER}/queues.yaml changed: the platform is live" in done
-    assert done[-1].endswith("2 files written, 0 deleted, 10 unchanged")
+    assert done[-1].endswith("1 file written, 0 deleted, 12 unchanged")
 
 
 def test_platform_is_live(managed: Repo) -> None:
@@ -95,6 +96,7 @@ def test_platform_is_live(managed: Repo) -> None:
     assert '-        nominalQuota: "24"' in check
     assert '+        nominalQuota: "16"' in check
     assert ["changed", "the platform is live"] == found[f"{FOLDER}/queues.yaml"]
+    assert ["changed", "it follows clusters/c1.yaml"] == found["provision/c1/node-pools.sh"]
     assert run == managed.runs()
 
 
@@ -120,22 +122,63 @@ def test_platform_that_is_no_longer_ours_leaves(managed: Repo) -> None:
     found = platform(managed)
 
     assert {tuple(change) for change in found.values()} == {("removed", "managed is false")}
-    assert len(found) == 9
+    assert len(found) == 10
     assert list(managed.tree(FOLDER)) == [f"{FOLDER}/notes.yaml"]
     assert list(managed.tree("provision")) == ["provision/c1/mine.sh"]
     assert len(managed.runs()) == 1
 
 
-def test_platform_of_a_cluster_that_is_gone_leaves(managed: Repo) -> None:
-    """A cluster without a file has no platform."""
-    managed.run("render")
+def gone(managed: Repo) -> dict[str, list[str]]:
+    """Take the file of the cluster and the workload away, and return what a render does to the platform."""
     (managed.root / "clusters/c1.yaml").unlink()
     (managed.root / "workloads/a.yaml").unlink()
+    return platform(managed, "--end-runs", "1")
 
-    found = platform(managed, "--end-runs", "1")
+
+def test_platform_of_a_cluster_that_is_gone_leaves(managed: Repo) -> None:
+    """A cluster without a file has no platform; what takes it down stays until somebody deletes it."""
+    managed.run("render")
+    script = managed.read("provision/c1/destroy.sh")
+
+    found = gone(managed)
 
     assert {tuple(change) for change in found.values()} == {("removed", "the cluster is gone")}
-    assert managed.tree() == {}
+    assert {} == managed.tree()
+    assert {"provision/c1/destroy.sh": script} == managed.tree("provision")
+    for command in (["render"], ["render", "--check"], ["render", "--check", "-o", "json"]):
+        done = managed.run(*command)
+        assert "POOL045" in done.out + done.err
+        assert {"provision/c1/destroy.sh": script} == managed.tree("provision")
+    (managed.root / "provision/c1/destroy.sh").rename(managed.root / "provision/c1/verify.sh")
+    managed.run("render")
+    done = managed.run("render", "--check")
+    assert ("POOL045" in done.out + done.err, managed.tree("provision")) == (False, {})
+
+
+def test_terraform_of_a_cluster_that_is_gone_stays(managed: Repo) -> None:
+    """`terraform destroy` needs all that made the cluster."""
+    text = managed.read("clusters/c1.yaml")
+    managed.write("clusters/c1.yaml", f"{text}  environment: {{}}\n")
+    managed.run("render")
+    before = managed.tree("provision")
+
+    found = gone(managed)
+
+    assert "provision/c1/cluster.tf" in before
+    assert before == managed.tree("provision")
+    assert all(path.startswith("overlays/") for path in found)
+    managed.run("render", "--check")
+
+
+def test_cluster_that_is_written_wrongly_is_not_gone(managed: Repo) -> None:
+    """While the file of a cluster is wrong, nothing is said of its absence, and nothing leaves."""
+    managed.run("render")
+    before = managed.tree("provision")
+    managed.write("clusters/c1.yaml", managed.read("clusters/c1.yaml").replace("pools:", "pool:"))
+
+    said = managed.run("render", code=1)
+
+    assert ("POOL045" in said.out + said.err, before) == (False, managed.tree("provision"))
 
 
 def test_file_that_nothing_asks_for_leaves(managed: Repo) -> None:
@@ -240,4 +283,28 @@ def test_one_workload_on_two_clusters_differs_by_their_files(managed: Repo) -> N
     assert 'nominalQuota: "24"' in managed.read(f"{FOLDER}/queues.yaml")
     assert 'nominalQuota: "56"' in managed.read("overlays/c2/_platform/queues.yaml")
     assert "name: other" in managed.read("overlays/c2/_platform/flavors.yaml")
+    managed.run("validate")
+
+
+def test_controllers_are_rendered_checked_and_told_when_edited(managed: Repo) -> None:
+    """A hand edit of the folder is shown as any other; one of the release is refused, also by validate."""
+    managed.run("render")
+    folder, base = "overlays/c1/_controllers", "bases/controllers/kueue-v0.19.2/manifests.yaml"
+    assert list(managed.tree(folder)) == [f"{folder}/kustomization.yaml"]
+
+    managed.write(base, managed.read(base).replace("kueue:v0.19.2", "kueue:mine"))
+    for arguments in (["render"], ["render", "--check"], ["validate"]):
+        done = managed.run(*arguments, "-o", "json", code=1).json
+        wrong = [(one["id"], one["file"]) for one in done["problems"] if one["severity"] == "error"]
+        assert wrong == [("CTRL002", base)]
+
+
+def test_controllers_of_somebody_else_leave_the_tree(managed: Repo) -> None:
+    """`controllers: {managed: false}` removes the folder; the platform stays."""
+    managed.run("render")
+    managed.write("clusters/c1.yaml", cluster(f"{SPEC}\ncontrollers: {{managed: false}}"))
+
+    assert platform(managed) == {
+        "overlays/c1/_controllers/kustomization.yaml": ["removed", "nothing asks for it"]
+    }
     managed.run("validate")

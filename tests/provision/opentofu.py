@@ -20,20 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SOURCE = Path(__file__).parent / "google"
-TABLES = Path(__file__).parents[2] / "schemas" / "google.json"
+TABLES = Path(__file__).parents[2] / "schemas" / "google"
+VERSIONS = ("6.50.0", "7.46.1")
+"""The versions of the google provider whose tables there are: the ends of the range that is allowed."""
 ADDRESS = "registry.opentofu.org/hashicorp/google"
 
 
-def tables() -> dict[str, Any]:
-    """Return the tables of the google provider."""
-    loaded: dict[str, Any] = json.loads(TABLES.read_text(encoding="utf-8"))
+def tables(version: str = VERSIONS[-1]) -> dict[str, Any]:
+    """Return the tables of a version of the google provider."""
+    loaded: dict[str, Any] = json.loads((TABLES / f"{version}.json").read_text(encoding="utf-8"))
     return loaded
-
-
-def provider_version() -> str:
-    """Return the version of the provider that the tables are of."""
-    version: str = tables()["provider"].split()[1]
-    return version
 
 
 def written(folder: Path, files: Mapping[str, str]) -> Path:
@@ -46,7 +42,7 @@ def written(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def tofu(
-    folder: Path, *arguments: str, stdin: str = "", check: bool = True
+    folder: Path, *arguments: str, stdin: str = "", check: bool = True, provider: str = VERSIONS[-1]
 ) -> subprocess.CompletedProcess[str]:
     """Run OpenTofu in a folder; it finds the google provider in a mirror on disk, and asks no network."""
     binary = find("tofu")
@@ -61,8 +57,8 @@ def tofu(
         env={
             "HOME": str(folder),
             "PATH": os.environ["PATH"],
-            "GOOGLE_TABLES": str(TABLES),
-            "TF_CLI_CONFIG_FILE": str(_mirror() / "tofu.rc"),
+            "GOOGLE_TABLES": str(TABLES / f"{provider}.json"),
+            "TF_CLI_CONFIG_FILE": str(_mirror(provider) / "tofu.rc"),
             "CHECKPOINT_DISABLE": "1",
             "NO_COLOR": "1",
         },
@@ -71,13 +67,16 @@ def tofu(
     return done
 
 
-def planned(folder: Path, files: Mapping[str, str], *options: str) -> dict[str, Any]:
+def planned(
+    folder: Path, files: Mapping[str, str], *options: str, provider: str = VERSIONS[-1]
+) -> dict[str, Any]:
     """Return what OpenTofu would make of the files: its plan as JSON. The state is in the folder."""
     where = written(folder, files)
     (where / "state_override.tf").write_text('terraform {\n  backend "local" {}\n}\n', encoding="utf-8")
-    tofu(where, "init", "-input=false")
-    tofu(where, "plan", "-input=false", "-out=test.plan", *options)
-    plan: dict[str, Any] = json.loads(tofu(where, "show", "-json", "test.plan").stdout)
+    tofu(where, "init", "-input=false", provider=provider)
+    tofu(where, "plan", "-input=false", "-out=test.plan", *options, provider=provider)
+    shown = tofu(where, "show", "-json", "test.plan", provider=provider)
+    plan: dict[str, Any] = json.loads(shown.stdout)
     return plan
 
 
@@ -101,12 +100,11 @@ def _said(value: Any) -> Any:
 
 
 @cache
-def _mirror() -> Path:
+def _mirror(version: str) -> Path:
     """Return a folder with our provider where OpenTofu looks for the google provider; built once."""
     digest = hashlib.sha256()
     for name in ("go.mod", "go.sum", "main.go"):
         digest.update((SOURCE / name).read_bytes())
-    version = provider_version()
     folder = places.cache_root(os.environ) / "tests" / f"google-{version}-{digest.hexdigest()[:16]}"
     platform = places.platform_name().replace("-", "_")
     binary = folder / ADDRESS / version / platform / f"terraform-provider-google_v{version}"

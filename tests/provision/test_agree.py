@@ -35,6 +35,9 @@ FLAGS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "--node-taints": ("taints", lambda value: value.split(",")),
     "--reservation": ("reservation", str),
     "--reservation-affinity": ("affinity", str),
+    "--disk-size": ("disk size", lambda value: int(value.removesuffix("GB"))),
+    "--service-account": ("account", str),
+    "--workload-metadata": ("metadata", str),
 }
 """What a flag with a value says."""
 WORDS = {
@@ -43,6 +46,7 @@ WORDS = {
     "--enable-queued-provisioning": "queued",
     "--no-enable-autorepair": "not repaired",
     "--enable-autoscaling": "scales",
+    "--enable-private-nodes": "private",
 }
 """What a flag without a value says."""
 AFFINITY = {"NO_RESERVATION": "none", "SPECIFIC_RESERVATION": "specific"}
@@ -56,6 +60,8 @@ def of_commands(cluster: Site) -> dict[str, dict[str, Any]]:
         said: dict[str, Any] = {"words": set()}
         for flag in flags(pool):
             name, equals, value = flag.partition("=")
+            if name == "--scopes":
+                continue  # Terraform's nodes always have the one that an account of their own gets
             if equals:
                 key, read = FLAGS[name]
                 said[key] = read(value)
@@ -77,14 +83,17 @@ def of_terraform(plan: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def _said(values: dict[str, Any]) -> dict[str, Any]:
     node, scaling = values["node_config"], values.get("autoscaling", {})
     placement, affinity = values.get("placement_policy", {}), node.get("reservation_affinity", {})
-    taint = node.get("taint")
+    taint, metadata = node.get("taint"), node["workload_metadata_config"]["mode"]
     labels = {key: value for key, value in node.get("labels", {}).items() if key != "multislice_group_name"}
     return {
         "zones": values.get("node_locations"),
         "machine type": node["machine_type"],
         "topology": placement.get("tpu_topology"),
         "policy": placement.get("policy_name"),
-        "disk": None if values["node_config"].get("disk_size_gb") else node.get("disk_type"),
+        "disk": None if node.get("disk_type") == "pd-standard" else node.get("disk_type"),
+        "disk size": None if node.get("disk_type") == "pd-standard" else node.get("disk_size_gb"),
+        "account": node.get("service_account"),
+        "metadata": None if metadata == "GKE_METADATA" else metadata,
         "nodes": values.get("initial_node_count" if scaling else "node_count"),
         "least": scaling.get("min_node_count"),
         "most": scaling.get("max_node_count"),
@@ -105,6 +114,7 @@ def _words(values: dict[str, Any]) -> set[str]:
         "queued": values.get("queued_provisioning", {}).get("enabled"),
         "not repaired": not values["management"]["auto_repair"],
         "scales": "autoscaling" in values,
+        "private": values.get("network_config", {}).get("enable_private_nodes"),
     }
     return {word for word, holds in found.items() if holds}
 
@@ -137,6 +147,11 @@ def test_every_machine_type_in_every_way(tmp_path: Path) -> None:
         "{name: a, tpu: tpu7x-4x4x4, slices: 2, placementPolicyName: theirs}",
         "{name: a, tpu: tpu7x-4x4x4, slices: 2}",
         "{name: cpu, machineType: n2-standard-64, nodes: 3, nodePoolNames: [x, y]}",
+        "{name: a, tpu: v6e-16, nodeConfig: {serviceAccount: a@b.c, disk: {sizeGB: 200}}}",
+        "{name: a, tpu: v6e-16, nodeConfig: {privateNodes: true}}",
+        "{name: cpu, machineType: n2-standard-8, nodeConfig: {disk: {type: pd-ssd, sizeGB: 50}}}",
+        "{name: cpu, machineType: n2-standard-8, nodeConfig: {workloadMetadata: GCE_METADATA}}",
+        "{name: a, tpu: v6e-16, provisioning: {type: Reservation, name: r, block: b, subBlock: s}}",
         "{name: cpu, machineType: n2-standard-64, nodes: 2, autoscaling: {min: 1, max: 8}, labels: {a: b}}",
     ],
 )

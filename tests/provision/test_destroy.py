@@ -64,7 +64,8 @@ def test_destroy_twice(rich: Machine) -> None:
     assert (1, 0, 0) == (first.code, second.code, third.code)
     assert rich.names("clusters") == []
     assert third.changes == []
-    assert third.out == "# cluster c1 is not there\n"
+    next_step = "# next: where clusters/ declares c1 no more, delete provision/c1"
+    assert third.out == f"# cluster c1 is not there\n{next_step}\n"
 
 
 def test_destroy_without_kueue(rich: Machine) -> None:
@@ -98,7 +99,8 @@ def test_destroy_beside_terraform(tmp_path: Path) -> None:
     up(host)
     done = host.run("destroy.sh", "--yes")
 
-    assert done.out.splitlines()[-1] == (
-        "# next: terraform -chdir=provision/c1 destroy, which made node pools, cluster and the rest"
-    )
+    assert done.out.splitlines()[-2:] == [
+        "# next: terraform -chdir=provision/c1 destroy, which made node pools, cluster and the rest",
+        "# then: where clusters/ declares c1 no more, delete provision/c1",
+    ]
     assert (host.names("clusters"), host.names("node-pools")[0]) == (["c1"], "big-0")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,7 +13,10 @@ from slicewright.core.provision.terraform_values import DEFAULTS
 from slicewright.core.run import header
 
 from .kit import PLACE, ROOT, site, surveyed, text
-from .opentofu import planned, provider_version, resources, tables
+from .opentofu import VERSIONS, planned, resources, tables
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GUIDE = """
     project: my-project
@@ -286,7 +288,7 @@ def test_headers() -> None:
     before = files(site(GUIDE))
     after = files(site(GUIDE.replace("v4-16", "v4-32")))
     assert all(header.is_ours(body) for body in before.values())
-    assert {"# inputs: clusters/c1.yaml"} == {body.split("\n")[1].split(";")[0] for body in before.values()}
+    assert {"# inputs: clusters/c1.yaml, cluster c1"} == {body.split("\n")[1] for body in before.values()}
     assert {"provision/c1/node-pools.tf"} == {path for path in before if before[path] != after[path]}
 
 
@@ -298,6 +300,9 @@ def test_defaults_are_those_of_the_schema() -> None:
 
 
 def test_provider_is_that_of_the_tables() -> None:
-    """The pinned release line of the google provider begins with the version whose tables are checked."""
-    assert f"~> {provider_version().rpartition('.')[0]}" == GOOGLE
-    assert Path(tables()["package"].split()[0]).name == "cdktf-cdktf-provider-google"
+    """The google providers that are allowed are of the majors whose tables are checked."""
+    first, last = VERSIONS
+    assert f">= {first.rpartition('.')[0]}, < {int(last.split('.')[0]) + 1}" == GOOGLE
+    for version in VERSIONS:
+        assert f"hashicorp/google {version}" == tables(version)["provider"]
+        assert "cdktn-provider-google" == tables(version)["package"].split()[0]

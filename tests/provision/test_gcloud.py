@@ -59,6 +59,10 @@ STANDING = {
         "--reservation-affinity=specific",
         "--reservation=projects/p/reservations/r/reservationBlocks/b",
     ],
+    "{type: Reservation, name: r, block: b, subBlock: b-2}": [
+        "--reservation-affinity=specific",
+        "--reservation=r/reservationBlocks/b/reservationSubBlocks/b-2",
+    ],
 }
 TAINTED = {"Spot": ["--node-taints=cloud.google.com/gke-spot=true:NoSchedule"]}
 """What keeps pods off that did not ask for such nodes: GKE gives nodes on Spot machines a label only."""
@@ -72,6 +76,38 @@ def one(machine_type: str, accelerator: str, topology: str, provisioning: str, m
     """Return a cluster with one pool of one slice."""
     tpu = f"{{accelerator: {accelerator}, topology: {topology}, machineType: {machine_type}}}"
     return site(f"{PLACE}pools: [{{name: a, tpu: {tpu}, provisioning: {provisioning}{more}}}]")
+
+
+def test_configured_nodes() -> None:
+    """Disk, account, scopes, metadata and network of the nodes are flags; further ones follow as they are."""
+    config = (
+        "{serviceAccount: n@p.iam.gserviceaccount.com, workloadMetadata: GCE_METADATA, privateNodes: false,"
+        " disk: {sizeGB: 200}, gcloudFlags: [--enable-gvnic, '--metadata=a=$(reboot)']}"
+    )
+    (made,) = node_pools(site(f"{PLACE}pools: [{{name: a, tpu: v6e-4, nodeConfig: {config}}}]"))
+
+    assert (
+        "--node-locations=us-west4-a",
+        "--machine-type=ct6e-standard-4t",
+        DISK,
+        "--disk-size=200GB",
+        "--service-account=n@p.iam.gserviceaccount.com",
+        "--scopes=cloud-platform",
+        "--workload-metadata=GCE_METADATA",
+        "--no-enable-private-nodes",
+        "--num-nodes=1",
+        "--enable-gvnic",
+        "--metadata=a=$(reboot)",
+    ) == flags(made)
+
+
+def test_scopes_as_they_are_written() -> None:
+    """Scopes of the file stand alone: the list of Google's page for Pathways comes out as it is there."""
+    config = "nodeConfig: {scopes: [storage-full, gke-default, cloud-platform], disk: {type: pd-ssd}}"
+    (made,) = node_pools(site(f"{PLACE}pools: [{{name: cpu, machineType: n2-standard-8, {config}}}]"))
+
+    assert "--scopes=storage-full,gke-default,cloud-platform" in flags(made)
+    assert "--disk-type=pd-ssd" in flags(made)
 
 
 def test_shapes_have_every_machine_type() -> None:

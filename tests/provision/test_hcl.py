@@ -144,6 +144,11 @@ def test_any_string_means_itself(tmp_path_factory: pytest.TempPathFactory, strin
     assert [normal(item) for item in wanted] == read
 
 
+def test_what_an_editor_would_not_show_is_escaped() -> None:
+    """A reader of the file sees that the direction of writing changes, or that a line seems to end."""
+    assert quoted("a\u202eb\u2028c\u2066\x85") == '"a\\u202eb\\u2028c\\u2066\\u0085"'
+
+
 def normal(item: str) -> str:
     """Return a string in the normal form in which OpenTofu holds it."""
     return unicodedata.normalize("NFC", item)

@@ -12,7 +12,7 @@ import pytest
 from slicewright.core.provision.environment import files
 
 from .kit import PLACE, ROOT, site
-from .opentofu import tables, tofu, written
+from .opentofu import VERSIONS, tables, tofu, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,7 @@ CLUSTERS = {
     "pools: [{name: a, tpu: v5litepod-16}]",
 }
 EVERY = pytest.mark.parametrize("spec", CLUSTERS.values(), ids=CLUSTERS)
+EITHER = pytest.mark.parametrize("version", VERSIONS)
 BUILTIN = {"for_each", "depends_on", "lifecycle"}
 """What Terraform itself gives every resource."""
 
@@ -51,12 +52,14 @@ def test_format(spec: str, tmp_path: Path) -> None:
     assert (0, "") == (done.returncode, done.stdout), done.stderr
 
 
+@EITHER
 @EVERY
-def test_valid(spec: str, tmp_path: Path) -> None:
-    """`tofu validate` finds no error and no warning with the attributes of the google provider."""
+def test_valid(spec: str, version: str, tmp_path: Path) -> None:
+    """`tofu validate` finds no error and no warning with the oldest and the newest google provider."""
     folder = written(tmp_path, files(site(spec)))
-    tofu(folder, "init", "-backend=false", "-input=false")
-    said = tofu(folder, "validate", "-no-color").stdout
+    tofu(folder, "init", "-backend=false", "-input=false", provider=version)
+    assert f'version     = "{version}"' in (folder / ".terraform.lock.hcl").read_text(encoding="utf-8")
+    said = tofu(folder, "validate", "-no-color", provider=version).stdout
     assert "Success! The configuration is valid." == said.strip()
 
 
@@ -97,10 +100,11 @@ def test_what_validation_finds(file: str, right: str, wrong: str, said: str, tmp
     assert (1, True) == (done.returncode, said in " ".join(done.stderr.split())), done.stderr
 
 
+@EITHER
 @EVERY
-def test_attributes(spec: str) -> None:
+def test_attributes(spec: str, version: str) -> None:
     """As another parser reads them, resources have known arguments, the required ones, and known blocks."""
-    known = tables()["resources"]
+    known = tables(version)["resources"]
     found = list(blocks(files(site(spec)), "resource"))
     problems = [
         problem

@@ -181,6 +181,16 @@ def test_fault_whose_time_did_not_come(
     assert expected == [(problem.severity, problem.message.partition("happen: ")[2]) for problem in found]
 
 
+def test_run_that_is_not_to_finish_has_to_meet_its_fault() -> None:
+    """It never ran, so nothing shows that the fault is what keeps it from finishing."""
+    part = part_of("{faults: [{kind: SliceLoss, at: 10s}], expect: [{finishes: false}]}")
+    found = never_due(part, 0, Story("default/a", outcome="waiting"), 60.0)
+
+    assert [("error", "the SliceLoss at 10s did not happen: default/a never ran")] == [
+        (problem.severity, problem.message) for problem in found
+    ]
+
+
 def test_fault_that_does_not_end_is_told() -> None:
     """Nodes that stay away are another fault than the file describes."""
     assert facts(not_undone(LATE, 0, "refused")) == (

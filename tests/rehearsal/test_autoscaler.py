@@ -218,3 +218,15 @@ def test_its_own_mistake_ends_the_play() -> None:
 
     with scaler:
         eventually("its end is told", told)
+
+
+@pytest.mark.parametrize(("key", "grows"), [("cloud.google.com/gke-tpu-topology", False), ("other", True)])
+def test_nodes_that_affinity_refuses_do_not_come(key: str, *, grows: bool) -> None:
+    """Pods that keep off nodes of another way of provisioning do not make them grow."""
+    from slicewright.rehearsal.autoscaler import _fits  # noqa: PLC0415
+
+    terms = [{"matchExpressions": [{"key": key, "operator": "DoesNotExist"}]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    spec = {"nodeSelector": LABELS, "tolerations": [TAINT], "affinity": {"nodeAffinity": required}}
+
+    assert grows == _fits({"spec": spec}, NodePool("p-0", "p", (node("p-0"),), queued=False))

@@ -87,6 +87,27 @@ def test_a_cluster_is_a_suite() -> None:
     )
 
 
+def test_expectation_that_nobody_can_tell_is_skipped_and_not_passed() -> None:
+    """With what is to be known; an error of the same workload goes before it."""
+    untold = replace(FAILED, id="REH020", severity="warning", message="cannot tell whether")
+
+    assert {("c1", A): [], ("c1", B): ["skipped", "system-out"]} == cases(report(untold))
+    assert '<skipped message="cannot tell whether"/>' in junit([report(untold)])
+    assert {("c1", A): [], ("c1", B): ["failure", "system-out"]} == cases(report(untold, FAILED))
+
+
+def test_times_are_those_of_the_rehearsals_clock() -> None:
+    """From a workload's submission to its end, and of the whole; what was not submitted has none."""
+    told = report()
+    (a, b) = told.stories
+    late = Story("default/c-1", submitted=4.0, outcome="waiting")
+    root = ET.fromstring(junit([replace(told, stories=(a, b, ("default/c", late)))]))  # noqa: S314 - our own
+
+    assert [("c1", "9.0"), (A, "2.0"), (B, None), ("TPUWorkload default/c", "5.0")] == [
+        (element.get("name"), element.get("time")) for element in (root[0], *root[0])
+    ]
+
+
 def test_skipped_case_says_why() -> None:
     """With the run, which is called otherwise than its workload."""
     assert 'message="the rehearsal was interrupted before default/b-1 came to its end"' in junit(

@@ -28,7 +28,8 @@ clusterQueues:
         ("PriorityClass", "low", ("spec", "priorityClasses", 0)),
         ("WorkloadPriorityClass", "high", ("spec", "priorityClasses", 1)),
         ("ClusterQueue", "cq", ("spec", "clusterQueues", 0)),
-        ("LocalQueue", "q", ("spec", "clusterQueues")),
+        ("LocalQueue", "q", ("spec", "clusterQueues", 0, "localQueues", 0)),
+        ("LocalQueue", "r", ("spec", "clusterQueues")),
         ("Node", "tpus-0-0", ("spec", "pools")),
         ("Cohort", "c", ("metadata", "name")),
         ("ServiceAccount", "robot", ("metadata", "name")),
@@ -39,8 +40,8 @@ def test_object_is_placed_where_it_is_asked_for(
 ) -> None:
     """At its entry, else at the list that it comes from, else at the cluster's name."""
     empty.cluster(spec=SPEC)
-    cluster = read_checkout(empty.root).repository.sites["c1"].cluster
-    problem = refused(cluster, {"kind": kind, "metadata": {"name": name}}, "is there already", "remove it")
+    site = read_checkout(empty.root).repository.sites["c1"]
+    problem = refused(site, {"kind": kind, "metadata": {"name": name}}, "is there already", "remove it")
 
     assert ("REH006", "clusters/c1.yaml", path) == (problem.id, problem.file, problem.path)
     assert ("is there already", "remove it") == (problem.message, problem.hint)

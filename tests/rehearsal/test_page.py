@@ -160,9 +160,13 @@ def test_the_head_says_how_it_was_played() -> None:
     told = _text(eventful())
 
     assert "Played 34m00s in 34s, at 60 times the speed on the real JobSet, Kueue and scheduler" in told
-    assert "A second of the controllers' own time counts as 1m00s." in told
+    assert "Its time resolution is 1m00s, a second of the controllers' own time." in told
     assert "PathwaysJobs were played by the simulated operator of the test bed." in told
     assert "Played 2m00s on the real JobSet" in _text(calm())
+    need = {"kind": "Secret", "namespace": "team", "name": "token"}
+    assert "Stand-ins for what exists on the cluster: Secret team/token." in _text(
+        {**calm(), "standIns": [need]}
+    )
 
 
 def test_the_tiles_say_what_matters_first() -> None:
@@ -181,6 +185,29 @@ def test_problems_come_with_place_and_hint() -> None:
     assert "workloads/too-big.yaml:4:9 metadata.name" in told
     assert "warning REH004 'late' did not start spec.rehearsal" in told
     assert "Problems" not in _text(calm())
+
+
+def test_what_a_problem_says_of_a_run_stands_there_once() -> None:
+    """Two cards with the same text push the timeline out of sight."""
+    record = eventful()
+    (big,) = [run for run in record["workloads"] if run["run"] == "research/too-big"]
+    record["problems"][0]["object"] = f"TPUWorkload {big['workload']}"
+    never = _text(record).partition("Never ran")[2].partition("Timeline")[0]
+
+    assert "research/too-big" not in never
+    assert "prod/late" in never
+
+
+def test_expectations_have_a_tile() -> None:
+    """How many passed, and of how many nobody can tell."""
+    record = calm()
+    record["workloads"][0]["expectations"] = [
+        {"kind": "waitBelow", "result": result, "message": ""}
+        for result in ("passed", "cannotTell", "failed")
+    ]
+
+    assert "Expectations passed 1 of 3 1 could not be judged" in _text(record)
+    assert "Expectations" not in _text(calm())
 
 
 def test_what_never_ran_says_why_and_what_was_known_before() -> None:

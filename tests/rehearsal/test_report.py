@@ -8,10 +8,12 @@ import pytest
 
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal.event import Event
+from slicewright.core.rehearsal.expectation import Answer
 from slicewright.core.rehearsal.injected import Injected
 from slicewright.core.rehearsal.report import Report
 from slicewright.core.rehearsal.slices import Slice
 from slicewright.core.rehearsal.story import Eviction, Span, Story
+from slicewright.core.rehearsal.surroundings import Need
 from slicewright.core.rehearsal.text import drawn, text, width_in
 from slicewright.core.rehearsal.usage import Usage
 
@@ -87,6 +89,7 @@ def test_record_of_a_run() -> None:
         ],
         "why": "",
         "quotaCheck": "",
+        "expectations": [],
     }
     assert (None, None, "Kueue: no quota", "FIT101 too many") == (
         never["admitted"],
@@ -129,6 +132,7 @@ def test_text_is_a_line_for_each_run_queue_and_pool() -> None:
     """States are drawn along the time, chips as the height of the line."""
     assert [line.rstrip() for line in text(played(), width=10).splitlines()] == [
         "c1: failed, 1 error; 1 finished, 1 waiting, 1 eviction, 2 restarts; played 1m40s in 10s at 10x",
+        "time resolution: 10s, a second of the controllers' own time",
         "",
         "default/a       ██···████  finished at 1m40s, waited 10s, 2 restarts, Preempted at 30s",
         "default/never  ··········  never ran: Kueue: no quota",
@@ -164,7 +168,7 @@ def test_drawings_begin_in_one_column() -> None:
         "default/a                ██···████  finished at 1m40s, waited 10s, 2 restarts, Preempted at 30s",
         "a-queue-of-a-long-name   ▄▄   ████  100% of 8 chips, peak 16, borrowed up to 8",
         "tpus                     ▄▄▄▄▄▄▄▄▄  45% of 16 chips, peak 8",
-    ] == [lines[index] for index in (2, 7, 10)]
+    ] == [lines[index] for index in (3, 8, 11)]
 
 
 def test_injected_faults_are_told_with_what_became_of_them() -> None:
@@ -184,15 +188,44 @@ def test_injected_faults_are_told_with_what_became_of_them() -> None:
     ] == lines[index - 1 : index + 4]
 
 
-def test_coarse_times_are_told() -> None:
-    """Where seconds of the controllers are minutes of the report, a person does not take them for Kueue's."""
-    coarse = replace(EMPTY, speed=2160.0, longest=21_600.0)
+@pytest.mark.parametrize(
+    ("speed", "advised", "told"),
+    [
+        (1440.0, 360.0, "24m00s, a second of the controllers' own time; for finer times: --speed 360"),
+        (360.0, 360.0, "6m00s, a second of the controllers' own time"),
+        (100.0, 360.0, "1m40s, a second of the controllers' own time"),
+        (2.0, 0.0, "2.0s, a second of the controllers' own time"),
+    ],
+)
+def test_time_resolution_is_told(speed: float, advised: float, told: str) -> None:
+    """And no other speed than the usual one is recommended, which is slower where a person asks for more."""
+    report = replace(EMPTY, speed=speed, advised=advised)
 
-    assert (
-        "a second of the controllers' own time counts as 36m00s here; for times that mean more: --speed 540"
-        == text(coarse).splitlines()[1]
+    assert f"time resolution: {told}" == text(report).splitlines()[1]
+    assert speed == report.record()["resolution"]
+    assert "" == text(replace(report, speed=1.0)).splitlines()[1]
+
+
+def test_stand_ins_are_named() -> None:
+    """In words and in the record."""
+    report = replace(EMPTY, stand_ins=(Need("ConfigMap", "team", "files"), Need("Secret", "team", "token")))
+
+    assert "Stand-ins for what exists on the cluster: ConfigMap team/files, Secret team/token." in text(
+        report
     )
-    assert "" == text(replace(coarse, speed=1080.0)).splitlines()[1]
+    assert {"kind": "Secret", "namespace": "team", "name": "token"} == report.record()["standIns"][1]
+
+
+def test_expectation_of_which_nobody_can_tell_is_never_passed() -> None:
+    """The first line counts them, and the record has each with its reason."""
+    told = (Answer("waitBelow", "cannotTell", "too fine"), Answer("finishes", "passed"))
+    report = replace(EMPTY, stories=(("default/a", ran("default/a", (1, 2))),), answers={"default/a": told})
+
+    assert text(report).startswith("c1: passed, 1 expectation could not be judged; 1 finished;")
+    assert report.record()["workloads"][0]["expectations"] == [
+        {"kind": "waitBelow", "result": "cannotTell", "message": "too fine"},
+        {"kind": "finishes", "result": "passed", "message": ""},
+    ]
 
 
 def test_run_that_lost_its_place_says_why() -> None:
@@ -219,8 +252,8 @@ def test_a_short_state_still_gets_a_character(spans: list[Span], end: float, exp
 
 def test_interrupted_and_empty_rehearsals_have_a_text() -> None:
     """Nothing to draw is no error."""
-    assert "c1: interrupted; nothing to play; played 0.0s in 0.0s at 2x\n\n" == text(
-        replace(EMPTY, interrupted=True)
+    assert "c1: interrupted; nothing to play; played 0.0s in 0.0s at 1x\n\n" == text(
+        replace(EMPTY, interrupted=True, speed=1.0)
     )
 
 
@@ -255,7 +288,7 @@ def test_run_without_a_queue_tells_when_it_started() -> None:
     )
     stuck = Story("default/b", submitted=5.0, admitted=5.0, outcome="waiting")
     report = replace(EMPTY, speed=1234.56, stories=(("default/a", started), ("default/b", stuck)))
-    head, _, first, second, *_ = text(report).splitlines()
+    head, _, _, first, second, *_ = text(report).splitlines()
 
     assert head.endswith("in 0.0s at 1,234.6x")
     assert first.endswith("  finished at 31m40s, started after 30m00s")
@@ -269,7 +302,9 @@ def test_hundred_runs_stand_below_each_other() -> None:
     for number, story in enumerate(stories):
         story.submitted, story.admitted = float(number), float(number)
         story.spans = [Span("starting", number, number + 50)]
-    lines = text(replace(EMPTY, seconds=200.0, stories=tuple((one.run, one) for one in stories))).splitlines()
+    lines = text(
+        replace(EMPTY, speed=1.0, seconds=200.0, stories=tuple((one.run, one) for one in stories))
+    ).splitlines()
     width = max(len(one.run) for one in stories)
 
     assert 100 == sum("still ran" in line for line in lines[2:102])

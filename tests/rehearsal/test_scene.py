@@ -31,6 +31,7 @@ CLUSTER = """
 """
 RUN = "clusters: [c1]\ntpu: v5litepod-8\nnaming: Fixed\nqueueName: q\ncontainer: {image: python:3.12}"
 FOLDER = "overlays/c1/_platform"
+UNTOLD = "what differs between the two is not rehearsed"
 
 
 def write(repo: Repo, *, slices: int = 2, priority: str = "high", more: str = "") -> None:
@@ -74,17 +75,23 @@ def test_platform_is_played_as_it_stands_in_overlays(rendered: Repo) -> None:
     after = scene(rendered)
 
     assert ((), quota(before)) == (before.notes, quota(after))
-    files = "flavors.yaml, queues.yaml"
+    files = "queues.yaml"
     message = f"{FOLDER} is not what a render would write now ({files}); it is played as it stands"
     assert [("REH007", "warning", message)] == told(after.notes)
 
 
 def test_kueues_own_configuration_is_said_to_be_the_files(rendered: Repo) -> None:
-    """Kueue is started with it, so no object of the platform is played for it."""
+    """Where somebody else installs Kueue; else it stands in _controllers, and is played as it stands."""
     write(rendered, more="kueue: {}")
     (note,) = scene(rendered).notes
-    files = "kueue-manager-config.yaml, kustomization.yaml"
+    files = "kueue-manager-config.patch.yaml, kueue-restart.patch.yaml, kustomization.yaml"
 
+    assert note.message == (
+        f"overlays/c1/_controllers is not what a render would write now ({files}); it is played as it stands"
+    )
+    write(rendered, more="controllers: {managed: false}\n    kueue: {}")
+    (note,) = scene(rendered).notes
+    files = "kueue-manager-config.yaml, kustomization.yaml"
     assert note.message == (
         f"{FOLDER} is not what a render would write now ({files}); it is played as it stands, but for "
         "Kueue's own configuration, which is played as the TPUCluster file has it"
@@ -141,3 +148,34 @@ def test_arrival_that_can_never_be_admitted_is_refused_before_the_play(rendered:
         (problem.id, "can never be admitted to the queue of default/a: FIT101" in problem.message)
         for problem in against
     ]
+
+
+def test_controllers_are_played_as_the_tree_installs_them(rendered: Repo) -> None:
+    """Objects and Kueue's settings are those of _controllers; those of somebody else are the test bed's."""
+    write(rendered, more="kueue: {waitForPodsReady: {timeout: 3h}}")
+    rendered.run("render")
+    ours = scene(rendered).installation
+    write(rendered, more="controllers: {managed: false}\n    kueue: {waitForPodsReady: {timeout: 3h}}")
+    rendered.run("render")
+    theirs = scene(rendered).installation
+
+    namespaces = {item["metadata"]["name"] for item in ours.objects if item["kind"] == "Namespace"}
+    assert {"jobset-system", "kueue-system"} == namespaces
+    assert ["3h", "3h"] == [one.settings["waitForPodsReady"]["timeout"] for one in (ours, theirs)]
+    assert () == theirs.objects
+
+
+def test_another_release_than_the_test_beds_is_said(rendered: Repo) -> None:
+    """Its programs are not here: the test bed plays its own release, and the report says so."""
+    write(rendered, more="controllers: {managed: false}\n    versions: {kueue: v0.18.1}")
+    rendered.run("render")
+    found = scene(rendered)
+
+    assert [
+        (
+            "CTRL005",
+            "warning",
+            f"cluster 'c1' has Kueue v0.18.1, and the test cluster has v0.19.2: {UNTOLD}",
+        )
+    ] == told(found.notes)
+    assert () == found.installation.objects

@@ -74,7 +74,7 @@ def test_workload_should_finish_unless_its_file_or_its_nature_says_no() -> None:
     """A headless Pathways never ends; `finishes` has the last word."""
     headless = pathwaysjob()
 
-    assert part_of().should_finish is True
-    assert part_of("", headless).should_finish is False
-    assert part_of("expect: [{finishes: false}]").should_finish is False
-    assert part_of("expect: [{finishes: true}]", headless).should_finish is True
+    assert part_of().finishes is None
+    assert part_of("", headless).finishes is None
+    assert part_of("expect: [{finishes: false}]").finishes is False
+    assert part_of("expect: [{finishes: true}]", headless).finishes is True

@@ -16,7 +16,7 @@ from slicewright.rehearsal.faults import Faults
 from slicewright.rehearsal.journal import Journal
 from slicewright.testbed.api import ApiError
 
-from .kit import jobset, part_of
+from .kit import jobset, part_of, replicated_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -272,6 +272,27 @@ def test_fault_brings_one_arrival_where_earlier_runs_were_kept() -> None:
     assert [] == struck(earlier, stage)
 
 
+def test_arrival_that_never_ran_is_warned_of() -> None:
+    """It came, and what should follow from it has not been rehearsed."""
+    part = part_of("faults: [{kind: HigherPriorityArrival, at: 5m, workloadPriorityClassName: high}]")
+    coming = arrivals([part], 1.0)
+    clock = Clock(1.0)
+    journal = Journal(clock, {RUN: 2, "default/arrival-1": 2}, ["default/arrival-1"])
+    stage: Any = Stage("Running")
+    faults = Faults(stage, journal, Agenda(clock), [part], coming)
+    told = []
+    for kind, facts in (("submitted", {}), ("waiting", {"text": "no quota"}), ("finished", {})):
+        word: Any = kind
+        journal.note(word, "default/arrival-1", **facts)
+        told.append([(problem.severity, problem.message) for problem in faults.against(7.0)])
+
+    assert told == [
+        [("warning", "default/arrival-1, which arrived at 5m, never ran")],
+        [("warning", "default/arrival-1, which arrived at 5m, never ran: Kueue: no quota")],
+        [],
+    ]
+
+
 def test_arrivals_are_numbered_over_all_runs() -> None:
     """Each has the pods of its slices, and a name that no other has."""
     one = "{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: high, duration: 1m, slices: 2}"
@@ -308,6 +329,26 @@ def test_rehearsal_waits_for_the_quota_of_what_is_over() -> None:
                 ended.append(ending.has_come(Agenda(clock), idle, idle))
 
     assert [False, False, False, True, True] == ended
+
+
+def test_rehearsal_waits_for_the_head_of_a_headless_pathways() -> None:
+    """Workers that run serve nobody without it, and a job beside them has to run too."""
+    head = replicated_job("pathways-head", chips=0, pods=1)
+    beside = replicated_job("board", chips=0, pods=1)
+    part = part_of("", jobset("a", head, replicated_job("worker", pods=1), beside))
+    clock = Clock(1.0)
+    journal = Journal(clock, {RUN: 1}, ())
+    idle: Any = Idle()
+    ending = Ending(journal, clock, NOW, [part])
+    ended = []
+    for chips, job in ((0, ""), (4, "worker/0"), (0, "pathways-head/0"), (0, "board/0")):
+        if job:
+            journal.note("podStarted", RUN, pod=job, chips=chips, job=job)
+        else:
+            journal.note("submitted", RUN)
+        ended.append(ending.has_come(Agenda(clock), idle, idle))
+
+    assert [False, False, False, True] == ended
 
 
 def has_ended(*told: tuple[str, str], time: Tempo = NOW) -> bool:

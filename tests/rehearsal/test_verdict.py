@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slicewright.core.rehearsal.expectation import answers
 from slicewright.core.rehearsal.injected import Injected
 from slicewright.core.rehearsal.slices import Slice
 from slicewright.core.rehearsal.story import Story
@@ -96,9 +97,64 @@ def test_run_that_was_not_submitted_says_when_it_would_have_been() -> None:
     assert problem.hint == "it is to be submitted at 2h00m: play longer with --deadline, or submit sooner"
 
 
-def test_endless_run_need_not_finish() -> None:
-    """A headless Pathways waits for clients."""
-    assert [] == said(part_of("", pathwaysjob()), Story(A, outcome="running"))
+HEADLESS = jobset(
+    "a", replicated_job("pathways-head", chips=0, pods=1), replicated_job("worker"), successPolicy={}
+)
+
+
+@pytest.mark.parametrize("item", [HEADLESS, pathwaysjob()], ids=["JobSet", "PathwaysJob"])
+@pytest.mark.parametrize("block", ["", "expect: [{finishes: false}]"])
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"outcome": "running", "ran": {"worker", "pathways-head"}}, ""),
+        ({"outcome": "running", "ran": {"worker"}}, "has a head that never ran"),
+        ({"outcome": "waiting", "started": None}, "never ran"),
+        ({"outcome": "waiting"}, "had stopped running by the end"),
+        ({"outcome": "failed"}, "had stopped running by the end"),
+        ({"outcome": "failed", "started": None}, "failed, and never ran"),
+        ({"outcome": "notSubmitted", "started": None}, "was not submitted before the end"),
+    ],
+)
+def test_headless_pathways_runs_at_the_end(
+    item: dict[str, Any], block: str, facts: dict[str, Any], message: str
+) -> None:
+    """It never ends, so nothing but that it runs, with head and workers, shows that it can."""
+    story = Story(A, **{"submitted": 0.0, "started": 1.0, **facts})
+    found = [line for line in said(part_of(block, item), story) if "REH020" not in line]
+
+    assert found == ([f"workloads/a.yaml:3: REH001 default/a {message}"] if message else [])
+
+
+def test_headless_pathways_that_is_expected_to_finish_never_does() -> None:
+    """What its file says goes before what its kind does."""
+    story = Story(A, outcome="running", started=1.0, ran={"pathways-head"})
+
+    assert ["workloads/a.yaml:3: REH001 default/a was still running at the end"] == said(
+        part_of("expect: [{finishes: true}]", HEADLESS), story
+    )
+
+
+def test_each_run_that_is_kept_is_judged_by_its_own_kind() -> None:
+    """That an earlier one is headless is no excuse for one that should finish."""
+    part = part_of("", jobset("a"), {**HEADLESS, "metadata": {**HEADLESS["metadata"], "name": "old"}})
+    stories = {A: Story(A, outcome="waiting"), "default/old": Story("default/old", outcome="waiting")}
+    found = judge([part], stories, {}, cut_short=False)
+
+    assert ["default/a was still waiting at the end", "default/old never ran"] == [
+        problem.message for problem in found
+    ]
+
+
+@pytest.mark.parametrize(("pods", "is_told"), [(0, True), (1, True), (2, False)])
+def test_run_that_finished_without_its_tpu_pods_has_done_nothing(pods: int, is_told: bool) -> None:
+    """A JobSet may succeed by other pods; its slices never ran."""
+    story = ran(A, (1, 2))
+    story.started = None
+    story.slices = [Slice("slice/0", 0, 1, 2, ("np-0",), pods, exclusive=True)]
+    message = f"default/a finished, and only {pods} of its 2 TPU pods ever ran"
+
+    assert said(part_of(), story) == ([f"workloads/a.yaml:3: REH001 {message}"] if is_told else [])
 
 
 def test_run_that_never_fits_is_told_with_what_the_quota_check_said() -> None:
@@ -199,7 +255,7 @@ def test_run_of_which_a_speed_tells_too_little_is_warned_of(duration: str, hint:
     """No verdict hangs on the speed: the hint says at which one it can be told."""
     (problem,) = judge([part_of(f"duration: {duration}")], {A: apart()}, {}, cut_short=False, speed=60.0)
 
-    assert ("warning", f"where nodes are missing they wait for ever on GKE; to know it, {hint}") == (
+    assert ("warning", f"where nodes are missing they wait without end on GKE; to find out, {hint}") == (
         problem.severity,
         problem.hint,
     )
@@ -250,20 +306,23 @@ def aside(job: str = "board", **facts: Any) -> Story:
     return story
 
 
-def test_job_without_chips_that_never_ran_is_warned_of() -> None:
-    """With the scheduler's sentence, where it said one; else where the program was long enough to see it."""
+def test_job_without_chips_that_never_ran_fails_the_rehearsal() -> None:
+    """With the scheduler's sentence, where it said one. A program that was too short to see it: a warning."""
     part = part_of("", jobset("a", replicated_job("slice"), replicated_job("board", chips=0)))
     none = part_of("", jobset("a", replicated_job("slice"), replicated_job("board", chips=0, replicas=0)))
     told = ["workloads/a.yaml:3: REH001 job board of default/a never ran"]
 
-    def hints(**facts: Any) -> list[tuple[str, str]]:
-        found = judge([part], {A: aside(**facts)}, {}, cut_short=False, speed=1.0)
+    def hints(speed: float, **facts: Any) -> list[tuple[str, str]]:
+        found = judge([part], {A: aside(**facts)}, {}, cut_short=False, speed=speed)
         return [(problem.severity, problem.hint) for problem in found]
 
     assert told == said(part, aside())
-    assert [("warning", "FailedScheduling: 0/6 nodes")] == hints()
-    assert [("warning", "the timeline shows what ran instead")] == hints(unplaced={})
-    assert [] == said(part, aside("another"))
+    assert [("error", "FailedScheduling: 0/6 nodes")] == hints(60.0)
+    assert [("error", "the timeline shows what ran instead")] == hints(1.0, unplaced={})
+    assert [("warning", "to know it, play slower: --speed 7")] == hints(60.0, unplaced={})
+    assert [f"{told[0]}, which may be the controllers' own time at this speed"] == said(
+        part, aside("another")
+    )
     assert [] == said(part, aside(ran={"slice", "board"}))
     assert [] == said(none, aside())
     assert [] == said(part_of("", job()), aside())
@@ -277,7 +336,7 @@ def test_job_without_chips_may_still_come_in_what_was_cut_short() -> None:
 
     assert [] == said(part, aside(outcome="running"), cut_short=True)
     assert [] == said(part, aside(outcome="waiting", started=None))
-    assert 1 == len(said(part, aside(outcome="running")))
+    assert ["REH001", "REH020"] == [line.split()[1] for line in said(part, aside(outcome="running"))]
 
 
 def test_pods_in_waves_need_not_run_together() -> None:
@@ -367,7 +426,10 @@ NOT_THERE = "no workload 'x' takes part in this rehearsal"
 def test_expectation(expected: str, message: str) -> None:
     """Each kind of expectation, kept and broken; a broken one is placed where it stands."""
     others = [ran(B, (5, 9)), ran("default/same", (1, 3)), ran("default/early", (0.2, 0.5))]
-    found = said(expecting(expected), ran(A, (1, 4)), *others, Story("default/waits", outcome="finished"))
+    never = ran("default/waits", (1, 2))
+    never.started = never.ended = None
+    never.slices = [Slice("slice/0", 0, 1, 2, ("np-0",), 2, exclusive=True)]
+    found = said(expecting(expected), ran(A, (1, 4)), *others, never)
 
     assert found == ([f"workloads/a.yaml:10: REH004 {message}"] if message else [])
 
@@ -381,12 +443,124 @@ def test_together_means_all_at_one_moment() -> None:
     assert [] == said(part, ran(A, (0, 10)), ran(B, (0, 4), (6, 8)), ran(C, (5, 9)))
 
 
-def test_run_that_never_starts_starts_before_nobody() -> None:
-    """That it did not start is held against it elsewhere."""
+def test_run_that_never_starts_keeps_no_promise_about_its_start() -> None:
+    """Whether it would have started before the other nobody can tell."""
     part = expecting("notBefore: {workload: b}", "waitBelow: 5s", "finishes: false")
 
     assert said(part, Story(A, outcome="waiting", submitted=0.0), ran(B, (1, 2))) == [
-        "workloads/a.yaml:11: REH004 it was never admitted, and should be within 5s"
+        "workloads/a.yaml:10: REH020 cannot tell whether 'notBefore' holds: default/a never started",
+        "workloads/a.yaml:11: REH004 it was never admitted, and should be within 5s",
+    ]
+
+
+UNTOLD = "workloads/a.yaml:10: REH020 cannot tell whether"
+
+
+@pytest.mark.parametrize(
+    ("expected", "speed", "message", "resolution"),
+    [
+        ("waitBelow: 10m", 60.0, "", ""),
+        ("waitBelow: 10m", 600.0, "", ""),
+        (
+            "waitBelow: 10m",
+            1440.0,
+            "'waitBelow' holds: it waited 8m20s, and should wait less than 10m",
+            "24m00s",
+        ),
+        ("waitBelow: 5m", 400.0, "'waitBelow' holds: it waited 8m20s, and should wait less than 5m", "6m40s"),
+        ("order: [early, a]", 399.0, "", ""),
+        ("order: [early, a, late]", 401.0, "'order' holds: 'a' started 6m40s after 'early'", "6m41s"),
+        ("together: [late]", 99.0, "", ""),
+        ("together: [late]", 101.0, "'together' holds: they ran at the same time for 1m40s", "1m41s"),
+        ("notBefore: {workload: early}", 200.0, "", ""),
+        (
+            "notBefore: {workload: early}",
+            600.0,
+            "'notBefore' holds: it started 6m30s after 'early' was finished",
+            "10m00s",
+        ),
+        ("notBefore: {workload: late, state: Admitted}", 400.0, "", ""),
+    ],
+)
+def test_expectation_that_is_finer_than_the_time_resolution_never_passes(
+    expected: str, speed: float, message: str, resolution: str
+) -> None:
+    """A second of the controllers' own time counts as many; who waited for another started late enough."""
+    others = [ran("default/early", (100, 110)), ran("default/late", (900, 1500))]
+    others[1].admitted = 490.0
+    found = said(expecting(expected), ran(A, (500, 1000)), *others, speed=speed)
+
+    told = f"{UNTOLD} {message}: the time resolution of this rehearsal is {resolution}"
+    assert found == ([told] if message else [])
+
+
+def test_wait_far_above_a_fine_limit_is_broken_at_every_speed() -> None:
+    """The controllers do not take that long."""
+    (told,) = said(expecting("waitBelow: 10s"), ran(A, (500, 1000)), speed=60.0)
+
+    assert "REH004 it waited 8m20s" in told
+
+
+@pytest.mark.parametrize(
+    ("expected", "facts", "why", "hint"),
+    [
+        (
+            "waitBelow: 10s",
+            {"is_queued": False},
+            "it has no queue, so it does not wait for an admission",
+            "give the workload a queueName, or leave the expectation out",
+        ),
+        (
+            "finishes: false",
+            {"outcome": "running"},
+            "it was still running when the rehearsal ended",
+            "play longer with --deadline",
+        ),
+        (
+            "finishes: false",
+            {"outcome": "notSubmitted"},
+            "it had not been submitted when the rehearsal ended",
+            "play longer with --deadline",
+        ),
+        (
+            "waitBelow: 0.5s",
+            {"started": 0.2, "admitted": 0.2},
+            "it waited 0.2s, and should wait less than 0.5s: the time resolution of this rehearsal is 1.0s",
+            "no rehearsal tells less than a second: change the times, or leave the expectation out",
+        ),
+        (
+            "waitBelow: 2s",
+            {},
+            "it waited 1.0s, and should wait less than 2s: the time resolution of this rehearsal is 4.0s",
+            "play slower: --speed 1",
+        ),
+    ],
+)
+def test_expectation_that_cannot_be_told_says_why_and_what_to_do(
+    expected: str, facts: dict[str, Any], why: str, hint: str
+) -> None:
+    """It is a warning: nothing speaks against the run."""
+    story = ran(A, (1, 2))
+    for name, value in facts.items():
+        setattr(story, name, value)
+    speed = 4.0 if expected == "waitBelow: 2s" else 1.0
+    (problem,) = judge([expecting(expected)], {A: story}, {}, cut_short=False, speed=speed)
+
+    assert (problem.severity, problem.hint) == ("warning", hint)
+    assert problem.message.endswith(f"holds: {why}")
+
+
+def test_expectations_of_what_was_cut_short_are_undecided() -> None:
+    """Nobody is told of them."""
+    part = expecting("waitBelow: 1s", "finishes: true")
+    told = answers(part, {}, {A: Story(A, outcome="waiting")}, cut_short=True, speed=1.0)
+
+    assert ["undecided", "undecided"] == [answer.result for answer in told]
+    assert ["failed"] == [
+        answer.result
+        for answer in answers(
+            expecting("finishes: true"), {}, {A: Story(A, outcome="waiting")}, cut_short=False, speed=1.0
+        )
     ]
 
 
@@ -405,7 +579,6 @@ def test_expectations_are_about_the_current_run() -> None:
 @pytest.mark.parametrize(
     ("expected", "speed", "more"),
     [
-        ("waitBelow: 1s", 2.0, "; or play slower, for the controllers' own time is not scaled: --speed 1"),
         ("order: [b, a]", 60.0, "; or play slower, for the controllers' own time is not scaled: --speed 15"),
         (
             "notBefore: {workload: b}",
@@ -427,7 +600,8 @@ def test_gap_that_may_be_the_controllers_own_time_is_told(
 ) -> None:
     """At a high speed a second in which they think is a minute of the rehearsal."""
     part = expecting(expected)
-    stories = {A: ran(A, (5, 10)), B: ran(B, (25, 26)), C: Story(C, outcome="finished")}
+    stories = {A: ran(A, (5, 10)), B: ran(B, (25, 26)), C: ran(C, (1, 2))}
+    stories[C].ended = None
     parts = [part, part_of(name="b"), part_of(name="c")]
     (problem,) = judge(parts, stories, {}, cut_short=False, speed=speed)
 

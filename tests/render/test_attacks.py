@@ -139,4 +139,20 @@ def test_pipe_among_the_input_is_refused(repo: Repo) -> None:
     """A named pipe would be read for ever, with the lock held."""
     os.mkfifo(repo.root / "workloads" / "pipe.yaml")
 
-    assert "workloads/pipe.yaml: FILE001 cannot be read: not a regular file" in repo.run("render", code=1).err
+    assert "workloads/pipe.yaml: FILE001 is not a regular file" in repo.run("render", code=1).err
+
+
+@pytest.mark.parametrize("name", ["kustomization.yml", "Kustomization"])
+@pytest.mark.parametrize("folder", ["default/a", "default"])
+def test_a_second_kustomization_beside_a_generated_one_is_refused(repo: Repo, folder: str, name: str) -> None:
+    """Kustomize refuses a folder with two of them, and the tree must not be called current."""
+    repo.write("workloads/a.yaml", WORKLOAD)
+    repo.run("render")
+    path = repo.write(f"overlays/c1/{folder}/{name}", "resources: []\n")
+    repo.write(f"overlays/c1/elsewhere/{name}", "resources: []\n")
+
+    for command in (("render",), ("render", "--check")):
+        problems = repo.run(*command, "-o", "json", code=1).json["problems"]
+        assert [("TREE002", path)] == [
+            (one["id"], one["file"]) for one in problems if one["severity"] == "error"
+        ]

@@ -71,7 +71,7 @@ FILES = {
     "a TPU that is not there beside a wrong key": (
         HEAD
         + "metadata: {name: a}\nspec: {clusters: [c1], tpu: v5litepod-7, slice: 1, container: {image: x}}\n",
-        "workloads/a.yaml:4:29: TPU005 no v5litepod slice has the count of 'v5litepod-7'",
+        "workloads/a.yaml:4:29: TPU005 'v5litepod-7' does not exist: no v5e slice has 7 chips",
     ),
     "a cluster without a name": (
         "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\nmetadata: []\nspec: {pools: []}\n",
@@ -150,7 +150,7 @@ def test_problem_is_one_record(repo: Repo) -> None:
         "column": 8,
         "object": "TPUWorkload default/a",
         "path": "spec.tpu",
-        "message": "no v5litepod slice has the count of 'v5litepod-7': counts are chips",
+        "message": "'v5litepod-7' does not exist: no v5e slice has 7 chips",
         "hint": "nearest are v5litepod-4 and v5litepod-8",
     }
 

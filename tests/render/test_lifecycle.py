@@ -244,8 +244,8 @@ def test_cluster_file_that_is_gone_ends_nothing_by_itself(repo: Repo) -> None:
     done = repo.run("render", code=1)
 
     assert (
-        "workloads/a.yaml:5:14: REF001 there is no TPUCluster 'c1'\n  hint: declare it in clusters/\n"
-        in done.err
+        "workloads/a.yaml:5:14: REF001 there is no TPUCluster 'c1'\n"
+        "  hint: declare it in clusters/, or remove it from spec.clusters\n" in done.err
     )
     assert before == repo.stamps()
 

@@ -7,6 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.difference.kit import cluster
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -99,15 +100,71 @@ def test_new_neighbours_conflict_in_one_line_and_a_render_resolves_it(tracked: R
     assert tracked.run("render", "--check").code == 0
 
 
-def test_merge_driver_union_merges_neighbours_too(tracked: Repo) -> None:
-    """With `merge=union` for the lists of namespaces, git takes both lines by itself."""
+@pytest.mark.parametrize(("ours", "theirs"), [("h", "i"), ("i", "h")])
+def test_merge_driver_union_merges_neighbours_in_either_order(tracked: Repo, ours: str, theirs: str) -> None:
+    """With `merge=union` git takes both lines by itself, ours first; either order is current and stays."""
     tracked.write(".gitattributes", "/overlays/*/*/kustomization.yaml merge=union\n")
     commit(tracked)
 
-    parallel(tracked, {"h": "Hashed"}, {"i": "Hashed"})
+    parallel(tracked, {ours: "Hashed"}, {theirs: "Hashed"})
 
-    assert tracked.read("overlays/c1/default/kustomization.yaml").endswith("- g\n- h\n- i\n")
+    assert tracked.read("overlays/c1/default/kustomization.yaml").endswith(f"- g\n- {ours}\n- {theirs}\n")
     assert tracked.run("render", "--check").code == 0
+    before = tracked.stamps()
+    tracked.run("render")
+    assert before == tracked.stamps()
+
+
+def test_list_that_names_a_workload_twice_is_not_current(tracked: Repo) -> None:
+    """Kustomize refuses it: both branches added the same line, and one of them a neighbour."""
+    listed = "overlays/c1/default/kustomization.yaml"
+    tracked.write(listed, tracked.read(listed) + "- g\n")
+
+    assert "-- g" in tracked.run("render", "--check", code=1).out
+
+
+PLATFORM = """
+    project: p
+    location: us-west4
+    nodeLocations: [us-west4-a]
+    pools:
+    - {{name: tpus, tpu: v5litepod-8, slices: 8}}
+    - {{name: cpus, machineType: n2-standard-64, nodes: 2}}
+    clusterQueues:
+    - name: vision
+      quota: [{{pool: tpus, nominalSlices: {vision}}}]
+      preemption: {{withinClusterQueue: LowerPriority}}
+      localQueues: [{{name: vision, namespace: vision}}]
+    - name: language
+      quota: [{{pool: tpus, nominalSlices: {language}}}]
+      preemption: {{withinClusterQueue: {preemption}}}
+      localQueues: [{{name: language, namespace: language}}]
+    teams: [{{name: vision, namespace: vision}}, {{name: language, namespace: language}}]
+    gitops: {{argocd: {{repoURL: "https://git.example.com/r"}}}}
+"""
+
+
+def test_changes_of_two_queues_of_one_cluster_merge(repo: Repo) -> None:
+    """Files of the platform hold no digest: what differs is only what each branch changed."""
+    before = {"vision": 3, "language": 3, "preemption": "Never"}
+    repo.workload(
+        "a",
+        "clusters: [c1]\ntpu: v5litepod-8\nqueueName: vision\ncontainer: {image: x}",
+        metadata=", namespace: vision",
+    )
+    cluster(repo, PLATFORM.format(**before))
+    git(repo, "init", "-q", "-b", "main")
+    commit(repo)
+    git(repo, "checkout", "-qb", "theirs")
+    cluster(repo, PLATFORM.format(**{**before, "language": 4, "preemption": "LowerPriority"}))
+    commit(repo)
+    git(repo, "checkout", "-q", "main")
+    cluster(repo, PLATFORM.format(**{**before, "vision": 2}))
+    commit(repo)
+
+    git(repo, "merge", "-q", "--no-edit", "theirs")
+
+    assert "0 files would be written, 0 would be deleted" in repo.run("render", "--check").out
 
 
 def test_edits_of_one_workload_conflict_where_people_have_to_decide(tracked: Repo) -> None:

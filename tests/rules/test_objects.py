@@ -68,7 +68,7 @@ def test_kustomization_without_api_version_is_one() -> None:
 
 
 def test_resources_of_a_kustomization_are_found_by_their_files() -> None:
-    """Where nothing was composed, resources are followed through files, folders and bases."""
+    """Where nothing was composed, files, folders and bases are followed, each level after the one above."""
     overlay = _item(
         "a/overlay/kustomization.yaml",
         apiVersion="kustomize.config.k8s.io/v1beta1",
@@ -86,7 +86,7 @@ def test_resources_of_a_kustomization_are_found_by_their_files() -> None:
 
     found = built(overlay, World([overlay, base, job, extra], catalogue()))
 
-    assert found == [job, extra]
+    assert found == [extra, job]
 
 
 def test_kustomization_that_includes_itself_ends() -> None:

@@ -9,7 +9,7 @@ from tests.rules.kit import findings, world
 from tests.rules.queues import job, pods, said
 
 from slicewright.core.check.quota import most
-from slicewright.core.check.quota_read import quotas
+from slicewright.core.check.quota_read import pool_labels, pools_of, quotas
 from slicewright.core.plan.keys import TPU
 
 
@@ -92,3 +92,14 @@ def test_declared_pools_of_one_flavor_add_up(limits: list[dict[str, int]], expec
     known = quotas(world(site=site))
 
     assert said(most(known, known.queues["q"], ("v5e-4x4", TPU))) == expected
+
+
+@pytest.mark.parametrize("written", ["FlexStartQueued", {"type": "FlexStartQueued"}])
+def test_queued_nodes_have_their_label_however_the_pool_is_written(written: str | dict[str, str]) -> None:
+    """A way of provisioning is a word or an object."""
+    spec = {"pools": [{"name": "a", "tpu": "v5litepod-16", "provisioning": written}]}
+    site = world(site={"metadata": {"name": "west"}, "spec": spec}).site
+    assert site is not None
+    ((pool, shape, _),) = pools_of(site)
+
+    assert ("true",) == pool_labels(pool, shape)["cloud.google.com/gke-flex-start"]

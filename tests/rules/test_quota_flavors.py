@@ -9,9 +9,18 @@ import pytest
 from tests.rules.kit import findings, world
 from tests.rules.queues import V5E, job, kueue, pods, queue, resources
 
-from slicewright.core.check.quota import Choice, PodSet, choices, fits
+from slicewright.core.check.assignment import Choice, assign, choices
+from slicewright.core.check.quota import Node, PodSet, Quotas
 from slicewright.core.check.quota_read import quotas
+from slicewright.core.check.scheduler import NodeSelector
 from slicewright.core.plan.keys import TPU
+
+ANY = NodeSelector({})
+
+
+def fits(known: Quotas, queue: Node, wanted: list[Choice]) -> bool:
+    """Tell whether there is a flavor for each choice."""
+    return assign(known, queue, wanted) is not None
 
 
 def test_one_flavor_serves_one_pod_set() -> None:
@@ -21,8 +30,8 @@ def test_one_flavor_serves_one_pod_set() -> None:
     ]
     group = {"coveredResources": [TPU], "flavors": flavors}
     known = quotas(world(kueue("ClusterQueue", "a", {"resourceGroups": [group]})))
-    half = PodSet("half", 4, {TPU: Decimal(16)}, {})
-    whole = PodSet("whole", 8, {TPU: Decimal(32)}, {})
+    half = PodSet("half", 4, {TPU: Decimal(16)}, ANY)
+    whole = PodSet("whole", 8, {TPU: Decimal(32)}, ANY)
 
     assert fits(known, known.queues["a"], choices(known, known.queues["a"], [half, half]))
     assert not fits(known, known.queues["a"], choices(known, known.queues["a"], [whole]))
@@ -34,7 +43,7 @@ def _group(flavors: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def test_later_pod_sets_make_room() -> None:
-    """A choice that leaves no room for a later pod set is taken back."""
+    """Where a later pod set finds no room, Kueue tries the next flavor for the one before."""
     flavors = [
         {"name": "any", "resources": [{"name": TPU, "nominalQuota": "16"}]},
         {"name": "more", "resources": [{"name": TPU, "nominalQuota": "16"}]},
@@ -44,21 +53,10 @@ def test_later_pod_sets_make_room() -> None:
             kueue("ClusterQueue", "a", {"resourceGroups": [{"coveredResources": [TPU], "flavors": flavors}]})
         )
     )
-    first = Choice(PodSet("f", 1, {}, {}), {TPU: Decimal(16)}, ("any", "more"), ("any", "more"))
-    second = Choice(PodSet("s", 1, {}, {}), {TPU: Decimal(16)}, ("any",), ("any", "more"))
+    first = Choice((PodSet("f", 1, {}, ANY),), {TPU: Decimal(16)}, ("any", "more"), ("any", "more"))
+    second = Choice((PodSet("s", 1, {}, ANY),), {TPU: Decimal(16)}, ("any",), ("any", "more"))
 
     assert fits(known, known.queues["a"], [first, second])
-
-
-def test_too_many_choices_are_taken_to_fit() -> None:
-    """What cannot be decided in a moment is not called an error."""
-    names = tuple(f"f{index}" for index in range(8))
-    flavors = [{"name": name, "resources": [{"name": TPU, "nominalQuota": "2"}]} for name in names]
-    group = {"coveredResources": [TPU], "flavors": flavors}
-    known = quotas(world(kueue("ClusterQueue", "a", {"resourceGroups": [group]})))
-    sets = [PodSet(str(index), 1, {TPU: Decimal(1)}, {}) for index in range(17)]
-
-    assert fits(known, known.queues["a"], choices(known, known.queues["a"], sets))
 
 
 def _flavor(name: str, topology: str = "") -> dict[str, Any]:
@@ -115,7 +113,7 @@ def test_flavor_with_a_topology_is_for_pods_that_ask_for_it(
 def test_thousands_of_pod_sets_are_placed_one_after_the_other() -> None:
     """A workload of more pod sets than Python calls functions in each other is judged all the same."""
     known = quotas(world(queue("q", 1400)))
-    sets = [PodSet(f"s{at}", 1, {TPU: Decimal(1)}, {}) for at in range(1401)]
+    sets = [PodSet(f"s{at}", 1, {TPU: Decimal(1)}, ANY) for at in range(1401)]
     wanted = choices(known, known.queues["q"], sets)
 
     assert [True, False] == [fits(known, known.queues["q"], some) for some in (wanted[:1400], wanted)]

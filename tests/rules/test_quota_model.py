@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicewright.core.check.quota import Cell, Choice, Node, PodSet, Quotas, fits, most
+from slicewright.core.check.assignment import Choice, assign
+from slicewright.core.check.quota import Cell, Node, PodSet, Quotas, most
 from slicewright.core.check.read import amount
+from slicewright.core.check.scheduler import NodeSelector
 from slicewright.core.plan.keys import TPU
 
 KEY = ("v5e", TPU)
@@ -96,8 +98,8 @@ def test_most_is_what_can_be_taken_chip_by_chip(
     for chips, verdict in ((taken, True), (taken + 1, False)):
         asked = amount(chips)
         assert asked is not None
-        choice = Choice(PodSet("main", 1, {}, {}), {TPU: asked}, ("v5e",), ("v5e",))
-        assert verdict == fits(known, queue, [choice])
+        choice = Choice((PodSet("main", 1, {}, NodeSelector({})),), {TPU: asked}, ("v5e",), ("v5e",))
+        assert verdict == (assign(known, queue, [choice]) is not None)
 
 
 def _node(names: dict[int, str], node: Cohort) -> Node:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from slicewright.core.check.item import Item
 from slicewright.core.check.rules import RULES, run
-from slicewright.core.check.silence import ANNOTATION, FILE_NAME, read_ignores, silence
+from slicewright.core.check.silence import ANNOTATION, FILE_NAME, inputs, read_ignores, silence
 from slicewright.core.check.world import World
+from slicewright.core.document.read import read_documents
+from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem
 from slicewright.workspace.package import catalogue
 
@@ -144,3 +148,60 @@ def test_problems_of_the_file_have_a_place() -> None:
         ".slicewright-ignore.yaml:2:3: warning: IGN102 nothing here breaks KQ105\n  hint: remove the entry"
     )
     assert [problem.line for problem in ignores.problems] == [3]
+
+
+INPUT = """
+apiVersion: slicewright.dev/v1alpha1
+kind: {kind}
+metadata: {{name: a, annotations: {{slicewright.dev/ignore-X1: "{reason}"}}}}
+"""
+OF_INPUT = [
+    # kind, file, object and folder of a problem
+    ("TPUCluster", "clusters/a.yaml", "TPUCluster a", ""),
+    ("TPUCluster", "clusters/a.yaml", "ClusterQueue q", "overlays/a/_platform"),
+    ("TPUCluster", "overlays/a/_platform", "ClusterQueue q", ""),
+    ("TPUWorkload", "workloads/a.yaml", "TPUWorkload default/a", ""),
+    ("TPUWorkload", "workloads/a.yaml", "JobSet default/a-01234567", "overlays/c/default/a"),
+    ("TPUWorkload", "overlays/c/default/a", "JobSet default/a-01234567", ""),
+]
+
+
+def _input(kind: str, reason: str) -> list[Item]:
+    """Return a document of our input formats with a reason for X1."""
+    written = INPUT.format(kind=kind, reason=reason)
+    documents, _ = read_documents(written, "")
+    return inputs([Source(SourceFile("any.yaml", written), document) for document in documents])
+
+
+@pytest.mark.parametrize(("kind", "file", "subject", "folder"), OF_INPUT)
+def test_annotation_of_an_input_file(kind: str, file: str, subject: str, folder: str) -> None:
+    """It acknowledges a warning of the file, and one of what is rendered from it, wherever that is shown."""
+    warning = Problem("X1", "m", severity="warning", file=file, object=subject, folder=folder)
+
+    assert () == silence([warning], _input(kind, "meant"))
+    (left, said) = silence([warning], _input(kind, " "))
+    assert (warning, "IGN101") == (left, said.id)
+
+
+def test_annotation_of_an_input_file_acknowledges_no_error_and_nothing_of_others() -> None:
+    """Who writes a workload cannot let an error pass, nor speak for the workloads of others."""
+    error = Problem("X1", "m", file="workloads/a.yaml", object="TPUWorkload default/a")
+    other = Problem("X1", "m", severity="warning", object="JobSet default/b", folder="overlays/c/default/b")
+
+    assert (error,) == silence([error], _input("TPUWorkload", "meant"))
+    (left, said) = silence([other], _input("TPUWorkload", "meant"))
+    assert (other, "IGN102", 4) == (left, said.id, said.line)
+
+
+@pytest.mark.parametrize(
+    ("folder", "silenced"), [("overlays/c/default/a", False), ("overlays/c/default/b", True)]
+)
+def test_annotation_of_a_rendered_object_silences_no_error(folder: str, silenced: bool) -> None:
+    """Patches of the workload write it. An object in a folder that nobody renders is somebody's own."""
+    metadata = {"name": "a-1", "namespace": "default", "annotations": {f"{ANNOTATION}X1": "meant"}}
+    run = Item({"kind": "JobSet", "metadata": metadata}, folder)
+    error = Problem("X1", "m", file=folder, object="JobSet default/a-1")
+    items = [run, *_input("TPUWorkload", "")]
+
+    assert silenced is (error not in silence([error], items))
+    assert {"IGN101"} == {one.id for one in silence([replace(error, severity="warning")], items)}

@@ -18,7 +18,9 @@ pools:
 - {name: more, tpu: v5litepod-16, slices: 3}
 - {name: cpu-np, machineType: n2-standard-64}
 clusterQueues:
-- {name: tpus, quota: [{pool: tpus}, {pool: more}, {pool: cpu-np}], localQueues: [{name: queue}]}
+- name: tpus
+  quota: [{pool: tpus, cpuAndMemory: true}, {pool: more}, {pool: cpu-np}]
+  localQueues: [{name: queue}]
 """
 RUN = """
 clusters: [c1]
@@ -89,3 +91,12 @@ def test_flavor_that_tolerates_more_is_a_drift(queued: Repo) -> None:
     assert {problem["message"] for problem in found(queued)} == {
         "flavor 'v5e-4x4-spot' adds the toleration of every taint to those here"
     }
+
+
+def test_ladder_takes_what_kueue_adds(empty: Repo) -> None:
+    """A run that may take several ways carries the tolerations of none: that is no mistake of its."""
+    empty.write("clusters/c1.yaml", cluster(SPEC % "Spot"))
+    empty.workload("a", RUN % ("OnDemand", "alternativeProvisioning: [Spot]"))
+    empty.run("render")
+
+    assert found(empty) == []

@@ -59,11 +59,13 @@ def test_fields_are_those_of_the_go_type(file: str, fields: dict[str, Any], verd
 
 def test_configurations_of_the_releases_are_valid() -> None:
     """What the manifests of both releases hold in their ConfigMaps is valid."""
-    folder = CORPUS.parents[2] / "generator" / "slicewright" / "testbed" / "manifests"
+    folder = CORPUS.parents[2] / "bases/controllers"
     held = [
         yaml.safe_load(text)
-        for file in ("jobset-v0.12.0.yaml", "kueue-v0.19.2.yaml")
-        for data in yaml.load_all((folder / file).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+        for release in ("jobset-v0.12.0", "kueue-v0.19.2")
+        for data in yaml.load_all(
+            (folder / release / "manifests.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader
+        )
         if data and data["kind"] == "ConfigMap"
         for text in data["data"].values()
     ]
@@ -101,3 +103,26 @@ def test_nothing_is_required_at_any_depth() -> None:
     assert judge.is_valid({**head, "a": [{}, {"required": "x"}], "c": 1})
     assert not judge.is_valid({**head, "a": [{"b": 1}]})
     assert not judge.is_valid({**head, "metadata": {}})
+
+
+def test_what_a_program_checks_is_added_at_its_place() -> None:
+    """Values of a map and items of a list too."""
+    text = {"type": "string"}
+    node = {
+        "type": "object",
+        "properties": {
+            "apiVersion": text,
+            "kind": text,
+            "a": {"type": "array", "items": {"type": "object", "properties": {"b": text, "c": text}}},
+            "m": {"type": "object", "additionalProperties": {"type": "integer"}},
+        },
+    }
+    checked: dict[str, dict[str, Any]] = {"/a/*/b": {"enum": ["x"]}, "/m/*": {"minimum": 1}}
+    made = from_configuration(Kind("config.example.test", "v1", "Configuration"), node, checked)
+    judge = jsonschema_rs.Draft7Validator(made.schema)
+
+    head = {"apiVersion": "config.example.test/v1", "kind": "Configuration"}
+
+    assert judge.is_valid({**head, "a": [{"b": "x", "c": "y"}], "m": {"k": 1}})
+    assert not judge.is_valid({**head, "a": [{"b": "y"}]})
+    assert not judge.is_valid({**head, "m": {"k": 0}})

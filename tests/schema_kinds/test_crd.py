@@ -181,7 +181,12 @@ def test_versions_that_are_not_served_are_left_out() -> None:
     assert list(from_crd(crd(served=False))) == []
 
 
-@pytest.mark.parametrize("document", [{}, {"spec": None}, {"spec": {"versions": []}}, {"spec": []}])
+UNNAMED = {**crd(), "spec": {**crd()["spec"], "names": {"kind": True}}}
+
+
+@pytest.mark.parametrize(
+    "document", [{}, {"spec": None}, {"spec": {"versions": []}}, {"spec": []}, UNNAMED], ids=range(5)
+)
 def test_what_is_no_crd_is_refused(document: dict[str, Any]) -> None:
     """A document without the parts of a CRD raises, and says what it is not."""
     with pytest.raises(NoCrdError, match="not a CustomResourceDefinition"):

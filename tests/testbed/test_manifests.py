@@ -10,8 +10,10 @@ import pytest
 import yaml
 
 from slicewright.binaries.pins import versions
+from slicewright.core.platform.release import CONTROLLERS, Release
 from slicewright.testbed import kueue, manifests
 
+PORTS = {"jobset-system": 1, "kueue-system": 2}
 SOURCES = yaml.safe_load((manifests.FOLDER / "sources.yaml").read_text(encoding="utf-8"))["files"]
 
 
@@ -32,17 +34,16 @@ def test_every_file_has_a_source() -> None:
 
 
 def test_versions_are_the_pinned_ones() -> None:
-    """The manifests are of the versions that the binaries have."""
-    listed = {row["project"].partition("/")[2]: row["version"] for row in SOURCES}
-
-    assert listed["jobset"] == versions()["jobset"]
-    assert listed["kueue"] == versions()["kueue"]
-    assert listed["pathways-job"] == versions()["pathwaysJob"]
+    """The releases that clusters install by default are those of which the test bed has the programs."""
+    assert [manifests.pinned(one) for one in CONTROLLERS] == [
+        Release(one, one.default) for one in CONTROLLERS
+    ]
+    assert [one.default for one in CONTROLLERS] == [versions()[one.field] for one in CONTROLLERS]
 
 
 def test_webhooks_call_the_loopback_address() -> None:
     """No webhook and no conversion calls a Service: there is none; all trust the authority that is given."""
-    items = manifests.for_host(manifests.kueue(), port=2345, authority="PEM")
+    items = manifests.for_host(manifests.kueue(), ports={"kueue-system": 2345}, authority="PEM")
     clients = [client for client, _ in manifests._webhook_clients(items)]
 
     assert len(clients) > 40
@@ -55,7 +56,7 @@ def test_webhooks_call_the_loopback_address() -> None:
 def test_pods_of_controllers_are_left_out() -> None:
     """What only a controller in a pod needs is not created."""
     for items in (manifests.jobset(), manifests.kueue()):
-        kinds = {item["kind"] for item in manifests.for_host(items, port=1)}
+        kinds = {item["kind"] for item in manifests.for_host(items, ports=PORTS)}
 
         assert kinds & {"Deployment", "Service", "Secret", "ConfigMap", "APIService"} == set()
         assert kinds >= {"CustomResourceDefinition", "ClusterRole", "Namespace"}
@@ -69,7 +70,7 @@ def test_webhooks_need_a_port() -> None:
 
 def test_descriptions_go_but_fields_of_that_name_stay() -> None:
     """Definitions lose their descriptions; a field that is called `description` is a field."""
-    items = {item["metadata"]["name"]: item for item in manifests.for_host(manifests.kueue(), port=1)}
+    items = {item["metadata"]["name"]: item for item in manifests.for_host(manifests.kueue(), ports=PORTS)}
     versions_of = items["workloadpriorityclasses.kueue.x-k8s.io"]["spec"]["versions"]
     schemas: list[dict[str, Any]] = [version["schema"]["openAPIV3Schema"] for version in versions_of]
 
@@ -94,3 +95,12 @@ def test_webhooks_for_pods_only_where_kueue_wants_them() -> None:
 
     assert hooks({}) & {"mpod.kb.io", "vpod.kb.io"} == set()
     assert hooks({"integrations": {"frameworks": ["pod"]}}) >= {"mpod.kb.io", "vpod.kb.io"}
+
+
+def test_webhooks_of_jobset_for_pods_stay() -> None:
+    """They keep each slice on a node pool of its own, and have the names that Kueue's have."""
+    names = {hook["name"] for item in manifests.jobset() for hook in item.get("webhooks", ())}
+    kept = kueue.without_idle_webhooks(manifests.jobset(), {})
+
+    assert {"mpod.kb.io", "vpod.kb.io"} <= names
+    assert names == {hook["name"] for item in kept for hook in item.get("webhooks", ())}

@@ -60,7 +60,6 @@ def test_labels_of_a_tpu_node() -> None:
     assert node["metadata"]["labels"] == {
         "cloud.google.com/gke-accelerator-count": "8",
         "cloud.google.com/gke-flex-start": "true",
-        "cloud.google.com/gke-max-run-duration-seconds": "3600",
         "cloud.google.com/gke-nodepool": "np-0",
         "cloud.google.com/gke-tpu-accelerator": "tpu-v6e-slice",
         "cloud.google.com/gke-tpu-topology": "2x4",
@@ -75,6 +74,32 @@ def test_labels_of_a_tpu_node() -> None:
         "topology.kubernetes.io/region": "us-east5",
         "topology.kubernetes.io/zone": "us-east5-b",
     }
+
+
+@pytest.mark.parametrize(
+    ("before", "provisioning", "labelled"),
+    [
+        ("", "Spot", False),
+        ("  mode: Autopilot\n", "Spot", True),
+        (
+            "  computeClasses: [{name: x, priorities: [{tpu: v6e-4}]}]\n",
+            "{type: ComputeClass, name: x}",
+            True,
+        ),
+        (
+            "  computeClasses: [{name: x, nodePoolAutoCreation: false, priorities: [{tpu: v6e-4}]}]\n",
+            "{type: ComputeClass, name: x}",
+            False,
+        ),
+    ],
+)
+def test_run_time_is_a_label_of_nodes_that_gke_makes(before: str, provisioning: str, labelled: bool) -> None:
+    """GKE's autoscaler labels the node pools that it makes with their run time, and no others."""
+    pool = f"{{name: np, tpu: v6e-4, provisioning: {provisioning}, maxRunDurationSeconds: 3600}}"
+    text = HEAD.replace("  pools:\n", f"{before}  pools:\n") + f"  - {pool}\n"
+    (node,) = simulated_nodes(site_of(text))
+
+    assert labelled == ("cloud.google.com/gke-max-run-duration-seconds" in node["metadata"]["labels"])
 
 
 def test_capacity_of_a_tpu_node() -> None:
@@ -102,11 +127,12 @@ def test_capacity_of_a_tpu_node() -> None:
         ("FlexStart", {"cloud.google.com/gke-flex-start": "true"}, ""),
         ("FlexStartQueued", {"cloud.google.com/gke-flex-start": "true"}, "cloud.google.com/gke-queued"),
         (
-            "{type: Reservation, name: r, project: p, block: b}",
+            "{type: Reservation, name: r, project: p, block: b, subBlock: s}",
             {
                 "cloud.google.com/reservation-name": "r",
                 "cloud.google.com/reservation-project": "p",
                 "cloud.google.com/reservation-blocks": "b",
+                "cloud.google.com/reservation-subblocks": "s",
                 "cloud.google.com/reservation-affinity": "specific",
             },
             "",

@@ -81,9 +81,7 @@ def test_file_in_place_of_a_folder_is_said(empty: Repo, folder: str) -> None:
     """A folder that is a file is not an empty folder."""
     empty.write(folder, "text")
 
-    assert [f"{folder}: FILE001 cannot be read: Not a directory\n  hint: check its permissions"] == problems(
-        empty
-    )
+    assert [f"{folder}: FILE001 cannot be read: Not a directory\n  hint: check the path"] == problems(empty)
 
 
 def test_file_that_cannot_be_opened_is_said(repo: Repo) -> None:
@@ -91,7 +89,7 @@ def test_file_that_cannot_be_opened_is_said(repo: Repo) -> None:
     (repo.root / "workloads/b.yaml").symlink_to("nowhere.yaml")
 
     assert problems(repo) == [
-        "workloads/b.yaml: FILE001 cannot be read: No such file or directory\n  hint: check its permissions"
+        "workloads/b.yaml: FILE001 the link leads to no file\n  hint: put a file in its place"
     ]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicewright.binaries import buildinfo, places
+from slicewright.binaries.path import executable, on_path
 from slicewright.binaries.pins import Tool, tools
 from slicewright.core.problem import Problem
 
@@ -45,7 +46,7 @@ def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Probl
     if environ.get(tool.variable):
         return _named(tool, Path(environ[tool.variable]))
     kept = places.cached(tool, environ)
-    if _executable(kept):
+    if executable(kept):
         return Found(kept, "in the cache")
     others: list[str] = []
     for path in _on_path(tool, environ):
@@ -82,7 +83,7 @@ def version_of(tool: Tool, binary: Path) -> str:
 
 def _named(tool: Tool, path: Path) -> Found | Problem:
     instead = f"set it to the path of {tool.title}, or unset it"
-    if not _executable(path):
+    if not executable(path):
         return Problem(
             id="TOOL002",
             message=f"{tool.variable} names {path}, which is not an executable file",
@@ -102,16 +103,10 @@ def _named(tool: Tool, path: Path) -> Found | Problem:
 def _on_path(tool: Tool, environ: Mapping[str, str]) -> Iterator[Path]:
     """Yield every candidate on PATH, each file once: the right version may stand behind another one."""
     seen: set[Path] = set()
-    for folder in environ.get("PATH", "").split(os.pathsep):
-        for name in tool.path_names:
-            path = Path(folder) / name
-            if folder and _executable(path) and path.resolve() not in seen:
-                seen.add(path.resolve())
-                yield path
-
-
-def _executable(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+    for path in on_path(tool.path_names, environ):
+        if path.resolve() not in seen:
+            seen.add(path.resolve())
+            yield path
 
 
 def _get(tool: Tool) -> str:

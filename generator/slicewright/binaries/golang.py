@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slicewright.binaries.path import which
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def find_go(
     python: Path = Path(sys.executable),
 ) -> Path | Problem:
     """Return a Go command that is new enough, or why there is none."""
-    on_path = shutil.which("go", path=environ.get("PATH", ""))
+    on_path = which("go", environ)
     beside = python.with_name("go")
     seen: list[str] = []
     for go in dict.fromkeys(path for path in (Path(on_path) if on_path else None, beside) if path):

@@ -9,6 +9,7 @@ import click
 
 from slicewright.cli import show
 from slicewright.cli.examples import examples
+from slicewright.cli.streams import say
 from slicewright.core.capacity.quotas import shown
 from slicewright.core.problem import did_you_mean, errors, in_order
 
@@ -67,7 +68,7 @@ def capacity(cluster: str | None, folder: Path, output: str) -> None:
 
 def _print(one: Capacity) -> None:
     said = "" if one.managed else ", the platform is somebody else's (managed: false)"
-    click.echo(f"{one.cluster}: {one.mode}{said}")
+    say(f"{one.cluster}: {one.mode}{said}")
     _section(
         ("POOL", "PROVISIONING", "MACHINE TYPE", "TOPOLOGY", "SLICES", "HOSTS", "CHIPS", "FLAVOR", ""),
         _pools(one),
@@ -84,8 +85,8 @@ def _print(one: Capacity) -> None:
         ("QUEUE", "COHORT", "FLAVOR", "RESOURCE", "NOMINAL", "BORROWABLE", "LENDABLE", "AT MOST", ""),
         (row for holder in one.queues for row in _shares(holder, one.of_queue(holder.name), is_queue=True)),
     )
-    _section(("RUN", "KIND", "QUEUE", "CHIPS", "OF", "FITS", ""), map(_run, one.workloads))
-    click.echo()
+    _section(("RUN", "KIND", "QUEUE", "CHIPS", "OF", "FITS", "FLAVOR", ""), map(_run, one.workloads))
+    say("")
 
 
 def _section(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
@@ -136,6 +137,8 @@ def _run(workload: Workload) -> tuple[str, ...]:
         str(workload.chips),
         _NONE if workload.possible is None else str(workload.possible),
         fits,
+        " ".join(dict.fromkeys(name for given in workload.flavors.values() for name in given.values()))
+        or _NONE,
         "; ".join(f"{problem.id} {problem.message}" for problem in workload.problems),
     )
 

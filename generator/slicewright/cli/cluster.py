@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import show
+from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, did_you_mean, errors
 from slicewright.testbed import registry
 from slicewright.testbed.places import clusters_root
@@ -17,6 +18,7 @@ from slicewright.testbed.trouble import BedError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from slicewright.core.compose.spec import ReadText
     from slicewright.core.plan.site import Site
 
 _BROKEN = 3
@@ -46,33 +48,42 @@ def up(cluster_name: str | None, name: str, folder: Path, output: str) -> None:
     CLUSTER is a TPUCluster of the repository: its pools become simulated nodes, and what it says of Kueue's
     configuration holds. Without it the cluster has no nodes.
     """
-    site = _site(folder, cluster_name) if cluster_name else None
+    site, read_text = _site(folder, cluster_name) if cluster_name else (None, None)
     try:
         from slicewright.testbed.cluster import Cluster  # noqa: PLC0415 - slow, and not for `status`
+        from slicewright.testbed.installation import Installation, installation  # noqa: PLC0415
     except ModuleNotFoundError as error:
         from slicewright.testbed.packages import missing  # noqa: PLC0415
 
         show.problems((missing(error.name, "the test bed"),))
         sys.exit(_BROKEN)
-    settings = site.cluster.spec.get("kueue", {}) if site else {}
-    bed = Cluster(name, kueue_settings=settings, progress=lambda text: click.echo(text, err=True))
+    wanted, against = installation(site, read_text) if site and read_text else (Installation(), ())
+    show.messages(against)
+    if errors(against):
+        sys.exit(1)
+    bed = Cluster(
+        name,
+        controllers=wanted.objects,
+        kueue_settings=wanted.settings,
+        progress=lambda text: say(text, err=True),
+    )
     try:
         with bed:
             if site:
                 nodes = bed.add_nodes(site)
                 bed.note(cluster=site.cluster.name, nodes=nodes)
-                click.echo(f"{show.count(nodes, 'simulated node')} of {site.cluster.name}", err=True)
+                say(f"{show.count(nodes, 'simulated node')} of {site.cluster.name}", err=True)
             bed.detach()
     except BedError as error:
         show.problems((error.problem,))
         if bed.logs:
-            click.echo(f"logs: {bed.logs}", err=True)
+            say(f"logs: {bed.logs}", err=True)
         sys.exit(1 if error.problem.id == _TAKEN else _BROKEN)
     started = _named(name)
     if output == "json":
         show.as_json(started.record())
     else:
-        click.echo(f"export KUBECONFIG={shlex.quote(started.state['kubeconfig'])}")
+        say(f"export KUBECONFIG={shlex.quote(started.state['kubeconfig'])}")
 
 
 @cluster.command()
@@ -88,7 +99,7 @@ def down(name: str, *, everything: bool) -> None:
         except BedError as error:
             left.append(error.problem)
         else:
-            click.echo(f"{entry.name} ended", err=True)
+            say(f"{entry.name} ended", err=True)
     if left:
         show.problems(left)
         sys.exit(_BROKEN)
@@ -120,7 +131,7 @@ def _named(name: str) -> registry.Running:
     return found[name]
 
 
-def _site(folder: Path, name: str) -> Site:
+def _site(folder: Path, name: str) -> tuple[Site, ReadText]:
     from slicewright.workspace.read import read_checkout  # noqa: PLC0415 - not for `status` and `down`
 
     repository = show.checked(read_checkout, show.root_of(folder)).repository
@@ -131,4 +142,4 @@ def _site(folder: Path, name: str) -> Site:
             sys.exit(1)
         hint = did_you_mean(name, repository.sites)
         raise click.UsageError(f"there is no cluster '{name}'; {hint}".rstrip("; "))
-    return repository.sites[name]
+    return repository.sites[name], repository.read_text

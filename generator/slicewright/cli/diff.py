@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.cli import show
+from slicewright.cli import revisions, show
 from slicewright.cli.examples import examples
+from slicewright.cli.streams import say
 from slicewright.core.difference.compare import compare
-from slicewright.core.difference.words import words
-from slicewright.core.problem import did_you_mean, errors
+from slicewright.core.difference.unrendered import refused, unrendered
+from slicewright.core.difference.words import waiting, words
+from slicewright.core.problem import errors
+from slicewright.core.render.changes import render
 from slicewright.gitrepo import revision, worktree
-from slicewright.gitrepo.git import GitError, NoGitRepositoryError
+from slicewright.workspace.judge import judged
 from slicewright.workspace.package import catalogue
+from slicewright.workspace.read import read_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from slicewright.core.difference.side import Side
+    from slicewright.core.difference.unrendered import Unrendered
     from slicewright.core.problem import Problem
-
-_BROKEN = 3
-_UNKNOWN = "name a branch, a tag or a commit; git fetch brings those of others"
 
 
 @click.command(
@@ -44,30 +46,36 @@ def diff(rev: str, exit_code: bool, folder: Path, output: str) -> None:
     Runs that start and end, quotas that move, chips asked for, and below it every object that differs. The
     rendered tree is compared as it is applied: what stands in files in another way is no difference.
 
-    REV is a commit that is compared with the working tree; default: HEAD. REV..REV compares two commits,
+    REV is a commit that is compared with the working tree; default: HEAD. What is edited there and not
+    rendered yet is said below, with what a render makes of it. REV..REV compares two commits,
     REV...REV the second with where it left the first. Nothing is checked out.
     """
     root = show.root_of(folder).resolve()
-    try:
-        with _sides(root, rev) as (before, after):
-            found = compare(before, after, catalogue())
-    except GitError as error:
-        _stop(error.problem)
-    except NoGitRepositoryError as error:
-        raise show.Refused(
-            "GIT003", str(error), "diff compares with a commit: git init, and commit"
-        ) from None
-    except revision.UnknownRevisionError as error:
-        hint = (
-            did_you_mean(error.name, error.known) or "name a branch, a tag or a commit; git fetch gets others"
-        )
-        raise show.unknown(str(error), hint) from None
+    with revisions.reported(), _sides(root, rev) as (before, after):
+        found = compare(before, after, catalogue())
+        coming, unknown = (None, ()) if ".." in rev else _unrendered(root, before, after)
+    problems = (*found.problems, *unknown)
     if output == "json":
-        show.as_json(found.record())
+        waits = coming.record() if coming else None
+        show.as_json({**found.record(), "problems": show.records(problems), "notRendered": waits})
     else:
-        click.echo(words(found), nl=False)
+        nothing = coming is not None and not (found.objects or found.provision)
+        parts = [] if nothing else [words(found)]
+        show.messages(unknown)
+        say("\n".join([*parts, *([waiting(coming)] if coming else ())]), nl=False)
         show.messages(found.problems)
     sys.exit(1 if errors(found.problems) or (exit_code and found.differs) else 0)
+
+
+def _unrendered(root: Path, before: Side, now: Side) -> tuple[Unrendered | None, tuple[Problem, ...]]:
+    """Return what is edited on disk and not rendered yet, or a warning that nobody can tell."""
+    checkout = show.checked(read_checkout, root)
+    repository = checkout.repository
+    if not (repository.workloads or repository.sites or repository.problems):
+        return None, ()  # a tree without its input, which was rendered elsewhere
+    rendering = judged(checkout, render(repository, checkout.existing))
+    problem = refused(rendering)
+    return unrendered(before, now, rendering, repository, catalogue()), (problem,) if problem else ()
 
 
 @contextlib.contextmanager
@@ -83,9 +91,3 @@ def _sides(root: Path, rev: str) -> Iterator[tuple[Side, Side]]:
         start = revision.merge_base(root, first, second) if dots == "..." else first
         called = f"{first} where {second} left it" if dots == "..." else first
         yield revision.read(root, start, store, called), revision.read(root, second, store)
-
-
-def _stop(problem: Problem) -> NoReturn:
-    """End without a verdict: git is missing or broke."""
-    show.problems((problem,))
-    sys.exit(_BROKEN)

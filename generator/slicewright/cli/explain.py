@@ -9,6 +9,7 @@ import click
 
 from slicewright.cli import select, show
 from slicewright.cli.examples import examples
+from slicewright.cli.streams import say
 from slicewright.core.plan.explain import explain as facts_of
 from slicewright.core.problem import errors, in_order
 from slicewright.core.render.plans import Planned, plan_all
@@ -45,14 +46,14 @@ def explain(name: str, folder: Path, output: str) -> None:
     else:
         for entry in shown:
             plan = entry.plan
-            click.echo(f"{plan.cluster}/{plan.namespace}/{plan.workload}")
+            say(f"{plan.cluster}/{plan.namespace}/{plan.workload}")
             rows = ((fact.what, fact.value, fact.because) for fact in _facts(entry))
             show.table(
                 ("  WHAT", "VALUE", "BECAUSE"), ((f"  {what}", value, why) for what, value, why in rows)
             )
-            click.echo(f"  sources of {plan.shape.topology} on {plan.shape.machine_type}:")
+            say(f"  sources of {plan.shape.topology} on {plan.shape.machine_type}:")
             for source in plan.shape.sources:
-                click.echo(f"    {source}")
+                say(f"    {source}")
         show.messages(problems)
     sys.exit(1 if errors(problems) else 0)
 

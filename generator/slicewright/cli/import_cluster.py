@@ -11,6 +11,7 @@ import click
 
 from slicewright.cli import show
 from slicewright.cli.examples import examples
+from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, did_you_mean, dotted, errors
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def import_cluster(
     asked for. The file says `managed: false`: it describes what somebody else made. Comments in it say what
     such a file cannot.
     """
+    from slicewright.core.document.read import read_documents  # noqa: PLC0415
+    from slicewright.core.document.write import write_document  # noqa: PLC0415
     from slicewright.core.importing.document import imported, text_of  # noqa: PLC0415 - commands start fast
     from slicewright.core.importing.place import name_from  # noqa: PLC0415
     from slicewright.importing.kubectl import Kubectl, KubectlError, program  # noqa: PLC0415
@@ -77,6 +80,10 @@ def import_cluster(
     if errors(problems):
         _stop(*problems)
     made = imported(inventory, catalogue(), name=name or name_from(context), context=context)
+    refused = read_documents(write_document(made.document), "")[1]
+    if refused:
+        hint = "look at kubectl get -o yaml of the objects that hold it"
+        _stop(Problem("IMP012", f"the cluster holds what no file can: {refused[0].message}", hint), _BROKEN)
     text = text_of(made, context)
     problems = (*problems, *_empty(made), *_against(made, text))
     if target is not None and not errors(problems):
@@ -148,7 +155,7 @@ def _report(
         show.as_json({**record, "problems": show.records(problems)})
         return
     if target is None:
-        click.echo(text, nl=False)
+        exact(text)
     elif written:
-        click.echo(f"{written} written", err=True)
+        say(f"{written} written", err=True)
     show.messages(problems)

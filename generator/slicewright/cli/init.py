@@ -14,6 +14,7 @@ import click
 
 from slicewright.cli import show
 from slicewright.cli.examples import examples
+from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.initial import vendored
@@ -21,6 +22,7 @@ from slicewright.initial.files import files as initial_files
 from slicewright.initial.files import specifier
 from slicewright.version import __version__
 from slicewright.workspace import write
+from slicewright.workspace.judge import acknowledged
 from slicewright.workspace.read import read_checkout
 
 if TYPE_CHECKING:
@@ -104,11 +106,11 @@ def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
     done = _Done(root, there, () if problems else tuple(writes))
     problems += _beside(root)
     if output == "text" and done.written:
-        click.echo(f"{root}: {show.count(len(writes), 'file')} written, {len(there):,} kept")
+        say(f"{root}: {show.count(len(writes), 'file')} written, {len(there):,} kept")
         first = "" if _git_top(root) else "git init, "
-        click.echo(f"next: {first}write your project into clusters/sample.yaml, make render, and commit")
+        say(f"next: {first}write your project into clusters/sample.yaml, make render, and commit")
         if not requirement:
-            click.echo(f"make installs slicewright{specifier(__version__)}; {_origin()}")
+            say(f"make installs slicewright{specifier(__version__)}; {_origin()}")
     _end(done, problems, output)
 
 
@@ -204,7 +206,7 @@ def _upgrade(root: Path, output: str, *, keep: bool) -> None:
         checkout = show.checked(read_checkout, root)
         found, against = find_outdated(checkout.repository, checkout.existing)
         done = replace(done, written=tuple(plan.writes), deleted=plan.deletes, outdated=found)
-        problems += against
+        problems += acknowledged(checkout, against)
         if output == "text":
             _say(done)
     _end(done, problems, output)
@@ -212,18 +214,18 @@ def _upgrade(root: Path, output: str, *, keep: bool) -> None:
 
 def _say(done: _Done) -> None:
     for path in sorted(done.written):
-        click.echo(f"  ~ {path}")
+        say(f"  ~ {path}")
     for path in done.deleted:
-        click.echo(f"  - {path}")
+        say(f"  - {path}")
     files = show.count(len(done.written), "file")
     changed = f"{files} written, {len(done.deleted):,} deleted, {len(done.kept):,} kept"
-    click.echo(f"bases and schemas are those of slicewright {__version__}: {changed}")
+    say(f"bases and schemas are those of slicewright {__version__}: {changed}")
     for run in done.outdated:
-        click.echo(f"  {run.cluster}/{run.workload}: {run.name} would render differently today, and stays")
+        say(f"  {run.cluster}/{run.workload}: {run.name} would render differently today, and stays")
     if done.outdated:
-        click.echo("the difference: slicewright outdated; adopt it with slicewright rerun NAME")
+        say("the difference: slicewright outdated; adopt it with slicewright rerun NAME")
     if done.written or done.deleted:
-        click.echo("next: make render, for what is Fixed follows its base, and make diff")
+        say("next: make render, for what is Fixed follows its base, and make diff")
 
 
 def _end(done: _Done, problems: Iterable[Problem], output: str) -> NoReturn:

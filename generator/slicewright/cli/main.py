@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from slicewright.cli import streams
+from slicewright.cli.streams import say
 from slicewright.version import __version__
 
 _COMMANDS = {
@@ -94,7 +95,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def _helped(self, ctx: click.Context) -> NoReturn:
-        click.echo(self.get_help(ctx))
+        say(self.get_help(ctx))
         ctx.exit()
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -103,7 +104,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            click.echo("\ninterrupted", err=True)
+            say("\ninterrupted", err=True)
             ctx.exit(_INTERRUPTED)  # 1 would be a verdict
         except click.UsageError as error:
             if not wants_json or isinstance(error, click.exceptions.NoArgsIsHelpError):
@@ -157,13 +158,18 @@ def cli() -> None:
     """
 
 
+_COLLECT_AFTER = 50_000
+"""Objects made before Python looks for garbage (default 700): what a command makes lives to its end."""
+
+
 def main() -> None:
     """Run the command line."""
+    gc.set_threshold(_COLLECT_AFTER)
     streams.guard()
     try:
         cli(prog_name="slicewright")
     except streams.StdoutError as error:
-        click.echo(f"Error: {error}", err=True)
+        say(f"Error: {error}", err=True)
         sys.exit(_BROKEN)
     finally:
         gc.freeze()  # the process ends: to look through all objects once more takes longer than it gives back

@@ -18,6 +18,7 @@ SUBJECTS = (
     "input",
     "plan",
     "platform",
+    "controllers",
     "queues",
     "tree",
     "rehearsal",

@@ -10,6 +10,7 @@ import click
 
 from slicewright.cli import show
 from slicewright.cli.examples import examples
+from slicewright.cli.streams import say
 from slicewright.core.document.write import write_document
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.intent.workload import ProvisioningType
@@ -113,12 +114,10 @@ def new(
         show.as_json({**record, "problems": show.records(found)})
         return
     show.messages(found)
-    click.echo(
-        f"{path}: {show.count(slices, 'slice')} of {shape.topology}, {show.count(chips, 'chip')} in all"
-    )
+    say(f"{path}: {show.count(slices, 'slice')} of {shape.topology}, {show.count(chips, 'chip')} in all")
     if not queue:
-        click.echo(_without_queue(_queues(checkout, chosen), namespace))
-    click.echo("the next render starts it: slicewright render")
+        say(_without_queue(_queues(checkout, chosen), namespace))
+    say("the next render starts it: slicewright render")
 
 
 def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Problem, ...]]:

@@ -9,8 +9,10 @@ import click
 
 from slicewright.cli import select, show
 from slicewright.cli.examples import examples
+from slicewright.cli.streams import say
 from slicewright.core.problem import errors
 from slicewright.core.render.outdated import outdated as find_outdated
+from slicewright.workspace.judge import acknowledged
 from slicewright.workspace.read import read_checkout
 
 if TYPE_CHECKING:
@@ -34,18 +36,17 @@ def outdated(names: tuple[str, ...], exit_code: bool, folder: Path, output: str)
     """
     checkout = show.checked(read_checkout, show.root_of(folder))
     chosen = select.workloads(names, checkout.repository)
-    found, problems = find_outdated(checkout.repository, checkout.existing, chosen)
+    found, against = find_outdated(checkout.repository, checkout.existing, chosen)
+    problems = acknowledged(checkout, against)
     if output == "json":
         runs = [entry.record() for entry in found]
         show.as_json({"problems": show.records(problems), "runs": runs} if errors(problems) else runs)
     else:
         for entry in found:
-            click.echo(entry.diff, nl=False)
+            say(entry.diff, nl=False)
         for entry in found:
-            click.echo(
-                f"  {entry.cluster}/{entry.workload}: {entry.name}, rendered by slicewright {entry.tool}"
-            )
+            say(f"  {entry.cluster}/{entry.workload}: {entry.name}, rendered by slicewright {entry.tool}")
         tail = "; adopt the difference with slicewright rerun NAME" if found else ""
-        click.echo(f"{show.count(len(found), 'run')} would render differently today{tail}")
+        say(f"{show.count(len(found), 'run')} would render differently today{tail}")
         show.messages(problems)
     sys.exit(1 if errors(problems) or (found and exit_code) else 0)

@@ -15,6 +15,7 @@ import click
 from slicewright.cli import show
 from slicewright.cli.examples import examples
 from slicewright.cli.report import page_file
+from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, did_you_mean
 from slicewright.core.rehearsal.duration import is_duration, seconds, shown, why_not
 from slicewright.core.rehearsal.tempo import FASTEST, factor, tempo
@@ -46,7 +47,7 @@ class Duration(click.ParamType[float]):
 
 
 class Speed(click.FloatRange):
-    """Seconds of the rehearsal in one of ours."""
+    """Seconds of the rehearsal in one of real time."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number; what is none, and yet compares with nothing, is refused."""
@@ -89,7 +90,7 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
 @click.option(
     "--speed",
     type=Speed(min=1, max=FASTEST),
-    help="Play so many seconds in one. By default the longest workload takes ten.",
+    help="Play so many seconds in one. By default the longest workload plays for 40 seconds.",
 )
 @click.option(
     "--submit-at",
@@ -107,17 +108,17 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
     "--deadline",
     type=Duration(),
     callback=_more_than_none,
-    help="Give up after so long, on the rehearsal's clock. By default after ten minutes of yours.",
+    help="Give up after so long, on the rehearsal's clock. By default after ten minutes of real time.",
 )
 @click.option(
     "--delay",
     type=Duration(),
-    help="How long flex-start nodes take to come. By default two seconds of yours.",
+    help="How long flex-start nodes take to come. By default two seconds of real time.",
 )
 @click.option(
     "--idle",
     type=Duration(),
-    help="How long flex-start nodes stay without work. By default three seconds of yours.",
+    help="How long flex-start nodes stay without work. By default three seconds of real time.",
 )
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the timeline as a page.")
 @click.option(
@@ -238,7 +239,7 @@ def _play(scene: Scene, times: dict[str, float | None], place: tuple[Path, str, 
     finally:
         live.close()
     if done.logs:
-        click.echo(f"logs: {done.logs}", err=True)
+        say(f"logs: {done.logs}", err=True)
     return done
 
 
@@ -249,7 +250,7 @@ def _write_page(reports: list[Report], html: Path) -> tuple[Problem, ...]:
     against = page_file.write(html, page([report.record() for report in reports]))
     if against:
         return (against,)
-    click.echo(f"timeline: {html}", err=True)
+    say(f"timeline: {html}", err=True)
     return ()
 
 
@@ -260,11 +261,11 @@ def _write(reports: list[Report], output: str) -> None:
     if output == "junit":
         from slicewright.cli.report.rehearsed import junit  # noqa: PLC0415
 
-        click.echo(junit(reports), nl=False)
+        exact(junit(reports))
         return
     from slicewright.core.rehearsal.text import text, width_in  # noqa: PLC0415
 
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for report in reports:
-        click.echo(text(report, width=width_in(report, columns)))
+        say(text(report, width=width_in(report, columns)))
     show.messages([problem for report in reports for problem in report.problems])

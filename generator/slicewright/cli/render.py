@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from slicewright.cli import select, show
 from slicewright.cli.examples import examples
+from slicewright.cli.streams import exact, say
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem, did_you_mean, errors, in_order
 from slicewright.core.render import tree
 from slicewright.core.render.changes import Rendering, RunChange
 from slicewright.core.render.changes import render as render_tree
-from slicewright.core.render.existing import Existing, edited
-from slicewright.core.render.outdated import unified
+from slicewright.core.render.existing import Existing, edited, reused
+from slicewright.core.render.outdated import Outdated, forged, unified
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.workspace import write
+from slicewright.workspace.judge import acknowledged, judged
 from slicewright.workspace.read import Checkout, read_checkout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
 _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "~", "removed": "-"}
@@ -38,6 +39,12 @@ _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff unless the tree is current.")
+@click.option(
+    "--since",
+    metavar="REV",
+    help="With --check: refuse runs that are new since REV and not as slicewright renders them; default: "
+    "where HEAD left the default branch.",
+)
 @click.option("--stdout", is_flag=True, help="Print the objects instead, for kubectl create -f -.")
 @click.option(
     "--cluster", metavar="CLUSTER", help="With --stdout: the cluster, for a workload that names several."
@@ -48,6 +55,7 @@ _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "
 def render(
     names: tuple[str, ...],
     check: bool,
+    since: str | None,
     stdout: bool,
     cluster: str | None,
     end_runs: int | None,
@@ -59,7 +67,7 @@ def render(
     NAME is a workload, as name or namespace/name; without one all are rendered. A run that is frozen is
     never written again. Nothing is written while anything is wrong, a frozen run edited by hand included.
     """
-    _exclude(check=check, stdout=stdout, cluster=cluster, end_runs=end_runs)
+    _exclude(check=check, since=since, stdout=stdout, cluster=cluster, end_runs=end_runs)
     root = show.root_of(folder)
     with write.locked(root, shared=check or stdout):
         checkout = show.checked(read_checkout, root)
@@ -67,27 +75,32 @@ def render(
         sound = not errors(checkout.repository.problems)
         chosen = select.workloads(names, checkout.repository) if sound else None
         if stdout:
-            sys.exit(_print_objects(root, checkout, chosen, cluster, output))
-        rendering = render_tree(checkout.repository, checkout.existing, chosen)
-        rendering = replace(rendering, problems=_unsilenced(root, rendering.problems))
+            sys.exit(_print_objects(checkout, chosen, cluster, output))
+        rendering = judged(checkout, render_tree(checkout.repository, checkout.existing, chosen))
         if check:
-            sys.exit(_check(checkout, rendering, output))
+            sys.exit(_check(checkout, rendering, since, output))
         limit = checkout.repository.settings.end_runs if end_runs is None else end_runs
         over = rendering.over_limit(limit)
         refused: tuple[Problem, ...] = (over,) if over else ()
         if not errors(rendering.problems) and not over:
-            refused = write.apply(root, rendering.writes, rendering.deletes)
+            refused = write.apply(root, rendering.writes, rendering.deletes, checkout.empty)
     if over and output == "text":
         for run in sorted(rendering.ended, key=_name):
-            click.echo(f"  - {_name(run)} would end: {run.reason}", err=True)
+            say(f"  - {_name(run)} would end: {run.reason}", err=True)
     _report(checkout, rendering, (*rendering.problems, *refused), output, check=False)
     sys.exit(1 if errors((*rendering.problems, *refused)) else 0)
 
 
-def _exclude(*, check: bool, stdout: bool, cluster: str | None, end_runs: int | None) -> None:
+def _exclude(
+    *, check: bool, since: str | None, stdout: bool, cluster: str | None, end_runs: int | None
+) -> None:
     """Refuse options that would have no effect beside the others."""
     if check and stdout:
         raise click.UsageError("--check compares files and --stdout prints objects: use one of them")
+    if since == "":
+        raise click.UsageError("--since is empty: name a commit, or leave it out")
+    if since is not None and not check:
+        raise click.UsageError("--since says what --check compares with: use it with --check")
     if cluster is not None and not stdout:
         raise click.UsageError("--cluster chooses what --stdout prints: use it with --stdout")
     if end_runs is not None and (check or stdout):
@@ -125,11 +138,11 @@ def _report(
     if stopped:
         return
     for run in sorted(rendering.runs, key=_in_reading_order):
-        click.echo(f"  {_SIGNS[run.effect]} {_name(run)} {run.effect}: {run.reason}")
+        say(f"  {_SIGNS[run.effect]} {_name(run)} {run.effect}: {run.reason}")
     for change in rendering.platform:
-        click.echo(f"  {_SIGNS[change.effect]} {change.path} {change.effect}: {change.reason}")
+        say(f"  {_SIGNS[change.effect]} {change.path} {change.effect}: {change.reason}")
     done = "would be " if check else ""
-    click.echo(
+    say(
         f"{show.count(len(rendering.planned), 'workload')} on "
         f"{show.count(len(checkout.repository.sites), 'cluster')}: "
         f"{show.count(sum(run.effect == 'starts' for run in rendering.runs), 'run')} to start, "
@@ -139,37 +152,53 @@ def _report(
     )
 
 
-def _check(checkout: Checkout, rendering: Rendering, output: str) -> int:
+def _check(checkout: Checkout, rendering: Rendering, since: str | None, output: str) -> int:
+    runs, found = ((), ()) if errors(rendering.problems) else _forged(checkout, rendering, since)
     if output == "text":
         for path in sorted([*rendering.writes, *rendering.deletes]):
             diff = unified(path, checkout.existing.get(path), rendering.writes.get(path))
-            click.echo(diff, nl=False)
-    _report(checkout, rendering, rendering.problems, output, check=True)
-    if rendering.is_current:
+            say(diff, nl=False)
+        for run in runs:
+            say(run.diff, nl=False)
+    problems = (*rendering.problems, *found)
+    _report(checkout, rendering, problems, output, check=True)
+    if rendering.is_current and not errors(problems):
         return 0
-    if output == "text" and not errors(rendering.problems):
+    if output == "text" and not errors(problems):
         hint = "slicewright render, and commit"
-        click.echo(f"the tree is not what a render would make\n  hint: {hint}", err=True)
+        say(f"the tree is not what a render would make\n  hint: {hint}", err=True)
     return 1
 
 
-def _unsilenced(root: Path, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return the problems but warnings that the repository gives a reason for, as validate does.
+def _forged(
+    checkout: Checkout, rendering: Rendering, since: str | None
+) -> tuple[tuple[Outdated, ...], tuple[Problem, ...]]:
+    """Compare the runs that are new since a commit with what a render writes.
 
-    What is wrong with the reasons themselves is for validate to say; no reason lets a render go on.
+    Without a name for the commit, nothing is compared where there is no git, or no commit yet.
     """
-    found = tuple(problems)
-    if len(errors(found)) == len(found):
-        return found
-    from slicewright.core.check.silence import silence  # noqa: PLC0415 - commands start fast
-    from slicewright.workspace.ignores import read_ignore_file  # noqa: PLC0415
+    from slicewright.cli import revisions  # noqa: PLC0415 - commands start fast
+    from slicewright.gitrepo import revision  # noqa: PLC0415
+    from slicewright.gitrepo.git import GitError, NoGitRepositoryError  # noqa: PLC0415
 
-    left = silence(found, (), read_ignore_file(root, tuple).entries)
-    return tuple(problem for problem in found if problem.severity == "error" or problem in left)
+    root, planned = checkout.root, rendering.planned
+    try:
+        with revisions.reported() if since else contextlib.nullcontext(), revision.objects(root) as store:
+            commit = since or revision.base(root)
+            before = revision.read(root, commit, store).read_text
+            return forged(checkout.repository, planned, checkout.existing, before, since or commit[:12])
+    except (GitError, NoGitRepositoryError):
+        return (), ()
+    except revision.UnknownRevisionError as error:
+        if error.name == "HEAD":
+            return (), ()
+        message = "git has no default branch here, so new runs are not compared with what slicewright renders"
+        hint = "git fetch it, or name a commit: slicewright render --check --since REV"
+        return (), (Problem("RUN009", message, hint, severity="warning"),)
 
 
 def _print_objects(
-    root: Path, checkout: Checkout, chosen: frozenset[str] | None, cluster: str | None, output: str
+    checkout: Checkout, chosen: frozenset[str] | None, cluster: str | None, output: str
 ) -> int:
     planned, problems = plan_all(checkout.repository)
     found = list(problems)
@@ -181,13 +210,13 @@ def _print_objects(
     if errors(found):
         show.problems(in_order(found))
         return 1
-    show.messages(in_order(_unsilenced(root, found)))
+    show.messages(in_order(acknowledged(checkout, tuple(found))))
     text = "---\n".join(bodies)
     if output == "json":
         items = [document.data for body in bodies for document in read_documents(body, "")[0]]
         show.as_json({"apiVersion": "v1", "kind": "List", "items": items})
     else:
-        click.echo(text, nl=False)
+        exact(text)
     return 0
 
 
@@ -212,7 +241,7 @@ def _body(entry: Planned, bases: tree.Bases, existing: Existing, found: list[Pro
     """Return the objects of a run as text: as they are frozen, where the run is there, else as of today."""
     path = tree.frozen_file(entry.plan)
     if path in existing.frozen:
-        found += edited(existing, [path])
+        found += (*edited(existing, [path]), *reused(existing, path, entry.workload.source))
         return existing.body(path) or ""
     made, problems = tree.make(entry, bases)
     found += problems

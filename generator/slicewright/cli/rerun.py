@@ -9,6 +9,7 @@ import click
 
 from slicewright.cli import select, show
 from slicewright.cli.examples import examples
+from slicewright.cli.streams import say
 from slicewright.core.document.edit import set_in_specs
 from slicewright.core.problem import errors, in_order
 from slicewright.core.run.successor import successor
@@ -52,8 +53,8 @@ def rerun(names: tuple[str, ...], folder: Path, output: str) -> None:
         show.as_json(changes)
         return
     for change in changes:
-        click.echo(f"{change['file']}: {change['workload']} run {change['before']} -> {change['after']}")
-    click.echo("the next render starts them: slicewright render")
+        say(f"{change['file']}: {change['workload']} run {change['before']} -> {change['after']}")
+    say("the next render starts them: slicewright render")
 
 
 def _texts(workloads: list[Workload]) -> tuple[dict[str, str], list[Problem]]:

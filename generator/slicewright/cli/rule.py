@@ -11,6 +11,7 @@ import click
 from slicewright.cli import show
 from slicewright.cli.examples import examples
 from slicewright.cli.report.rules import all_rules
+from slicewright.cli.streams import say
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _record(one: Meaning) -> dict[str, Any]:
 
 def _print(one: Meaning) -> None:
     width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns)
-    click.echo(f"{one.id} ({one.severity}): {one.title}")
+    say(f"{one.id} ({one.severity}): {one.title}")
     for head, text in (
         ("why", one.why),
         ("hint", one.hint),
@@ -85,9 +86,7 @@ def _print(one: Meaning) -> None:
         ("sources", "; ".join(one.sources)),
     ):
         if text:
-            click.echo()
-            click.echo(
-                textwrap.fill(f"{head}: {text}", width, subsequent_indent="  ", break_on_hyphens=False)
-            )
+            say("")
+            say(textwrap.fill(f"{head}: {text}", width, subsequent_indent="  ", break_on_hyphens=False))
     if one.example:
-        click.echo(f"\n{_EXAMPLES[one.example_of]}:\n\n{textwrap.indent(one.example.rstrip(), '    ')}")
+        say(f"\n{_EXAMPLES[one.example_of]}:\n\n{textwrap.indent(one.example.rstrip(), '    ')}")

@@ -10,6 +10,7 @@ import click
 
 from slicewright.cli import show
 from slicewright.cli.examples import examples
+from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -48,12 +49,12 @@ def schema(
     made, problems = _convert(files)
     for one in made:
         for note in one.notes:
-            click.echo(f"{one.of}: {note}", err=True)
+            say(f"{one.of}: {note}", err=True)
         unknown = [
             entry["rule"] for entry in one.schema["x-slicewright"]["cel"] if not cel.is_known(entry["rule"])
         ]
         for rule in unknown:
-            click.echo(f"{one.of}: this CEL rule is not evaluated offline: {rule}", err=True)
+            say(f"{one.of}: this CEL rule is not evaluated offline: {rule}", err=True)
     if output_dir is None and len(made) > 1:
         raise click.UsageError(f"these are {len(made)} kinds and versions; name a folder with --output-dir")
     written = _write(made, output_dir, problems) if output_dir is not None else []
@@ -62,9 +63,9 @@ def schema(
     else:
         show.messages(problems)
         for path in written:
-            click.echo(path)
+            say(path)
         for one in made if output_dir is None else ():
-            click.echo(one.text(), nl=False)
+            exact(one.text())
     sys.exit(1 if problems else 0)
 
 

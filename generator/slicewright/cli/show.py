@@ -11,8 +11,10 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import click
 
 from slicewright.cli.folder import folder_option
-from slicewright.core.problem import Problem, errors
+from slicewright.cli.streams import exact, say
+from slicewright.core.problem import Problem, errors, foremost
 from slicewright.core.render.repository import Repository
+from slicewright.core.visible import in_json
 from slicewright.workspace.read import Checkout, NoRepositoryError, WrongVersionError, find_root
 
 if TYPE_CHECKING:
@@ -46,9 +48,9 @@ class Refused(click.UsageError):
         super().__init__(f"{said}{between}{hint}" if hint else said)
         self.problem = Problem(ident, message, hint)
 
-    def show(self, file: IO[Any] | None = None) -> None:
+    def show(self, _file: IO[Any] | None = None) -> None:
         """Print it without the command's usage, which is not what was wrong."""
-        click.echo(f"Error: {self.format_message()}", file=file, err=True)
+        say(f"Error: {self.format_message()}", err=True)
 
 
 def unknown(message: str, hint: str) -> Refused:
@@ -106,12 +108,11 @@ def messages(found: Iterable[Problem]) -> None:
     """Print problems as text on stderr, coloured on a terminal unless NO_COLOR is set."""
     listed = tuple(found)
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
-    for problem in listed:
-        text = problem.text()
-        if colour:
-            ident = click.style(problem.id, fg=_COLOURS[problem.severity], bold=True)
-            text = text.replace(problem.id, ident, 1)
-        click.echo(text, err=True)
+    printed, more = foremost(listed)
+    for problem in printed:
+        say(problem.text(), err=True, mark=problem.id if colour else "", colour=_COLOURS[problem.severity])
+    if more:
+        say(more, err=True)
     summary(listed)
 
 
@@ -121,7 +122,7 @@ def summary(found: Iterable[Problem]) -> None:
     wrong = len(errors(listed))
     warned = len(listed) - wrong
     if wrong:
-        click.echo(f"{count(wrong, 'error')}, {count(warned, 'warning')}", err=True)
+        say(f"{count(wrong, 'error')}, {count(warned, 'warning')}", err=True)
 
 
 def count(number: int, noun: str) -> str:
@@ -131,7 +132,7 @@ def count(number: int, noun: str) -> str:
 
 def as_json(value: Any) -> None:
     """Print a result as JSON on stdout."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    exact(in_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
@@ -140,4 +141,4 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
     widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
     for line in lines:
         cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
-        click.echo("  ".join([*cells, line[-1]]).rstrip())
+        say("  ".join([*cells, line[-1]]).rstrip())

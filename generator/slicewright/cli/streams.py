@@ -8,6 +8,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
@@ -42,6 +44,21 @@ class _Output(io.FileIO):
                 if self._must_arrive and error.errno != errno.EPIPE:
                     raise StdoutError(f"cannot write to stdout: {error.strerror}") from None
         return memoryview(data).nbytes
+
+
+def say(text: str, *, err: bool = False, nl: bool = True, mark: str = "", colour: str = "") -> None:
+    """Print lines of text, `mark` in a colour; whoever wrote parts of it, nothing in them is obeyed."""
+    from slicewright.core.visible import shown  # noqa: PLC0415 - nothing is loaded to say the version
+
+    safe = shown(text)
+    if mark:
+        safe = safe.replace(mark, click.style(mark, fg=colour, bold=True), 1)
+    click.echo(safe, err=err, nl=nl)
+
+
+def exact(text: str) -> None:
+    """Print what programs read, as it is: whoever made it has escaped what must be."""
+    click.echo(text, nl=False)
 
 
 def guard() -> None:

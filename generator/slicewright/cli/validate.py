@@ -13,11 +13,13 @@ import click
 from slicewright.cli.examples import examples
 from slicewright.cli.folder import folder_option
 from slicewright.cli.report import FORMS
+from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from slicewright.core.check.origin import Origins
     from slicewright.core.plan.site import Site
     from slicewright.workspace.examine import Report
     from slicewright.workspace.kubeconform import Kubeconform
@@ -104,7 +106,7 @@ def validate(
     heads = schemas_only and second is None
     reading = examine_each(found.units, Engine(kinds, skip=skipped), heads=heads)
     made = Engine(kinds, () if schemas_only else semantic_rules(), skipped)
-    against, sites = ((), {}) if paths else _input(root)
+    against, sites, origins = ((), {}, None) if paths else _input(root)
 
     def known() -> list[str]:
         return [rule.id for rule in all_rules()]
@@ -117,9 +119,11 @@ def validate(
                 made,
                 found=(*found.problems, *against),
                 sites=sites,
+                origins=origins,
                 ignores=ignores,
                 known=known,
                 complete=not paths and not schemas_only,
+                of_render=lambda: _of_render(root),
                 kubeconform=second,
                 tick=progress.tick,
             )
@@ -128,7 +132,7 @@ def validate(
     nothing = unread(paths, report) if paths else None
     if nothing is not None:
         report = _with(report, nothing)
-    click.echo(writer(output)(report), nl=False)
+    exact(writer(output)(report))
     if any(problem.id == "TOOL001" for problem in report.problems):
         sys.exit(_BROKEN)  # what a missing kustomize would have built is not checked
     sys.exit(1 if errors(report.problems) or (strict and report.problems) else 0)
@@ -146,9 +150,9 @@ def _stop(problem: Problem, output: str) -> NoReturn:
     from slicewright.workspace.examine import Report  # noqa: PLC0415
 
     if output == "text":
-        click.echo(problem.text(), err=True)
+        say(problem.text(), err=True)
     else:
-        click.echo(writer(output)(Report((problem,), (), 0, {}, ())), nl=False)
+        exact(writer(output)(Report((problem,), (), 0, {}, ())))
     sys.exit(_BROKEN)
 
 
@@ -187,14 +191,25 @@ def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
     return found
 
 
-def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, Site]]:
-    """Return what stands against the input of a repository, and its clusters."""
+def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, Site], Origins]:
+    """Return what stands against the input of a repository, its clusters, and the way back to that input."""
     from slicewright.cli import show  # noqa: PLC0415
+    from slicewright.core.check.origin import Origins  # noqa: PLC0415
     from slicewright.core.render.plans import plan_all  # noqa: PLC0415
     from slicewright.workspace.read import read_input  # noqa: PLC0415
 
     repository = show.checked(read_input, root)
-    return plan_all(repository)[1], repository.sites
+    return plan_all(repository)[1], repository.sites, Origins(repository.workloads, repository.sites)
+
+
+def _of_render(root: Path) -> tuple[Problem, ...]:
+    """Return what a render of a repository finds, beside what the rules say of runs."""
+    from slicewright.cli import show  # noqa: PLC0415
+    from slicewright.core.render.changes import render  # noqa: PLC0415
+    from slicewright.workspace.read import read_checkout  # noqa: PLC0415
+
+    checkout = show.checked(read_checkout, root)
+    return render(checkout.repository, checkout.existing).problems
 
 
 class _Progress:

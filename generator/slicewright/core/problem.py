@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
+from slicewright.core.visible import visible
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 Severity = Literal["error", "warning"]
 
@@ -20,7 +23,8 @@ class Problem:
     """One finding, in the form that every command reports.
 
     `file` is relative to the repository; `line` and `column` count from 1, 0 where no place is known;
-    `object` is `Kind namespace/name`; `path` leads to the value inside its document.
+    `object` is `Kind namespace/name`; `path` leads to the value inside its document. Where the object was
+    rendered into a `folder`, `file` is the input that a person changes, and `path` still one of the object.
     """
 
     id: str
@@ -32,6 +36,7 @@ class Problem:
     column: int = 0
     object: str = ""
     path: Path = field(default=())
+    folder: str = ""
 
     def at(self, file: str, line: int, column: int) -> Problem:
         """Return the same problem with a place in a file."""
@@ -46,12 +51,15 @@ class Problem:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
         warning = "warning: " if self.severity == "warning" else ""
         head = f"{place}: " if self.file else ""
-        first = f"{head}{warning}{self.id} {self.message}"
-        return f"{first}\n  hint: {self.hint}" if self.hint else first
+        of = f"{self.object} in {self.folder}: " if self.folder else ""
+        first = visible(f"{head}{warning}{self.id} {of}{self.message}")
+        return f"{first}\n  hint: {visible(self.hint)}" if self.hint else first
 
     def record(self) -> dict[str, str | int]:
-        """Return the JSON form, the same record in every command."""
+        """Return the JSON form, the same record in every command; only what was rendered has a folder."""
+        folder = {"folder": self.folder} if self.folder else {}
         return {
+            **folder,
             "id": self.id,
             "severity": self.severity,
             "file": self.file,
@@ -96,6 +104,29 @@ def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(problem for problem in problems if problem.severity == "error")
 
 
+MOST = 1000
+"""Problems that are printed for people; programs get all."""
+
+
+def foremost(problems: Sequence[Problem]) -> tuple[Sequence[Problem], str]:
+    """Return those that people are shown, of many the errors first, and a word on the rest."""
+    if len(problems) <= MOST:
+        return problems, ""
+    ranked = sorted(range(len(problems)), key=lambda at: problems[at].severity != "error")
+    left = len(problems) - MOST
+    more = f"and {left:,} more {'problem' if left == 1 else 'problems'}, which -o json lists"
+    return [problems[at] for at in sorted(ranked[:MOST])], more
+
+
+def bounded(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems of one document, and of very many the first with a word on the rest."""
+    found = list(islice(problems, MOST + 1))
+    if len(found) > MOST:
+        message = f"it has more than {MOST:,} mistakes; the others are not listed"
+        found[MOST] = Problem("FILE020", message, "mend those that are, and look again")
+    return found
+
+
 def nearest(word: str, choices: Iterable[str], *, count: int = 1) -> list[str]:
     """Return the choices that look most like a word, best first; none when nothing is near."""
     pool = list(choices)
@@ -104,12 +135,20 @@ def nearest(word: str, choices: Iterable[str], *, count: int = 1) -> list[str]:
     return [by_lower[match] for match in found]
 
 
+_MEANT = "did you mean '"
+
+
+def meant(hint: str) -> str:
+    """Return the word that a hint of `did_you_mean` proposes, '' for other hints."""
+    return hint.removeprefix(_MEANT).removesuffix("'?") if hint.startswith(_MEANT) else ""
+
+
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """Return the hint for a misspelt word: the nearest choice, else all of them when they are few."""
     pool = sorted(set(choices))
     near = nearest(word, pool)
     if near:
-        return f"did you mean '{near[0]}'?"
+        return f"{_MEANT}{near[0]}'?"
     few = 12
     if pool and len(pool) <= few:
         return "one of: " + ", ".join(pool)

@@ -7,8 +7,10 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-_QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?")
-_LONGEST = 64
+QUANTITY = r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?"
+"""The form of a number and its suffix, as a regular expression."""
+_QUANTITY = re.compile(QUANTITY)
+LONGEST = 64
 """Characters; Python would take its time for much longer numbers."""
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -41,8 +43,8 @@ def whole(value: str | float) -> int:
 
 def _parsed(value: str | float) -> tuple[Fraction, str]:
     text = str(value)
-    found = _QUANTITY.fullmatch(text)
-    if found is None or len(text) > _LONGEST:
+    found = _QUANTITY.fullmatch(text) if len(text) <= LONGEST else None
+    if found is None:
         raise ValueError(f"'{text}' is no quantity; write for example 500m, 4, 1.5Gi or 2e9")
     return Fraction(found[1]), found[2] or ""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
+from slicewright.binaries.path import which
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def environment() -> dict[str, str]:
 
 def program() -> str:
     """Return the git on PATH. Raises GitError."""
-    found = shutil.which("git")
+    found = which("git")
     if found is None:
         hint = "install git, or put it on PATH"
         raise GitError(Problem("GIT001", "git is missing", hint))

@@ -8,7 +8,9 @@ import subprocess
 from typing import IO, TYPE_CHECKING
 
 from slicewright.core.difference.side import Side
+from slicewright.core.problem import Problem
 from slicewright.gitrepo import git
+from slicewright.workspace.load import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,8 +18,6 @@ if TYPE_CHECKING:
 
 _FOLDERS = ("overlays/", "provision/")
 _FILE, _LINK = ("100644", "100755"), "120000"
-_LARGEST = 16 * 1024 * 1024
-"""Bytes of one file that are read."""
 _BATCH = 128
 """Names that are asked for at once: few enough that they fit into a pipe."""
 _LINKS = 8
@@ -63,12 +63,8 @@ class Objects:
             raise git.GitError(git.broken("cat-file", f"object {blob} is missing"))
         content = self._source.read(int(head[2]))
         self._source.read(1)
-        if len(content) > _LARGEST:
-            return None
-        try:
-            return content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            return None
+        text = decoded(content, blob)
+        return None if isinstance(text, Problem) else text
 
 
 @contextlib.contextmanager
@@ -95,15 +91,15 @@ def _reader(root: Path) -> subprocess.Popen[bytes]:
 
 def resolve(root: Path, name: str) -> str:
     """Return the tree of a revision. Raises UnknownRevisionError, NoGitRepositoryError, GitError."""
+    done = git.run(root, "rev-parse", "--verify", "--quiet", f"{name}^{{tree}}")
+    if not done.returncode and not name.startswith("-"):
+        return done.stdout.decode().strip()
     found = git.run(root, "rev-parse", "--git-dir")
     if b"not a git repository" in found.stderr:
         raise git.NoGitRepositoryError(f"{root} belongs to no git repository")
     if found.returncode:
         raise git.GitError(git.broken("rev-parse", found.stderr.decode(errors="replace")))
-    done = git.run(root, "rev-parse", "--verify", "--quiet", f"{name}^{{tree}}")
-    if done.returncode or name.startswith("-"):
-        raise UnknownRevisionError(name, _known(root))
-    return done.stdout.decode().strip()
+    raise UnknownRevisionError(name, _known(root))
 
 
 def merge_base(root: Path, one: str, other: str) -> str:
@@ -114,6 +110,30 @@ def merge_base(root: Path, one: str, other: str) -> str:
     if done.returncode:
         raise UnknownRevisionError(f"{one}...{other}", ())
     return done.stdout.decode().strip()
+
+
+_REMOTE, _LOCAL = "refs/remotes/origin/", "refs/heads/"
+_DEFAULT_BRANCHES = (
+    f"{_REMOTE}HEAD",
+    f"{_REMOTE}main",
+    f"{_REMOTE}master",
+    f"{_LOCAL}main",
+    f"{_LOCAL}master",
+)
+"""In full: git takes a tag called `origin/main` before the branch."""
+
+
+def base(root: Path) -> str:
+    """Return the commit where HEAD left the default branch: HEAD's own, where it is that branch.
+
+    Raises UnknownRevisionError, GitError and NoGitRepositoryError.
+    """
+    resolve(root, "HEAD")
+    for name in _DEFAULT_BRANCHES:
+        done = git.run(root, "merge-base", "HEAD", name)
+        if not done.returncode:
+            return done.stdout.decode().strip()
+    raise UnknownRevisionError("origin/HEAD", ())
 
 
 def _known(root: Path) -> tuple[str, ...]:

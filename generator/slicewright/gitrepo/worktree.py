@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from slicewright.core.difference.side import Side
+from slicewright.core.problem import Problem
+from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,8 +46,5 @@ def _text(root: str, path: str) -> str | None:
         return None
     if not os.path.realpath(target).startswith(f"{root}/"):
         return None
-    try:
-        with open(target, encoding="utf-8-sig", newline="") as file:  # noqa: PTH123
-            return file.read()
-    except (OSError, UnicodeDecodeError):
-        return None
+    text = load(target, path)
+    return None if isinstance(text, Problem) else text

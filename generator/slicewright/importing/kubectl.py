@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
+import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.binaries.find import find
+from slicewright.binaries.path import which
+from slicewright.core.importing.answer import flaw
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -24,6 +27,9 @@ _VARIABLE = "SLICEWRIGHT_KUBECTL"
 _FORBIDDEN = re.compile(r"\(Forbidden\)|is forbidden|Unauthorized|must be logged in")
 _NOT_FOUND = re.compile(r"\(NotFound\)|doesn't have a resource type|could not find the requested resource")
 _PLUGIN = re.compile(r"executable (?P<program>\S+) not found")
+_LARGEST = 256 * 1024 * 1024
+"""Bytes of one answer that are read: a node has about 15 KiB, and GKE has clusters of 15,000."""
+_MOST_SAID = 64 * 1024
 _SHOWN = 400
 """Characters of what kubectl said that a message quotes."""
 
@@ -40,7 +46,7 @@ class KubectlError(Exception):
 
 def program(environ: Mapping[str, str] = os.environ) -> Path | Problem:
     """Return kubectl: what the variable names, else that of PATH in any version, else the pinned one."""
-    found = None if environ.get(_VARIABLE) else shutil.which("kubectl", path=environ.get("PATH", ""))
+    found = None if environ.get(_VARIABLE) else which("kubectl", environ)
     if found:
         return Path(found)
     pinned = find("kubectl", environ)
@@ -71,15 +77,22 @@ class Kubectl:
     def list(self, resource: str, *options: str) -> list[dict[str, Any]]:
         """Return the objects of a resource everywhere, none where it is unknown. Raises KubectlError."""
         answer = self._answer("get", resource, "--all-namespaces", "-o", "json", *options)
-        items = answer.get("items") if isinstance(answer, dict) else None
-        return [item for item in items or () if isinstance(item, dict)]
+        if answer is None:
+            return []
+        wrong = flaw(answer)
+        if wrong:
+            hint = f"look at kubectl get {resource} -o json: an API server answers otherwise"
+            message = f"the answer about {resource} is not a list of objects: {wrong[:_SHOWN]}"
+            raise KubectlError(Problem("IMP010", message, hint))
+        items: list[dict[str, Any]] = answer["items"]
+        return items
 
     def _answer(self, *arguments: str) -> Any:
         try:
             return json.loads(self._run(*arguments))
         except _NotFoundError:
             return None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise KubectlError(_unreachable(f"kubectl gave no JSON: {error}")) from error
 
     def _run(self, *arguments: str, of_context: bool = True) -> str:
@@ -89,29 +102,49 @@ class Kubectl:
         if of_context:
             command += [f"--context={self.context}", _REQUEST_TIMEOUT]
         try:
-            done = subprocess.run(
-                [*command, *arguments],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                check=False,
-                timeout=_SECONDS,
-                encoding="utf-8",
-                errors="replace",
-            )
-        except subprocess.TimeoutExpired:
-            raise KubectlError(_unreachable(f"no answer within {_SECONDS} s")) from None
+            code, answer, said = _answered([*command, *arguments])
         except OSError as error:
             hint = f"put kubectl on PATH, or set {_VARIABLE} to its path"
             problem = Problem("IMP001", f"{self.program} does not start: {error.strerror}", hint)
             raise KubectlError(problem) from error
-        if done.returncode == 0:
-            return done.stdout
-        said = done.stderr.strip()
+        if len(answer) > _LARGEST:
+            hint = "import reads clusters of up to about 15,000 nodes"
+            message = f"the answer about {arguments[1]} has more than {_LARGEST >> 20} MiB"
+            raise KubectlError(Problem("IMP011", message, hint))
+        if code == 0:
+            return answer.decode(errors="replace")
         if _NOT_FOUND.search(said):
             raise _NotFoundError
         if _FORBIDDEN.search(said):
             raise KubectlError(_forbidden(said, arguments), refused=True)
         raise KubectlError(_unreachable(said))
+
+
+def _answered(command: list[str]) -> tuple[int, bytes, str]:
+    """Return the exit code of a command, what it answers (a byte more than is read at most), what it says.
+
+    Raises KubectlError, OSError.
+    """
+    pipe = subprocess.PIPE
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=said) as process,
+    ):
+        late = threading.Timer(_SECONDS, process.kill)
+        late.start()
+        try:
+            answer = process.stdout.read(_LARGEST + 1) if process.stdout else b""
+            if len(answer) > _LARGEST:
+                process.kill()
+            code = process.wait()
+        finally:
+            process.kill()
+            is_late = not late.is_alive()
+            late.cancel()
+        if is_late:
+            raise KubectlError(_unreachable(f"no answer within {_SECONDS} s"))
+        said.seek(0)
+        return code, answer, said.read(_MOST_SAID).decode(errors="replace").strip()
 
 
 class _NotFoundError(Exception):

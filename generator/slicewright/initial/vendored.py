@@ -10,11 +10,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.compose.spec import FILE_NAME
+from slicewright.core.platform import release
 from slicewright.core.problem import Problem
 from slicewright.workspace.data import data_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 FOLDERS = ("bases", "schemas")
@@ -75,7 +77,7 @@ def _record(folder: str, texts: Mapping[str, str], version: str) -> str:
 
 def digest(text: str) -> str:
     """Return the digest of a copy; how lines end does not count."""
-    return "sha256:" + hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(text.replace("\r\n", "\n").encode(errors="surrogateescape")).hexdigest()
 
 
 def upgrade(root: Path, version: str) -> Upgrade:
@@ -87,7 +89,7 @@ def upgrade(root: Path, version: str) -> Upgrade:
     for folder in FOLDERS:
         recorded = _recorded(root / folder / RECORD)
         ours = {path for path in texts if path.startswith(f"{folder}/")}
-        for path in sorted(ours | {f"{folder}/{name}" for name in recorded}):
+        for path in sorted(ours | _replaceable(f"{folder}/{name}" for name in recorded)):
             present, wanted = _present(root / path), texts.get(path)
             if present is None:
                 writes |= {} if wanted is None else {path: wanted}
@@ -98,8 +100,25 @@ def upgrade(root: Path, version: str) -> Upgrade:
                     deletes.append(path)
                 else:
                     writes[path] = wanted
+    writes |= dict(_kustomizations(root))
     writes |= {path: text for path, text in records(texts, version).items() if _present(root / path) != text}
     return Upgrade(writes, tuple(deletes), tuple(edited))
+
+
+def _replaceable(paths: Iterable[str]) -> set[str]:
+    """Return the copies that may go: a release of a controller stays, for a cluster may name its version."""
+    return {path for path in paths if not path.startswith(f"{release.ROOT}/")}
+
+
+def _kustomizations(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield a kustomization for each release that a person put there, with the digest of its manifests."""
+    for path in sorted((root / release.ROOT).glob(f"*/{release.MANIFESTS}")):
+        folder = path.parent.relative_to(root).as_posix()
+        text = _present(path)
+        if text is None or release.release_of(folder) is None or (path.parent / FILE_NAME).exists():
+            continue
+        name = path.parent.name
+        yield f"{folder}/{FILE_NAME}", release.kustomization(f"{name}, put here by hand", text)
 
 
 def _recorded(path: Path) -> dict[str, Any]:

@@ -7,8 +7,10 @@ slice is atomic: all of its nodes come and go together.
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from slicewright.core.check.scheduler import node_selector, tolerates
 from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import NODE_POOL
 from slicewright.core.rehearsal.observe import chips_of
@@ -294,20 +296,11 @@ def _is_stuck(pod: Object) -> bool:
 
 
 def _fits(pod: Object, pool: NodePool) -> bool:
-    """Tell whether a pod may run on the nodes of a pool: its selector, and the taints that it tolerates."""
+    """Tell whether a pod may run on the nodes of a pool, whatever the name of the node pool."""
     node = pool.nodes[0]
-    labels = node["metadata"]["labels"]
-    selector = pod["spec"].get("nodeSelector", {})
-    wanted = {key: value for key, value in selector.items() if key not in (NODE_POOL, MARK)}
-    tolerated = pod["spec"].get("tolerations", ())
-    return wanted.items() <= labels.items() and all(
-        any(_tolerates(toleration, taint) for toleration in tolerated)
-        for taint in node["spec"].get("taints", ())
-        if taint["key"] != TPU
-    )
-
-
-def _tolerates(toleration: Object, taint: Object) -> bool:
-    if toleration.get("key", taint["key"]) != taint["key"]:
-        return False
-    return toleration.get("operator") == "Exists" or toleration.get("value", "") == taint.get("value", "")
+    there = node["metadata"]["labels"]
+    wanted = node_selector(pod["spec"])
+    labels = {key: value for key, value in wanted.labels.items() if key not in (NODE_POOL, MARK)}
+    taints = [taint for taint in node["spec"].get("taints", ()) if taint["key"] != TPU]
+    fitting = replace(wanted, labels=labels).accepts(there)
+    return fitting and tolerates(pod["spec"].get("tolerations", ()), *taints)

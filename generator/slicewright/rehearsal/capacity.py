@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.plan.extent import extent
+from slicewright.core.plan.extent import extent, slice_names
 from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import NODE_POOL
-from slicewright.core.provision.node_pool import slice_names
 from slicewright.testbed import kwok
 from slicewright.testbed.nodes import simulated_nodes
 

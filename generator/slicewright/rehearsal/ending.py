@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.script import run_key
-from slicewright.core.rehearsal.simulate import ends_by_itself
+from slicewright.core.rehearsal.script import run_key, without_chips
+from slicewright.core.rehearsal.simulate import ends_by_itself, lacks_head
 from slicewright.core.rehearsal.story import OVER, Stories
 
 if TYPE_CHECKING:
@@ -43,12 +44,13 @@ class Ending:
         self._time = time
         runs = {run_key(item): item for part in parts for item in part.runs}
         self._runs = frozenset(runs)
-        self._endless = {run for run, item in runs.items() if not ends_by_itself(item)}
+        self._endless = {run: item for run, item in runs.items() if not ends_by_itself(item)}
 
     def has_come(self, agenda: Agenda, autoscaler: Autoscaler, programs: Programs) -> bool:
         """Tell whether nothing more will happen, or the deadline has passed.
 
-        What runs for ever, as a headless Pathways does, has done its part when it runs.
+        What runs for ever, as a headless Pathways does, has done its part when it runs, with its head and the
+        jobs beside it.
         """
         if self._clock.now() >= self._time.deadline:
             return True
@@ -72,7 +74,10 @@ class Ending:
         return {run: state for run, state in found.items() if run in self._runs or state != _NOT_THERE}
 
     def _is_done(self, run: str, state: str) -> bool:
-        return state in OVER or (run in self._endless and state == "running")
+        if run in self._endless and state == "running":
+            item, ran = self._endless[run], self._journal.ask(partial(_ran, run))
+            return not lacks_head(item, ran) and ran.issuperset(without_chips(item))
+        return state in OVER
 
     def _shrinks_within(self) -> float:
         idle = self._clock.real(self._time.idle)
@@ -84,6 +89,10 @@ class Ending:
             self._clock.real(now - at) < backoff + _SLACK_SECONDS
             for at, backoff in self._journal.ask(Stories.backoffs)
         )
+
+
+def _ran(run: str, stories: Stories) -> set[str]:
+    return stories.of[run].ran
 
 
 def _states(stories: Stories) -> dict[str, str]:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.plan.placement import NODE_POOL
-from slicewright.core.rehearsal.against import never_due, not_struck, not_undone
+from slicewright.core.rehearsal.against import never_due, not_struck, not_undone, starved
 from slicewright.core.rehearsal.arrival import ARRIVAL
 from slicewright.core.rehearsal.injected import Injected, every
 from slicewright.core.rehearsal.observe import chips_of
@@ -85,6 +85,11 @@ class Faults:
             for index in range(len(part.faults)):
                 if story is not None and (part.current, index) not in self._struck:
                     found += never_due(part, index, story, end)
+            for index in range(len(part.faults)):
+                made = self._arrivals.get((part.current, index))
+                story = made and self._journal.ask(partial(_story, run_key(made)))
+                if story and story.outcome == "waiting" and story.started is None:
+                    found.append(starved(part, index, story))
         return found
 
     def injected(self, stories: Mapping[str, Story]) -> tuple[Injected, ...]:

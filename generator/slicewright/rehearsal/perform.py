@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from slicewright.core.platform.kueue_configuration import played
 from slicewright.rehearsal.claim import NAME, Claim
 from slicewright.rehearsal.guard import admit
 from slicewright.rehearsal.interruption import Interruption
@@ -102,7 +101,8 @@ def _claimed(stack: ExitStack, elsewhere: Elsewhere, say: Callable[[str], object
 
 def _bed(scene: Scene, elsewhere: Elsewhere | None, say: Callable[[str], object]) -> Bed:
     if elsewhere is None:
-        return Cluster(kueue_settings=played(scene.site), progress=say)
+        wanted = scene.installation
+        return Cluster(controllers=wanted.objects, kueue_settings=wanted.settings, progress=say)
     # Another KWOK may play other nodes there. Rehearsals share a value, for one at a time plays, and the next
     # has to play what is left of another until it is removed.
     return Attached(elsewhere.kubeconfig, context=elsewhere.context, plays=NAME, progress=say)

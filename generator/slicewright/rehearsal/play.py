@@ -5,14 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.rehearsal.event import NOT_IN_TREE
 from slicewright.core.rehearsal.script import run_key
 from slicewright.core.rehearsal.simulate import simulated
+from slicewright.core.rehearsal.surroundings import held_back
 from slicewright.testbed.api import ApiError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from slicewright.core.rehearsal.script import Part
+    from slicewright.core.rehearsal.surroundings import Need
     from slicewright.rehearsal.agenda import Agenda
     from slicewright.rehearsal.clock import Clock
     from slicewright.rehearsal.faults import Faults
@@ -36,6 +39,7 @@ class Play:
         parts: Iterable[Part],
         agenda: Agenda,
         faults: Faults,
+        missing: Mapping[str, tuple[Need, ...]],
     ) -> None:
         self._stage = stage
         self._journal = journal
@@ -43,6 +47,8 @@ class Play:
         self._parts = tuple(parts)
         self._agenda = agenda
         self._faults = faults
+        self._missing = missing
+        """What runs need and nobody has."""
 
     def run(
         self, programs: Programs, is_over: Callable[[], bool], show: Callable[[], object] = lambda: None
@@ -59,19 +65,24 @@ class Play:
 
     def _submit(self, part: Part) -> None:
         """Submit the runs of a part; what is refused is noted, with the API server's words."""
-        for item in part.runs:
-            # Said before it is done: the controllers are faster than the answer to us.
-            self._journal.note("submitted", run_key(item))
         try:
-            for item in part.others:
+            for item in sorted(part.others, key=lambda item: item["kind"] != "PersistentVolume"):
                 self._stage.create(item)
         except ApiError as error:
             for item in part.runs:
+                self._journal.note("submitted", run_key(item))
                 self._refused(item, error)
             return
         for item in part.runs:
+            # Said before it is done: the controllers are faster than the answer to us.
+            run = run_key(item)
+            self._journal.note("submitted", run)
+            made, missing = simulated(item, self._clock.real(part.duration)), self._missing.get(run, ())
+            if missing:
+                told = "; ".join(need.told() for need in missing)
+                self._journal.note("warned", run, reason=NOT_IN_TREE, text=told)
             try:
-                self._stage.create(simulated(item, self._clock.real(part.duration)))
+                self._stage.create(held_back(made, missing))
             except ApiError as error:
                 self._refused(item, error)
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal import origin, usage
+from slicewright.core.rehearsal.expectation import answers
 from slicewright.core.rehearsal.offline import never_fits
 from slicewright.core.rehearsal.report import Report
 from slicewright.core.rehearsal.script import is_queued, run_key, tpu_pods
 from slicewright.core.rehearsal.simulate import MARK
 from slicewright.core.rehearsal.story import Story
+from slicewright.core.rehearsal.surroundings import need_of, not_in_tree, surroundings
 from slicewright.core.rehearsal.verdict import judge
 from slicewright.rehearsal.agenda import Agenda
 from slicewright.rehearsal.arrivals import arrivals
@@ -36,7 +38,9 @@ from slicewright.testbed.trouble import BedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from slicewright.core.rehearsal.expectation import Answer
     from slicewright.core.rehearsal.script import Part
+    from slicewright.core.rehearsal.surroundings import Need
     from slicewright.core.rehearsal.tempo import Tempo
     from slicewright.rehearsal.claim import Claim
     from slicewright.rehearsal.scene import Scene
@@ -83,6 +87,11 @@ class Rehearsal:
         self._agenda = Agenda(self._clock)
         self._stage = Stage(bed, self._mark, progress=progress)
         self._faults = Faults(self._stage, self._journal, self._agenda, scene.parts, coming)
+        self._around = surroundings(
+            scene.parts, (*scene.platform, *scene.beside), scene.site.cluster.existing
+        )
+        self._missing: dict[str, tuple[Need, ...]] = {}
+        """What runs need and the cluster does not have either."""
         self._end = 0.0
         self._interrupted = False
         self._against: list[Problem] = []
@@ -116,8 +125,15 @@ class Rehearsal:
         fits = never_fits(self._runs, scene.platform, scene.catalogue)
         faults = self._faults.injected(stories)
         judged = judge(
-            scene.parts, stories, fits, cut_short=is_cut_short, speed=self._time.speed, injected=faults
+            scene.parts,
+            stories,
+            fits,
+            cut_short=is_cut_short,
+            speed=self._time.speed,
+            injected=faults,
+            missing=self._missing,
         )
+        judged = (*not_in_tree(scene.parts, self._missing, scene.site.cluster.source.file.path), *judged)
         found = [*self._against, *scene.notes, *judged]
         if not is_cut_short:
             found += self._faults.against(self._end)
@@ -139,7 +155,9 @@ class Rehearsal:
             never_fits=fits,
             is_cut_short=is_cut_short,
             faults=faults,
-            longest=max((part.duration for part in scene.parts), default=0.0),
+            advised=self._time.advised,
+            stand_ins=tuple(need for need, _ in self._around.stand_ins),
+            answers=_answers(scene.parts, stories, self._time.speed, cut_short=is_cut_short),
         )
 
     def _play(self, show: Callable[[Journal, Clock], object]) -> None:
@@ -150,7 +168,8 @@ class Rehearsal:
         with ExitStack() as stack:
             self._touch()
             namespaces = sorted({part.workload.namespace for part in scene.parts})
-            stage.set_up(self._room, scene.platform, namespaces, partial(origin.refused, scene.site.cluster))
+            stage.set_up(self._room, scene.platform, namespaces, partial(origin.refused, scene.site))
+            self._surround(set(namespaces))
             watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), journal))
             grower = stack.enter_context(self._autoscaler(namespaces))
             programs = Programs(stage.api, journal, clock, scene.parts)
@@ -163,10 +182,19 @@ class Rehearsal:
 
             clock.start()
             try:
-                play = Play(stage, journal, clock, scene.parts, self._agenda, self._faults)
+                play = Play(stage, journal, clock, scene.parts, self._agenda, self._faults, self._missing)
                 play.run(programs, is_over, lambda: show(journal, clock))
             finally:
                 self._end = clock.now()
+
+    def _surround(self, namespaces: set[str]) -> None:
+        """Make what the tree holds beside its workloads, and what the cluster is said to have."""
+        here = [item for item in self._scene.beside if need_of(item).namespace in namespaces]
+        self._stage.surround((*here, *(made for _, made in self._around.stand_ins)))
+        for run, needs in self._around.missing.items():
+            lacks = tuple(need for need in needs if need.key or not self._stage.has(need))
+            if lacks:
+                self._missing[run] = lacks
 
     def _autoscaler(self, namespaces: list[str]) -> Autoscaler:
         return Autoscaler(
@@ -241,6 +269,16 @@ def not_played(scene: Scene, time: Tempo, problem: Problem | None) -> Report:
         never_fits={},
         is_cut_short=True,
     )
+
+
+def _answers(
+    parts: Iterable[Part], stories: dict[str, Story], speed: float, *, cut_short: bool
+) -> dict[str, tuple[Answer, ...]]:
+    everyone = {part.key: part for part in parts}
+    return {
+        part.current: answers(part, everyone, stories, cut_short=cut_short, speed=speed)
+        for part in everyone.values()
+    }
 
 
 def _in_order(parts: Iterable[Part], stories: dict[str, Story]) -> Iterator[tuple[str, Story]]:

@@ -6,18 +6,26 @@ import posixpath
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.pod_references import KINDS
 from slicewright.core.compose.kustomization import FILE_NAME, compose
+from slicewright.core.platform import controllers
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors
 from slicewright.core.rehearsal.against import against as against_blocks
 from slicewright.core.rehearsal.offline import never_fits
 from slicewright.core.rehearsal.script import is_run, part, run_key
 from slicewright.core.render.changes import render
+from slicewright.core.render.existing import Existing
+from slicewright.core.render.lockout import locked_out
 from slicewright.core.render.plans import plan_all
 from slicewright.rehearsal.arrivals import arrivals
+from slicewright.testbed.installation import Installation, installation
+from slicewright.workspace.reading import read
+from slicewright.workspace.units import Discovery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.plan.site import Site
@@ -40,8 +48,12 @@ class Scene:
     parts: tuple[Part, ...]
     platform: tuple[Object, ...]
     catalogue: Catalogue
+    installation: Installation = Installation()
+    """What the cluster's tree installs, for a test cluster of our own."""
     notes: tuple[Problem, ...] = ()
     """Warnings about what is played: overlays that are older than their workloads."""
+    beside: tuple[Object, ...] = ()
+    """What pods may need and custom/ holds, for all clusters."""
 
 
 def scenes(checkout: Checkout, clusters: list[str]) -> tuple[list[Scene], tuple[Problem, ...]]:
@@ -49,6 +61,7 @@ def scenes(checkout: Checkout, clusters: list[str]) -> tuple[list[Scene], tuple[
     repository = checkout.repository
     planned, problems = plan_all(repository)
     found = list(errors(problems))
+    custom = _custom(checkout.root)
     made: list[Scene] = []
     for name in clusters:
         site = repository.sites[name]
@@ -62,14 +75,25 @@ def scenes(checkout: Checkout, clusters: list[str]) -> tuple[list[Scene], tuple[
         if parts:
             stands, against = _platform(checkout, site)
             found += against
-            made.append(Scene(site, tuple(parts), stands, repository.package.catalogue))
+            wanted, against = installation(site, repository.read_text)
+            found += errors(against)
+            notes = tuple(one for one in against if one.severity == "warning")
+            catalogue = repository.package.catalogue
+            made.append(Scene(site, tuple(parts), stands, catalogue, wanted, notes, custom))
     if not found:
         for scene in made:
             found += _against(scene)
     if found:
         return made, tuple(found)
-    notes = list(_stale(checkout, {part.plan.folder for scene in made for part in scene.parts}))
-    return [replace(scene, notes=_of(scene, notes)) for scene in made], ()
+    stale = list(_stale(checkout, {part.plan.folder for scene in made for part in scene.parts}))
+    return [replace(scene, notes=(*scene.notes, *_of(scene, stale))) for scene in made], ()
+
+
+def _custom(root: Path) -> tuple[Object, ...]:
+    """Return what pods may need of the hand-written objects of a repository."""
+    units = Discovery(base=root).find([str(root / "custom")]).units if (root / "custom").is_dir() else []
+    objects = [document.data for unit in units for document in read(unit).documents]
+    return tuple(item for item in objects if isinstance(item, dict) and item.get("kind") in KINDS)
 
 
 def _against(scene: Scene) -> tuple[Problem, ...]:
@@ -91,8 +115,7 @@ def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]
     for name, site in checkout.repository.sites.items():
         yield from ((name, problem) for problem in _stale_platform(checkout, site, rendering.platform))
     for run in rendering.runs:
-        folder = f"overlays/{run.cluster}/{run.namespace}/{run.workload}"
-        name = f"{run.namespace}/{run.name}"
+        folder, name = run.folder, f"{run.namespace}/{run.name}"
         if folder not in played:
             message = f"{name} is live in {folder} and is not played: {run.reason}"
         elif run.effect == "changes":
@@ -105,26 +128,33 @@ def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]
 
 def _stale_platform(checkout: Checkout, site: Site, changes: Iterable[PlatformChange]) -> Iterator[Problem]:
     """Yield a warning of what a render would change about a platform that stands in overlays/."""
-    folder = platform.folder(site.cluster.name)
-    files = [posixpath.basename(one.path) for one in changes if posixpath.dirname(one.path) == folder]
-    if not files:
-        return
+    listed = list(changes)
+    parts = {platform.folder(site.cluster.name): "the platform is"}
+    if site.cluster.installs:
+        parts[controllers.folder(site.cluster.name)] = "the controllers are"
+    for folder, what in parts.items():
+        files = [posixpath.basename(one.path) for one in listed if posixpath.dirname(one.path) == folder]
+        if files:
+            yield _stale_folder(checkout, folder, files, what)
+
+
+def _stale_folder(checkout: Checkout, folder: str, files: list[str], what: str) -> Problem:
     hint = "run slicewright render first"
     if f"{folder}/{FILE_NAME}" not in checkout.existing:
-        message = f"there is no {folder}: the platform is played as a render would write it"
-        yield Problem("REH007", message, hint, severity="warning", file=folder)
-        return
+        message = f"there is no {folder}: {what} played as a render would write it"
+        return Problem("REH007", message, hint, severity="warning", file=folder)
     message = f"{folder} is not what a render would write now ({', '.join(files)}); it is played as it stands"
     if _KUEUE in files:
         message += ", but for Kueue's own configuration, which is played as the TPUCluster file has it"
-    yield Problem("REH007", message, hint, severity="warning", file=folder)
+    return Problem("REH007", message, hint, severity="warning", file=folder)
 
 
 def _platform(checkout: Checkout, site: Site) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:
     """Return the platform as an overlay holds it; without one, as the TPUCluster file asks for it."""
     folder = platform.folder(site.cluster.name)
     if not site.cluster.managed or f"{folder}/{FILE_NAME}" not in checkout.existing:
-        return tuple(platform.objects(site)), ()
+        existing = Existing(checkout.existing)
+        return tuple(platform.objects(site, locked_out(site, existing, existing.frozen))), ()
     composed = compose(folder, checkout.repository.read_text)
     if composed.outside:
         message = f"{folder} uses {composed.outside[0]}, which a rehearsal does not evaluate"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.rehearsal.confine import confined
 from slicewright.core.rehearsal.simulate import MARK, marked
+from slicewright.core.rehearsal.surroundings import volume
 from slicewright.testbed import wait
 from slicewright.testbed.api import ApiError
 from slicewright.testbed.trouble import BedError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from slicewright.core.problem import Problem
+    from slicewright.core.rehearsal.surroundings import Need
     from slicewright.rehearsal.capacity import Capacity
     from slicewright.testbed.api import Api
     from slicewright.testbed.bed import Bed
@@ -45,6 +47,10 @@ _RUNS = (
 _MADE = (
     *_RUNS,
     ("v1", "Service"),
+    ("v1", "PersistentVolumeClaim"),
+    ("v1", "PersistentVolume"),
+    ("v1", "Secret"),
+    ("v1", "ConfigMap"),
     (_KUEUE, "LocalQueue"),
     (_KUEUE, "ClusterQueue"),
     (_KUEUE, "Cohort"),
@@ -111,8 +117,29 @@ class Stage:
             )
 
     def create(self, item: Object) -> Object:
-        """Create an object that carries the label of this rehearsal; its TPU pods go to our nodes alone."""
-        return self.api.create(confined(marked(item, self._mark), self._mark), fieldValidation="Strict")
+        """Create an object that carries the label of this rehearsal; its TPU pods go to our nodes alone.
+
+        A volume claim gets a volume, as where a cluster provisions disks.
+        """
+        made = self.api.create(confined(marked(item, self._mark), self._mark), fieldValidation="Strict")
+        if made["kind"] == "PersistentVolumeClaim":
+            disk = volume(made)
+            if self.api.find("v1", "PersistentVolume", disk["metadata"]["name"]) is None:
+                self.api.create(marked(disk, self._mark))
+        return made
+
+    def surround(self, items: Iterable[Object]) -> None:
+        """Make what runs need beside them; what is there already stays as it is. Raises ApiError."""
+        for item in items:
+            try:
+                self.create(item)
+            except ApiError as error:
+                if error.reason != "AlreadyExists":
+                    raise
+
+    def has(self, need: Need) -> bool:
+        """Tell whether the cluster has an object."""
+        return self.api.find("v1", need.kind, need.name, need.namespace) is not None
 
     def is_ours(self, item: Object) -> bool:
         """Tell whether an object carries the label of this rehearsal."""

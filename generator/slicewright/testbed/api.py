@@ -73,8 +73,9 @@ class Api:
         self._root = self._host.path.rstrip("/")
         self._context = access.context()
         self._headers = access.headers()
-        self._local = threading.local()
         self._connections: set[http.client.HTTPSConnection] = set()
+        self._idle: list[http.client.HTTPSConnection] = []
+        """Connections that wait for the next request, of any thread."""
         self._resources: dict[tuple[str, str], Resource] = {}
         self._lock = threading.Lock()
         self._hung_up = False
@@ -93,7 +94,7 @@ class Api:
             for connection in self._connections:
                 connection.close()
             self._connections.clear()
-            self._local = threading.local()
+            self._idle.clear()
 
     def hang_up(self) -> None:
         """End every `watch`, those of other threads too, and the reads that wait on its connections."""
@@ -304,18 +305,35 @@ class Api:
         target = self._root + (f"{path}?{urlencode(params)}" if params else path)
         data = None if body is None else json.dumps(body).encode()
         headers = {**self._headers, "Accept": _JSON, "Content-Type": content}
-        connection: http.client.HTTPSConnection | None = getattr(self._local, "connection", None)
-        if connection is not None:
-            with contextlib.suppress(ConnectionError, http.client.HTTPException, ssl.SSLError):
-                return _send(connection, method, target, data, headers)
-            self._drop(connection)
-        connection = self._local.connection = self._connect()
+        with self._lock:
+            kept = self._idle.pop() if self._idle else None
+        if kept is not None:
+            with (
+                contextlib.suppress(ConnectionError, http.client.HTTPException, ssl.SSLError),
+                self._in_use(kept),
+            ):
+                return _send(kept, method, target, data, headers)
+        fresh = self._connect()
         try:
-            return _send(connection, method, target, data, headers)
+            with self._in_use(fresh):
+                return _send(fresh, method, target, data, headers)
         except http.client.HTTPException as error:
-            self._drop(connection)
-            self._local.connection = None
             raise ConnectionError(f"{method} {path}: {error!r}") from error
+
+    @contextlib.contextmanager
+    def _in_use(self, connection: http.client.HTTPSConnection) -> Iterator[None]:
+        """Keep a connection for the next request, unless this one fails or the client is closed meanwhile."""
+        done = False
+        try:
+            yield
+            done = True
+        finally:
+            with self._lock:
+                keep = done and connection in self._connections
+                if keep:
+                    self._idle.append(connection)
+            if not keep:
+                self._drop(connection)
 
     def _connect(self) -> http.client.HTTPSConnection:
         host, port = self._host.hostname or "", self._host.port

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.platform.release import JOBSET, KUEUE
 from slicewright.testbed import (
     apiserver,
     controllers,
@@ -24,6 +25,7 @@ from slicewright.testbed import (
     webhooks,
 )
 from slicewright.testbed.bed import Bed, ControlPlane, Reached
+from slicewright.testbed.installation import Installation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,17 +42,24 @@ _PORTS = 5
 class Cluster(Bed):
     """A control plane with JobSet, Kueue, KWOK and the Pathways operator.
 
-    `kueue_settings` are fields of Kueue's own Configuration, as the `kueue` of a TPUCluster has them.
+    `controllers` are the objects that install them, as the tree of a TPUCluster has them; what is not among
+    them comes from the releases of the test bed. `kueue_settings` are fields of Kueue's own Configuration.
     """
 
     def __init__(
-        self, name: str | None = None, *, kueue_settings: dict[str, Any] | None = None, **options: Any
+        self,
+        name: str | None = None,
+        *,
+        controllers: Iterable[Object] = (),
+        kueue_settings: dict[str, Any] | None = None,
+        **options: Any,
     ) -> None:
-        reach = partial(_reach, kueue_settings or {})
+        wanted = Installation(tuple(controllers), kueue_settings or {})
+        reach = partial(_reach, wanted)
         super().__init__(ControlPlane(programs.CONTROL_PLANE, _PORTS, reach), name, **options)
 
 
-def _reach(kueue_settings: dict[str, Any], ground: Ground) -> Reached:
+def _reach(wanted: Installation, ground: Ground) -> Reached:
     """Start etcd and the API server."""
     held = ground.held
     etcd_port, peer_port, api_port, *_ = held.ports
@@ -71,21 +80,20 @@ def _reach(kueue_settings: dict[str, Any], ground: Ground) -> Reached:
         apiserver.command(ground.paths["kube-apiserver"], papers, port=api_port, etcd_port=etcd_port),
         **apiserver.ENVIRON,
     )
-    furnish = partial(_furnish, ground, papers, kueue_settings)
+    furnish = partial(_furnish, ground, papers, wanted)
     return Reached(papers.access("admin"), papers.kubeconfig("admin"), furnish)
 
 
-def _furnish(ground: Ground, papers: Credentials, kueue_settings: dict[str, Any], api: Api) -> None:
+def _furnish(ground: Ground, papers: Credentials, wanted: Installation, api: Api) -> None:
     """Define JobSet and Kueue, start the controllers, and wait until everything answers."""
     held = ground.held
-    objects = _objects(ground, papers, kueue_settings)
+    objects = _objects(ground, papers, wanted)
     ground.wait("the API server", "kube-apiserver", lambda: api.raw("GET", "/readyz")[0] == _OK)
     ground.progress("API server ready")
     _create(api, objects)
     ground.wait("the definitions of JobSet and Kueue", "kube-apiserver", lambda: _definitions_served(api))
     ground.progress("JobSet and Kueue defined")
-    _start_controllers(ground, papers, kueue_settings)
-    _create(api, manifests.for_host(manifests.pathways()))
+    _start_controllers(ground, papers, wanted.settings)
     held.start("pathways", pathways.command(papers.kubeconfig("pathways"), ground.environ))
     held.note(operator=pathways.name(ground.environ))
     ground.wait("the webhooks of JobSet", "jobset", lambda: webhooks.jobset_answers(api))
@@ -94,16 +102,12 @@ def _furnish(ground: Ground, papers: Credentials, kueue_settings: dict[str, Any]
     ground.wait("the kinds of all definitions", "kube-apiserver", lambda: _kinds_served(api))
 
 
-def _objects(ground: Ground, papers: Credentials, kueue_settings: dict[str, Any]) -> list[Object]:
+def _objects(ground: Ground, papers: Credentials, wanted: Installation) -> list[Object]:
     *_, jobset_port, kueue_port = ground.held.ports
-    authority = papers.webhook_authority.certificate
-    of_kueue = manifests.for_host(manifests.kueue(), port=kueue_port, authority=authority)
-    return [
-        *manifests.for_host(manifests.jobset(), port=jobset_port, authority=authority),
-        *kueue.without_idle_webhooks(of_kueue, kueue_settings),
-        kueue.secret(papers),
-        *manifests.for_host(manifests.provisioning_requests()),
-    ]
+    ports = {JOBSET.namespace: jobset_port, KUEUE.namespace: kueue_port}
+    items = [*manifests.completed(wanted.objects), *manifests.provisioning_requests()]
+    hosted = manifests.for_host(items, ports=ports, authority=papers.webhook_authority.certificate)
+    return [*kueue.without_idle_webhooks(hosted, wanted.settings), kueue.secret(papers)]
 
 
 def _start_controllers(ground: Ground, papers: Credentials, kueue_settings: dict[str, Any]) -> None:

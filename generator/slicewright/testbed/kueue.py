@@ -27,6 +27,8 @@ HOST = f"{_SERVICE}.{NAMESPACE}.svc"
 
 _FRAMEWORKS = ("batch/job", "jobset.x-k8s.io/jobset")
 _POD_WEBHOOKS = frozenset({"mpod.kb.io", "vpod.kb.io"})
+_CONFIGURATIONS = "kueue-"
+"""How the names of Kueue's webhook configurations begin."""
 
 
 def frameworks(settings: dict[str, Any]) -> list[str]:
@@ -36,14 +38,14 @@ def frameworks(settings: dict[str, Any]) -> list[str]:
 
 
 def without_idle_webhooks(items: list[dict[str, Any]], settings: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return Kueue's objects without the webhooks for plain pods, unless its settings have that integration.
+    """Return objects without Kueue's webhooks for plain pods, unless its settings have that integration.
 
-    They would be asked about each pod, twice, to say nothing.
+    They would be asked about each pod, twice, to say nothing. JobSet's for pods have the same names.
     """
     if "pod" in frameworks(settings):
         return items
     for item in items:
-        if "webhooks" in item:
+        if "webhooks" in item and item["metadata"]["name"].startswith(_CONFIGURATIONS):
             item["webhooks"] = [hook for hook in item["webhooks"] if hook["name"] not in _POD_WEBHOOKS]
     return items
 

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from slicewright.binaries.pins import versions
+from slicewright.core.platform.release import CONTROLLERS, JOBSET, KUEUE, MANIFESTS, PATHWAYS, Release
+from slicewright.workspace.data import data_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from slicewright.core.platform.release import Controller
+
+Object = dict[str, Any]
 
 FOLDER = Path(__file__).with_name("manifests")
 
@@ -22,53 +28,68 @@ _FIRST = ("Namespace", "CustomResourceDefinition")
 """Kinds that others need; the rest may come in any order."""
 
 
-def jobset() -> list[dict[str, Any]]:
+def jobset() -> list[Object]:
     """Return the objects of the JobSet release."""
-    return _read(f"jobset-{versions()['jobset']}.yaml")
+    return _released(JOBSET)
 
 
-def kueue() -> list[dict[str, Any]]:
+def kueue() -> list[Object]:
     """Return the objects of the Kueue release."""
-    return _read(f"kueue-{versions()['kueue']}.yaml")
+    return _released(KUEUE)
 
 
-def pathways() -> list[dict[str, Any]]:
+def pathways() -> list[Object]:
     """Return the objects of the PathwaysJob release."""
-    return _read(f"pathways-job-{versions()['pathwaysJob']}.yaml")
+    return _released(PATHWAYS)
 
 
-def provisioning_requests() -> list[dict[str, Any]]:
+def provisioning_requests() -> list[Object]:
     """Return the definition of ProvisioningRequest, which GKE has built in."""
-    return _read("provisioningrequests.yaml")
+    return parsed((FOLDER / "provisioningrequests.yaml").read_bytes())
+
+
+def pinned(controller: Controller) -> Release:
+    """Return the release whose program the test bed has."""
+    return Release(controller, versions()[controller.field])
+
+
+def completed(items: Iterable[Object]) -> list[Object]:
+    """Return the objects that install some controllers, and those of our releases of the others."""
+    found = list(items)
+    there = {item["metadata"]["name"] for item in found if item["kind"] == "Namespace"}
+    for controller in CONTROLLERS:
+        found += [] if controller.namespace in there else _released(controller)
+    return found
 
 
 def for_host(
-    items: Iterable[dict[str, Any]], *, port: int | None = None, authority: str = ""
-) -> list[dict[str, Any]]:
+    items: Iterable[Object], *, ports: Mapping[str, int] | None = None, authority: str = ""
+) -> list[Object]:
     """Return what a controller outside of the cluster needs of its manifest.
 
-    Webhooks and conversions call the loopback address at `port` and trust `authority`, a PEM text; objects of
-    the controller's own pod are left out. So are the descriptions in definitions: the API server would work
-    longer on them than on all the rest.
+    Webhooks and conversions call the loopback address, at the port of the namespace of their Service, and
+    trust `authority`, a PEM text; objects of the controller's own pod are left out. So are the descriptions
+    in definitions: the API server would work longer on them than on all the rest.
     """
     kept = [_lean(item) for item in items if item["kind"] not in _RUNS_ELSEWHERE]
     for client, path in _webhook_clients(kept):
+        service = client.pop("service")
+        port = (ports or {}).get(service["namespace"])
         if port is None:
             raise ValueError("the manifest has webhooks: they need a port")
-        service = client.pop("service", {})
         client["url"] = f"https://127.0.0.1:{port}{service.get('path', path)}"
         client["caBundle"] = base64.b64encode(authority.encode("ascii")).decode("ascii")
     return kept
 
 
-def in_order(items: Iterable[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
+def in_order(items: Iterable[Object]) -> Iterable[list[Object]]:
     """Yield the objects that have to be there first, then the others; each list may be created at once."""
     listed = list(items)
     yield [item for item in listed if item["kind"] in _FIRST]
     yield [item for item in listed if item["kind"] not in _FIRST]
 
 
-def _lean(item: dict[str, Any]) -> dict[str, Any]:
+def _lean(item: Object) -> Object:
     if item["kind"] == "CustomResourceDefinition":
         for version in item["spec"]["versions"]:
             version["schema"]["openAPIV3Schema"] = _undescribed(version["schema"]["openAPIV3Schema"])
@@ -90,7 +111,7 @@ def _undescribed(schema: Any) -> Any:
     }
 
 
-def _webhook_clients(items: Iterable[dict[str, Any]]) -> Iterable[tuple[dict[str, Any], str]]:
+def _webhook_clients(items: Iterable[Object]) -> Iterable[tuple[Object, str]]:
     for item in items:
         if item["kind"].endswith("WebhookConfiguration"):
             for webhook in item["webhooks"]:
@@ -100,6 +121,10 @@ def _webhook_clients(items: Iterable[dict[str, Any]]) -> Iterable[tuple[dict[str
             yield conversion["webhook"]["clientConfig"], "/convert"
 
 
-def _read(name: str) -> list[dict[str, Any]]:
-    text = (FOLDER / name).read_bytes()
+def _released(controller: Controller) -> list[Object]:
+    return parsed((data_folder("bases").parent / pinned(controller).folder / MANIFESTS).read_bytes())
+
+
+def parsed(text: str | bytes) -> list[Object]:
+    """Return the objects of manifests, by the fastest reader there is: a release has 27,000 lines."""
     return [item for item in yaml.load_all(text, Loader=yaml.CSafeLoader) if item]

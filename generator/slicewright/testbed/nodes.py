@@ -6,8 +6,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.plan import placement
+from slicewright.core.plan.extent import slice_names
 from slicewright.core.plan.keys import TPU
-from slicewright.core.provision.node_pool import slice_names
+from slicewright.core.provision.node_pool import creates_itself
 from slicewright.testbed import kwok, machine
 
 if TYPE_CHECKING:
@@ -126,19 +127,11 @@ def _provisioning_labels(site: Site, pool: TpuPool) -> dict[str, str]:
     elif wanted.type in ("FlexStart", "FlexStartQueued"):
         labels[placement.FLEX_START] = "true"
     elif wanted.type == "Reservation":
-        labels = {
-            f"{placement.RESERVATION}{key}": value
-            for key, value in (
-                ("name", wanted.name),
-                ("project", wanted.project),
-                ("blocks", wanted.block),
-                ("affinity", "specific"),
-            )
-            if value
-        }
+        parts = {**placement.reservation_parts(wanted), "affinity": "specific"}
+        labels = {f"{placement.RESERVATION}{key}": value for key, value in parts.items()}
     elif wanted.type == "ComputeClass":
         labels[placement.COMPUTE_CLASS] = wanted.name
-    if seconds is not None:
+    if seconds is not None and (site.cluster.mode == "Autopilot" or creates_itself(site, pool)):
         labels[placement.MAX_RUN_DURATION] = str(seconds)
     return labels
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.doubles import without_doubles
 from slicewright.core.check.item import Item
-from slicewright.core.check.silence import silence
+from slicewright.core.check.silence import inputs, silence
 from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from slicewright.core.check.engine import Engine
+    from slicewright.core.check.origin import Origins
     from slicewright.core.check.silence import Ignores
     from slicewright.core.plan.site import Site
     from slicewright.workspace.kubeconform import Kubeconform
@@ -67,17 +68,21 @@ def examine(
     *,
     found: Iterable[Problem] = (),
     sites: Mapping[str, Site] | None = None,
+    origins: Origins | None = None,
     ignores: Ignores | None = None,
     known: Callable[[], Collection[str]] = tuple,
     complete: bool = True,
+    of_render: Callable[[], Sequence[Problem]] = tuple,
     kubeconform: Kubeconform | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> Report:
     """Check what is being read (`examine_each`), beside problems that were found before.
 
-    `known` returns the ids of all rules, and `tick` is called for each unit.
+    `origins` leads from what was rendered to the line that a person wrote, `known` returns the ids of all
+    rules, and `tick` is called for each unit.
     Unless the check is `complete`, with all rules on a whole repository, nothing is said about reasons for
-    silence that silenced nothing.
+    silence that silenced nothing; before it is, `of_render` returns what a render finds, which may be what is
+    silenced. A render that meets an error does not look at everything.
     """
     problems = [*found, *(ignores.problems if ignores else ())]
     examined: list[Examined] = []
@@ -101,10 +106,19 @@ def examine(
         cluster_of[id(item)] = cluster
     problems += _of_each(others, cluster_of, engine, sites or {})
     problems += engine.idle_skips(checked.item for checked in objects)
+    if origins is not None:
+        rendered = {(checked.item.file, checked.item.subject): checked.item for checked in others}
+        problems = [origins.placed(one, rendered.get((one.file, one.object))) for one in problems]
     entries = ignores.entries if ignores else ()
-    left = silence(problems, [checked.item for checked in others], entries, known)
+    items = [checked.item for checked in (*objects, *others)]
+    items += inputs(origins.sources) if origins else ()
+    left = silence(problems, items, entries, known)
+    if any(problem.id == _UNUSED for problem in left):
+        more = of_render() if complete else ()
+        unused = () if errors(more) or not complete else silence([*problems, *more], items, entries, known)
+        left = tuple(problem for problem in left if problem.id != _UNUSED or problem in unused)
     return Report(
-        in_order(problem for problem in without_doubles(left) if complete or problem.id != _UNUSED),
+        in_order(without_doubles(left)),
         tuple(checked.item for checked in objects),
         len(examined),
         Counter(checked.item.kind for checked in objects if checked.verdict == "skipped"),
@@ -125,7 +139,12 @@ def _of_each(
     by_cluster: dict[str, list[Item]] = defaultdict(list)
     for checked in checks:
         by_cluster[cluster_of[id(checked.item)]].append(checked.item)
-    worlds = {cluster: World(items, catalogue(), sites.get(cluster)) for cluster, items in by_cluster.items()}
+    worlds = {
+        cluster: World(
+            items, catalogue(), sites.get(cluster), beside=by_cluster.get("", ()) if cluster in sites else ()
+        )
+        for cluster, items in by_cluster.items()
+    }
 
     def work(number: int) -> list[tuple[Any, ...]]:
         checked = checks[number]

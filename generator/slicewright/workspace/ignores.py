@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check.silence import FILE_NAME, Ignores, read_ignores
 from slicewright.core.problem import Problem
-from slicewright.workspace.reading import load
+from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

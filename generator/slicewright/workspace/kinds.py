@@ -7,7 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.kinds import BadSchemaError, KindSchemas
+from slicewright.core.problem import Problem
 from slicewright.workspace.data import data_folder
+from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +45,10 @@ def kind_schemas(added: Iterable[Path] = ()) -> KindSchemas:
 
 
 def _parse(path: Path) -> Any:
+    text = load(path, str(path))
+    if isinstance(text, Problem):
+        raise BadSchemaError(f"{path}: {text.message}")
     try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise BadSchemaError(f"{path} cannot be read as JSON: {error}") from error

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.read import read_documents
+from slicewright.core.problem import Problem
+from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,13 +16,6 @@ if TYPE_CHECKING:
 FILE_NAMES = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
 """The names that kustomize knows; it refuses a folder with two of them."""
 _GROUP = "kustomize.config.k8s.io/"
-_LARGEST = 1024 * 1024
-"""Bytes of a kustomization that are read."""
-_REMOTE = re.compile(
-    r"^(https?://|ssh://|git::|git@|git://|file://|s3::|gcs::|oci://)|^(www\.)?(github|gitlab|bitbucket)\.[a-z]+[:/]"
-    r"|[?&](ref|version)=|^[\w.-]+@[\w.-]+:"
-)
-"""What kustomize fetches instead of reading it from the tree."""
 _ENTRIES = (
     "resources",
     "bases",
@@ -32,11 +26,6 @@ _ENTRIES = (
     "transformers",
     "validators",
 )
-
-
-def is_remote(entry: str) -> bool:
-    """Tell whether an entry of a kustomization is fetched from elsewhere."""
-    return bool(_REMOTE.search(entry))
 
 
 class Kustomizations:
@@ -75,24 +64,11 @@ class Kustomizations:
             current = waiting.pop()
             for entry in self._entries(current):
                 below = os.path.normpath(os.path.join(current, entry))  # noqa: PTH118 - text, not yet a path
-                if not is_remote(entry) and below not in included and Path(below).is_dir():
+                if below not in included and os.path.isdir(below):  # noqa: PTH112 - any text
                     included.add(below)
                     waiting.append(below)
         included.discard(os.path.normpath(folder))
         return included
-
-    def remote_entries(self, folder: str) -> Iterator[tuple[str, str]]:
-        """Yield file and entry of everything that a build of a folder would fetch."""
-        for current in (os.path.normpath(folder), *sorted(self.included_by(folder))):
-            found = self.spec_of(current)
-            if found is None:
-                continue
-            for entry in self._entries(current):
-                if is_remote(entry):
-                    yield found[0], entry
-            for chart in _listed(found[1], "helmCharts"):
-                if isinstance(chart, dict) and chart.get("repo"):
-                    yield found[0], str(chart["repo"])
 
     def _entries(self, folder: str) -> Iterator[str]:
         found = self.spec_of(folder)
@@ -114,13 +90,10 @@ def _listed(spec: dict[str, Any], key: str) -> list[Any]:
 def _load(folder: str) -> tuple[str, dict[str, Any]] | None:
     for name in sorted(FILE_NAMES):
         path = Path(folder) / name
-        try:
-            if not path.is_file():
-                continue
-            if path.stat().st_size > _LARGEST:
-                return str(path), {}
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError):
+        if not os.path.lexists(path):
+            continue
+        text = load(path, str(path))
+        if isinstance(text, Problem):
             return str(path), {}
         documents, _ = read_documents(text, str(path))
         data = documents[0].data if len(documents) == 1 else {}

@@ -14,7 +14,7 @@ from slicewright.core.problem import Problem
 if TYPE_CHECKING:
     from pathlib import Path
 
-_SECONDS = 120
+_SECONDS = 60
 _NOWHERE = "http://127.0.0.1:9"
 """A proxy that refuses: whatever a build would still fetch fails at once."""
 

@@ -7,9 +7,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.read import read_catalogue
+from slicewright.core.compose.spec import FILE_NAME
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.check import Schemas
 from slicewright.core.platform import against_configuration
+from slicewright.core.platform.release import recorded
 from slicewright.core.render.repository import Package
 from slicewright.version import __version__
 from slicewright.workspace.data import HERE, data_folder
@@ -56,6 +58,13 @@ def health() -> dict[str, str]:
 
 
 @cache
+def releases() -> dict[str, str]:
+    """Return the digests of the manifests of controllers, by the names of their folders."""
+    files = (data_folder("bases") / "controllers").glob(f"*/{FILE_NAME}")
+    return {path.parent.name: recorded(path.read_text(encoding="utf-8")) for path in files}
+
+
+@cache
 def package() -> Package:
     """Return all of it."""
-    return Package(__version__, catalogue(), schemas(), health())
+    return Package(__version__, catalogue(), schemas(), health(), releases())

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
-import stat
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from slicewright.core.compose.spec import Stopped
+from slicewright.core.document.pairs import paired
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem
 from slicewright.core.render.existing import ROOT
 from slicewright.core.render.platform import PROVISION
 from slicewright.core.render.repository import Repository, Settings, against_schema, read_repository
+from slicewright.workspace.load import load, unreadable
 from slicewright.workspace.package import package
 from slicewright.workspace.requires import MalformedError, satisfies
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SETTINGS = "slicewright.yaml"
 INPUT_FOLDERS = ("clusters", "workloads")
 _SUFFIXES = (".yaml", ".yml")
-_GENERATED_SUFFIXES = (*_SUFFIXES, ".sh", ".tf", ".tfvars")
+_GENERATED_SUFFIXES = (*_SUFFIXES, ".sh", ".tf", ".tfvars", "Kustomization")
 
 
 class WrongVersionError(Exception):
@@ -46,6 +46,8 @@ class Checkout:
     repository: Repository
     existing: dict[str, str]
     """Text of every file under overlays/ and provision/ that could be ours, by path from the root."""
+    empty: tuple[str, ...] = ()
+    """Folders there with nothing in them, as a render leaves them that was killed."""
 
 
 def find_root(start: Path) -> Path:
@@ -61,9 +63,11 @@ def find_root(start: Path) -> Path:
 def read_checkout(root: Path) -> Checkout:
     """Read a repository and the tree that is there. Raises WrongVersionError."""
     found: list[Problem] = []
-    existing = dict(_existing(root, found))
+    empty: list[str] = []
+    existing = dict(_existing(root, found, empty))
     repository = read_input(root)
-    return Checkout(root, replace(repository, problems=(*found, *repository.problems)), existing)
+    repository = replace(repository, problems=(*found, *repository.problems))
+    return Checkout(root, repository, existing, tuple(empty))
 
 
 def read_input(root: Path) -> Repository:
@@ -124,42 +128,51 @@ def _require(source: Source, found: list[Problem]) -> None:
 
 def _input_files(root: Path, found: list[Problem]) -> Iterator[SourceFile]:
     for folder in INPUT_FOLDERS:
-        for path in _walk(root, folder, found, ours=False):
+        for path in _walk(root, folder, found):
             text = _read(root, path, found)
             if text is not None:
-                yield SourceFile(path, text)
+                yield SourceFile(path, paired(text))
 
 
-def _existing(root: Path, found: list[Problem]) -> Iterator[tuple[str, str]]:
+def _existing(root: Path, found: list[Problem], empty: list[str]) -> Iterator[tuple[str, str]]:
     for folder in (ROOT, PROVISION):
-        for path in _walk(root, folder, found, ours=True):
+        for path in _walk(root, folder, found, empty):
             text = _read(root, path, found)
             if text is not None:
                 yield path, text
 
 
-def _walk(root: Path, folder: str, found: list[Problem], *, ours: bool) -> Iterator[str]:
+def _walk(root: Path, folder: str, found: list[Problem], empty: list[str] | None = None) -> Iterator[str]:
     """Yield the YAML files (of ours also scripts) below a folder in order of their path, but no hidden ones.
 
-    In `ours`, the tree that is generated, whatever we cannot have written is passed by. Elsewhere nothing is
-    left out in silence: links to folders, and names that no report could print.
+    In the tree that is generated, of which the `empty` folders are noted, whatever we cannot have written is
+    passed by. Elsewhere nothing is left out in silence: links to folders or out of the repository, and names
+    that no report could print.
     """
+    ours = empty is not None
+    within = os.path.realpath(root)
 
     def report(error: OSError) -> None:
-        found.append(_unreadable(os.path.relpath(error.filename, root), error))
+        found.append(unreadable(os.path.relpath(error.filename, root), error))
 
     suffixes = _GENERATED_SUFFIXES if ours else _SUFFIXES
     top = str(root / folder)
-    for base, folders, names in os.walk(top, onerror=report if (root / folder).exists() else None):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+    for base, all_folders, names in os.walk(top, onerror=report if (root / folder).exists() else None):
+        folders = sorted(name for name in all_folders if not name.startswith("."))
         relative = folder + base.removeprefix(top)
-        if not ours:
+        if empty is None:
             found += _links(base, relative, folders)
+        elif not (all_folders or names):
+            empty.append(relative)
+        all_folders[:] = folders
         for name in sorted(names):
             path = f"{relative}/{name}"
             if name.startswith(".") or not name.endswith(suffixes):
                 continue
-            if path.isprintable():
+            if _leads_out(f"{base}/{name}", within):
+                if not ours:
+                    found.append(_out(path))
+            elif path.isprintable():
                 yield path
             elif not ours:
                 shown = path.encode("unicode_escape", "backslashreplace").decode()
@@ -175,24 +188,24 @@ def _links(base: str, relative: str, folders: list[str]) -> Iterator[Problem]:
             yield Problem("FILE004", message, "move the files here", file=f"{relative}/{name}")
 
 
+def _leads_out(path: str, within: str) -> bool:
+    # As text: there are thousands of files, and a Path takes its time.
+    return os.path.islink(path) and not os.path.realpath(path).startswith(f"{within}/")  # noqa: PTH114
+
+
+def _out(name: str) -> Problem:
+    message = "a link that leads out of the repository is not followed"
+    return Problem("FILE004", message, "put what it leads to in its place", file=name)
+
+
 def _read(root: Path, name: str, found: list[Problem]) -> str | None:
-    path = f"{root}/{name}"  # as text: there are thousands of files, and a Path takes its time
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
-            found.append(Problem("FILE001", "cannot be read: not a regular file", "move it away", file=name))
-            return None
-        with open(path, "rb") as file:  # noqa: PTH123
-            return file.read().removeprefix(codecs.BOM_UTF8).decode()
-    except OSError as error:
-        found.append(_unreadable(name, error))
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}"
-        found.append(Problem("FILE002", message, "save the file as UTF-8", file=name))
+    text = load(f"{root}/{name}", name)
+    if not isinstance(text, Problem):
+        return text
+    if not os.path.exists(f"{root}/{name}"):  # noqa: PTH110
+        text = Problem("FILE001", "the link leads to no file", "put a file in its place", file=name)
+    found.append(text)
     return None
-
-
-def _unreadable(name: str, error: OSError) -> Problem:
-    return Problem("FILE001", f"cannot be read: {error.strerror}", "check its permissions", file=name)
 
 
 _INSIDE = re.compile(r"(?!/)(?!(.*/)?\.\.(/|$)).+")
@@ -206,10 +219,8 @@ def _read_in_tree(root: Path, path: str) -> str | None:
     if not target.resolve().is_relative_to(within):
         way = (*reversed(PurePosixPath(path).parents), PurePosixPath(path))
         link = next(part for part in way if not (root / part).resolve().is_relative_to(within))
-        message = "a link that leads out of the repository is not followed"
-        hint = "put what it leads to in its place"
-        raise Stopped(Problem("FILE004", message, hint, file=str(link)))
-    try:
-        return target.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
+        raise Stopped(_out(str(link)))
+    text = load(target, path)
+    if isinstance(text, Problem) and text.id == "FILE005":
+        raise Stopped(text)
+    return None if isinstance(text, Problem) else text

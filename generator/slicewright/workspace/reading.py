@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import codecs
+import contextlib
 import os
-import stat
-import sys
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.compose.kustomization import compose
+from slicewright.core.compose.kustomization import Composed, compose
+from slicewright.core.compose.spec import Stopped
+from slicewright.core.document.pairs import paired
 from slicewright.core.document.read import Document, read_documents
+from slicewright.core.platform import controllers
+from slicewright.core.platform.release import problems as release_problems
 from slicewright.core.problem import Problem
 from slicewright.core.run.header import is_ours
 from slicewright.workspace import kustomize
+from slicewright.workspace.fetches import fetched
 from slicewright.workspace.kustomizations import FILE_NAMES, Kustomizations
-from slicewright.workspace.units import unreadable
+from slicewright.workspace.load import load, load_stdin, unreadable
+from slicewright.workspace.package import releases
 
 if TYPE_CHECKING:
-    from slicewright.workspace.units import Unit
+    from collections.abc import Iterable
 
-LARGEST = 16 * 1024 * 1024
-"""Bytes of one file that are read; the manifests of Kueue, with all its CRDs, are 1.7 million."""
+    from slicewright.workspace.units import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +44,12 @@ def read(unit: Unit) -> Reading:
     """Read a unit; whatever is wrong with it is among the problems."""
     if unit.form == "folder":
         return _compose(unit)
-    text = _stdin() if unit.form == "stdin" else load(unit.path, unit.name)
+    text = load_stdin() if unit.form == "stdin" else load(unit.path, unit.name)
     if isinstance(text, Problem):
         return Reading(unit, problems=(text,))
     if unit.path.endswith(".json"):
         text = text.replace("\t", " ")  # JSON may be indented with tabs, YAML may not
+    text = paired(text)
     documents, problems = parse(text, unit.name)
     return Reading(unit, text, documents, problems)
 
@@ -60,119 +63,119 @@ def parse(text: str, name: str) -> tuple[tuple[Document, ...], tuple[Problem, ..
     return documents, problems
 
 
-def load(path: str | os.PathLike[str], name: str) -> str | Problem:
-    """Return the text of a file, or why it is not read: too large, no file, no permission, no UTF-8."""
-    try:
-        # A pipe is opened without waiting for somebody to write into it.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        return unreadable(name, error)
-    try:
-        status = os.fstat(handle)
-        if stat.S_ISDIR(status.st_mode):
-            return Problem("FILE001", "is a folder", "name a file in it, or - for stdin", file=name)
-        if not stat.S_ISREG(status.st_mode):
-            return Problem("FILE001", "is no regular file", "name another file, or - for stdin", file=name)
-        if status.st_size > LARGEST:
-            return _too_large(name, status.st_size)
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            return _decoded(file.read(LARGEST + 1), name)
-    except OSError as error:
-        return unreadable(name, error)
-    finally:
-        os.close(handle)
-
-
-def _stdin() -> str | Problem:
-    if sys.stdin is None:  # closed by the caller
-        return Problem("FILE001", "is closed", "pipe something into it, or name a path", file="stdin")
-    return _decoded(sys.stdin.buffer.read(LARGEST + 1), "stdin")
-
-
-def _decoded(content: bytes, name: str) -> str | Problem:
-    if len(content) > LARGEST:
-        return _too_large(name, len(content))
-    try:
-        return content.removeprefix(codecs.BOM_UTF8).decode()
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}"
-        return Problem("FILE002", message, "save the file as UTF-8", file=name)
-
-
-def _too_large(name: str, size: int) -> Problem:
-    mebi = 1024 * 1024
-    message = f"has {size / mebi:.0f} MiB; more than {LARGEST // mebi} MiB are not read"
-    return Problem("FILE005", message, "leave it out with --exclude, or split it", file=name)
-
-
 @dataclass(slots=True)
 class _Tree:
     """Reads the files of kustomizations by their path from the root of the file system."""
 
-    refused: dict[str, Problem]
-    kustomizations: dict[str, str]
+    refused: dict[str, Problem] = field(default_factory=dict)
+    kustomizations: dict[str, str] = field(default_factory=dict)
+    straight: dict[str, bool] = field(default_factory=dict)
+    """Whether no link leads to a folder."""
 
     def __call__(self, path: str) -> str | None:
-        """Return the text of a file; None where there is none, and a note where it cannot be read."""
+        """Return the text of a file; None where there is none, and a note where it cannot be read.
+
+        Raises Stopped for a link: where kustomize follows one, and where it refuses to, is for it to say.
+        """
         file = f"/{path}"
         if not os.path.isfile(file):  # noqa: PTH113 - a few thousand times, and a Path takes its time
             return None
+        folder, _, name = file.rpartition("/")
+        if folder not in self.straight:
+            self.straight[folder] = os.path.realpath(folder) == folder
+        if not self.straight[folder] or os.path.islink(file):  # noqa: PTH114
+            raise Stopped(outside=f"{path}: a link")
         text = load(file, path)
         if isinstance(text, Problem):
             self.refused[path] = text
             return None
-        if path.rpartition("/")[2] in FILE_NAMES and not is_ours(text):
+        if name in FILE_NAMES and not is_ours(text):
             self.kustomizations[path] = text
         return text
 
 
-def _compose(unit: Unit) -> Reading:
-    tree = _Tree({}, {})
+def _controllers(folder: str, tree: _Tree) -> tuple[list[Any] | None, tuple[Problem, ...]]:
+    """Return what a cluster says of its controllers, and what stands against them.
+
+    Their releases are large and somebody else's: the digest is checked, not each object for each cluster. Of
+    a folder that is not as slicewright writes it nothing is returned, so that all of it is composed.
+    """
+    root, _, cluster = folder.lstrip("/").rpartition("/overlays/")
+    if not controllers.is_folder(cluster):
+        return None, ()
+
+    def read_text(path: str) -> str | None:
+        return tree(f"{root}/{path}")
+
     try:
-        composed = compose(unit.path.lstrip("/"), tree)
+        found = controllers.installed(f"overlays/{cluster}", read_text)
+        against = [
+            one
+            for release in (found.releases if found else ())
+            for one in release_problems(
+                release, read_text, releases(), configures=bool(found and found.configuration)
+            )
+        ]
+    except Stopped:  # links are for kustomize
+        return None, ()
+    if found is not None and found.edited:
+        message = "the controllers are not as slicewright writes them: what installs them was edited"
+        hint = "slicewright render writes the folder again"
+        return None, (Problem("CTRL003", message, hint, file=f"{folder}/kustomization.yaml"),)
+    return (None, ()) if found is None else (list(found.objects), _below(root, against, tree))
+
+
+def _below(root: str, problems: Iterable[Problem], tree: _Tree) -> tuple[Problem, ...]:
+    """Return the problems of files below a root; of files that were not read, why not."""
+    return tuple(tree.refused.values()) or tuple(replace(one, file=f"{root}/{one.file}") for one in problems)
+
+
+def _compose(unit: Unit) -> Reading:
+    folder = os.path.realpath(unit.path)
+    tree = _Tree(straight={folder: True})
+    try:
+        of_controllers, against = _controllers(folder, tree)
+        composed = Composed() if of_controllers is not None else compose(folder.lstrip("/"), tree)
     except OSError as error:
         return Reading(unit, problems=(unreadable(unit.name, error),))
-    if composed.outside:
-        objects, problems = _built(unit, tree)
+    if of_controllers is not None:
+        objects, found = of_controllers, against
+    elif composed.outside:
+        objects, found = _built(folder, unit, tree)
     else:
         objects = list(composed.objects)
         # What compose says of a file that was not read follows from why it was not.
-        found = tuple(tree.refused.values()) or composed.problems
-        problems = tuple(_named(problem, unit) for problem in found)
+        found = tuple(tree.refused.values()) or (*against, *composed.problems)
+    problems = tuple(_named(problem, folder, unit) for problem in found)
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
     written = tuple(
-        (_shown(Path("/") / path, unit), text) for path, text in sorted(tree.kustomizations.items())
+        (_shown(f"/{path}", folder, unit), text) for path, text in sorted(tree.kustomizations.items())
     )
-    return Reading(unit, "", documents, problems, written)
+    return Reading(unit, "", documents, problems, written if of_controllers is None else ())
 
 
-def _built(unit: Unit, tree: _Tree) -> tuple[list[Any], tuple[Problem, ...]]:
+def _built(folder: str, unit: Unit, tree: _Tree) -> tuple[list[Any], tuple[Problem, ...]]:
     """Let kustomize build what is outside of our subset, unless it would have to fetch something."""
     kustomizations = Kustomizations()
-    for folder in (unit.path, *sorted(kustomizations.included_by(unit.path))):
-        found = kustomizations.spec_of(folder)
+    for included in (folder, *sorted(kustomizations.included_by(folder))):
+        found = kustomizations.spec_of(included)
         if found is not None:
-            tree(found[0].lstrip("/"))
-    remote = tuple(
-        _named(_remote(file.lstrip("/"), entry), unit)
-        for file, entry in kustomizations.remote_entries(unit.path)
-    )
-    return ([], remote) if remote else kustomize.build(unit.path, unit.name)
+            with contextlib.suppress(Stopped):
+                tree(found[0].lstrip("/"))
+    refused = tuple(fetched(folder))
+    return ([], refused) if refused else kustomize.build(folder, unit.name)
 
 
-def _remote(file: str, entry: str) -> Problem:
-    message = f"'{entry}' is fetched from elsewhere, and validate asks no network"
-    return Problem("KUS010", message, "vendor it into the repository, at a version that you chose", file=file)
-
-
-def _named(problem: Problem, unit: Unit) -> Problem:
+def _named(problem: Problem, folder: str, unit: Unit) -> Problem:
     """Return a problem with the names of files as the user sees them."""
+    if problem.file == unit.name:
+        return problem
     message = problem.message
-    if unit.path.endswith(f"/{unit.name}"):
-        message = message.replace(unit.path.removesuffix(unit.name).lstrip("/"), "")
-    file = Path("/") / problem.file if problem.file else Path(unit.path)
-    return replace(problem, file=_shown(file, unit), message=message)
+    if folder.endswith(f"/{unit.name}"):
+        message = message.replace(folder.removesuffix(unit.name).lstrip("/"), "")
+    file = _shown(f"/{problem.file.lstrip('/')}", folder, unit) if problem.file else unit.name
+    return replace(problem, file=file, message=message)
 
 
-def _shown(file: Path, unit: Unit) -> str:
-    return os.path.normpath(f"{unit.name}/{os.path.relpath(file, unit.path)}")
+def _shown(file: str, folder: str, unit: Unit) -> str:
+    return os.path.normpath(f"{unit.name}/{os.path.relpath(file, folder)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fnmatch
 import os
 import re
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.problem import Problem
 from slicewright.workspace.kustomizations import FILE_NAMES, Kustomizations
+from slicewright.workspace.load import SPELLING, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,7 +79,7 @@ class Discovery:
         if is_folder:
             self._folder(path, found, cluster)
         elif not exists:
-            found.problems.append(Problem("FILE001", "there is no such file or folder", _SPELLING, file=name))
+            found.problems.append(Problem("FILE001", "there is no such file or folder", SPELLING, file=name))
         elif self._kustomizations.is_kustomization(path):
             found.units.append(self._named(path.parent, cluster))
         else:
@@ -178,18 +178,6 @@ def _without_included(found: Found, kustomizations: Kustomizations) -> Found:
             kept[key] = unit
     found.units = list(kept.values())
     return found
-
-
-_SPELLING = "check the spelling; paths are relative to the current folder"
-
-
-def unreadable(name: str, error: OSError) -> Problem:
-    """Return the problem of a file or folder that the system does not let us read."""
-    if error.errno == errno.ENOENT:
-        return Problem("FILE001", "there is no such file or folder", _SPELLING, file=name)
-    message = f"cannot be read: {error.strerror or error}"
-    hint = "check its permissions" if isinstance(error, PermissionError) else "check the path"
-    return Problem("FILE001", message, hint, file=name)
 
 
 def of_overlays(root: Path) -> Iterator[Unit]:

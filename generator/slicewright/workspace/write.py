@@ -42,23 +42,31 @@ def locked(root: Path, *, shared: bool = False) -> Iterator[None]:
         os.close(handle)
 
 
-def apply(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) -> tuple[Problem, ...]:
+def apply(
+    root: Path, writes: Mapping[str, str], deletes: tuple[str, ...], empty: tuple[str, ...] = ()
+) -> tuple[Problem, ...]:
     """Write files and delete others, in the order given; return the problems that stood against it.
 
     All files are staged first, on the same file system, so that a full disk or a missing permission
     is found before anything changed. Then they move into place one by one, and only then are old files
     deleted: whoever is killed in between leaves a tree that the next render completes. A file is replaced
     as a whole or not at all, and links are neither followed nor replaced. A file that is not generated
-    keeps its permissions and its byte order mark; scripts can be executed.
+    keeps its permissions and its byte order mark; scripts can be executed. Folders that are `empty` go,
+    unless something is written there.
     """
     _remove_stages(root)
     refused = _refused(root, writes, deletes)
-    if refused or not (writes or deletes):
+    if refused:
         return refused
+    for folder in empty:
+        _remove_empty(root, root / folder)
+    if not (writes or deletes):
+        return ()
     try:
         stage = Path(tempfile.mkdtemp(prefix=STAGE, dir=root))
     except OSError as error:
         return (_unwritable(".", error),)
+    path = "."
     try:
         for number, (path, text) in enumerate(writes.items()):
             _stage(stage / str(number), root / path, text)
@@ -69,7 +77,9 @@ def apply(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) -> tu
         for path in deletes:
             _delete(root, path)
     except OSError as error:
-        return (_unwritable(os.path.relpath(error.filename or root, root), error),)
+        # A file that is staged has no name of its own yet: it is the one that was being written.
+        named = Path(error.filename or stage)
+        return (_unwritable(path if named.is_relative_to(stage) else os.path.relpath(named, root), error),)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
     return ()
@@ -144,13 +154,17 @@ def _delete(root: Path, path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         if header.is_ours(target.read_bytes().decode(errors="replace")):
             target.unlink()
-    for folder in target.parents:
-        if folder == root:
-            break
+    _remove_empty(root, target.parent)
+
+
+def _remove_empty(root: Path, folder: Path) -> None:
+    """Remove a folder, and those above it in the tree, as far as they are empty."""
+    while folder != root:
         try:
             folder.rmdir()
         except OSError:
             break
+        folder = folder.parent
 
 
 def _remove_stages(root: Path) -> None:

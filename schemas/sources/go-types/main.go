@@ -43,6 +43,7 @@ func run(path, name string) error {
 		AllowDangerousTypes: true,
 	}
 	crd.AddKnownTypes(parser)
+	knowDurations(parser)
 	parser.NeedPackage(packages[0])
 	kind := crd.TypeIdent{Package: packages[0], Name: name}
 	parser.NeedFlattenedSchemaFor(kind)
@@ -56,4 +57,18 @@ func run(path, name string) error {
 	}
 	_, err = fmt.Println(string(text))
 	return err
+}
+
+// knowDurations gives metav1.Duration the pattern of time.ParseDuration. A sign in front is left out: Kueue
+// refuses what is negative, and nobody writes a plus.
+func knowDurations(parser *crd.Parser) {
+	const meta = "k8s.io/apimachinery/pkg/apis/meta/v1"
+	known := parser.PackageOverrides[meta]
+	parser.PackageOverrides[meta] = func(parser *crd.Parser, of *loader.Package) {
+		known(parser, of)
+		kind := crd.TypeIdent{Package: of, Name: "Duration"}
+		schema := parser.Schemata[kind]
+		schema.Pattern = `^(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+		parser.Schemata[kind] = schema
+	}
 }

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from slicewright.testbed import manifests
+import slicewright
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+CONTROLLERS = "overlays/multislice-cluster/_controllers"
 IMAGES: dict[str, str] = yaml.safe_load((HERE / "images.yaml").read_text(encoding="utf-8"))
 
 Object = dict[str, Any]
@@ -32,9 +34,9 @@ class Settings:
     images: dict[str, str]
 
     def objects(self) -> list[Object]:
-        """Return the objects of JobSet and Kueue."""
+        """Return the objects of JobSet and Kueue: those that a cluster of this repository installs."""
         if self.manifests is None:
-            return [*manifests.jobset(), *manifests.kueue()]
+            return list(slicewright.compose(slicewright.load(ROOT), CONTROLLERS).objects)
         found = sorted(self.manifests.glob("*.yaml")) if self.manifests.is_dir() else [self.manifests]
         texts = [path.read_bytes() for path in found]
         return [item for text in texts for item in yaml.load_all(text, Loader=yaml.CSafeLoader) if item]

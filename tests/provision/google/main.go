@@ -1,4 +1,4 @@
-// A provider for OpenTofu that knows the resources of schemas/google.json and makes nothing: with it `tofu plan`
+// A provider for OpenTofu that knows the resources of schemas/google and makes nothing: with it `tofu plan`
 // holds a configuration against the tables of the google provider, which no package registry has.
 // GOOGLE_TABLES names the file.
 package main

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.cli.report.plain import file_of, summary
+from slicewright.core.problem import foremost
+from slicewright.core.visible import shown, visible
 
 if TYPE_CHECKING:
     from slicewright.core.problem import Problem
@@ -13,18 +15,21 @@ if TYPE_CHECKING:
 
 def write(report: Report) -> str:
     """Return an annotation a problem; the summary is a plain line, which the log shows."""
-    return "".join(f"{_command(problem)}\n" for problem in report.problems) + f"{summary(report)}\n"
+    printed, more = foremost(report.problems)
+    rest = "".join(f"{line}\n" for line in (more, summary(report)) if line)
+    return "".join(f"{_command(problem)}\n" for problem in printed) + shown(rest)
 
 
 def _command(problem: Problem) -> str:
     places = {"file": file_of(problem), "line": problem.line, "col": problem.column}
-    title = f"{problem.id} {problem.object}".strip()
-    properties = [f"{name}={_property(str(value))}" for name, value in places.items() if value]
+    title = visible(f"{problem.id} {problem.object}".strip())
+    properties = [f"{name}={_property(visible(str(value)))}" for name, value in places.items() if value]
     said = problem.message
     if not problem.line and problem.path:
         said = f"{problem.dotted()}: {said}"
-    if problem.hint:
-        said += f"\nhint: {problem.hint}"
+    if problem.folder:
+        said = f"{problem.folder}: {said}"
+    said = visible(said) + (f"\nhint: {visible(problem.hint)}" if problem.hint else "")
     return f"::{problem.severity} {','.join([*properties, f'title={_property(title)}'])}::{_data(said)}"
 
 

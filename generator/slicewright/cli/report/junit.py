@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.cli.report.plain import line
 from slicewright.core.problem import errors
+from slicewright.core.visible import shown
 
 if TYPE_CHECKING:
     from slicewright.core.problem import Problem
@@ -25,24 +26,34 @@ def write(report: Report) -> str:
     for item in report.objects:
         suites[item.file].setdefault(item.subject, [])
     for problem in report.problems:
-        suites[problem.file].setdefault(problem.object or problem.file or "slicewright", []).append(problem)
+        suite = problem.folder or problem.file
+        suites[suite].setdefault(problem.object or suite or "slicewright", []).append(problem)
     return document("slicewright validate", suites)
 
 
 Skipped = Mapping[str, str]
 """Why cases were not judged, by their names."""
 _NONE: Skipped = {}
+Times = Mapping[str, float]
+"""Seconds, by the names of cases."""
 
 
 def document(
-    title: str, suites: Mapping[str, dict[str, list[Problem]]], skipped: Mapping[str, Skipped] | None = None
+    title: str,
+    suites: Mapping[str, dict[str, list[Problem]]],
+    skipped: Mapping[str, Skipped] | None = None,
+    times: Mapping[str, Times] | None = None,
 ) -> str:
     """Return a document of suites: the problems of each case, by the names of suite and case.
 
-    A case that was not judged, and against which nothing stands, is `skipped`.
+    A case that was not judged, and against which nothing stands, is `skipped`. `times` are those of cases,
+    and of the suite under its own name.
     """
     left_out = {name: _left_out(cases, (skipped or {}).get(name, _NONE)) for name, cases in suites.items()}
-    bodies = [_suite(name, cases, left_out[name]) for name, cases in sorted(suites.items())]
+    bodies = [
+        _suite(name, cases, left_out[name], (times or {}).get(name, {}))
+        for name, cases in sorted(suites.items())
+    ]
     numbers = _numbers(
         sum(len(cases) for cases in suites.values()),
         sum(_failed(cases) for cases in suites.values()),
@@ -64,15 +75,23 @@ def _failed(cases: dict[str, list[Problem]]) -> int:
     return sum(bool(errors(problems)) for problems in cases.values())
 
 
-def _suite(name: str, cases: dict[str, list[Problem]], skipped: Skipped) -> str:
+def _suite(name: str, cases: dict[str, list[Problem]], skipped: Skipped, times: Times) -> str:
     shown = _text(name or "slicewright")
-    head = f'  <testsuite name="{shown}" {_numbers(len(cases), _failed(cases), len(skipped))}>'
-    bodies = [_case(shown, subject, found, skipped.get(subject, "")) for subject, found in cases.items()]
+    numbers = _numbers(len(cases), _failed(cases), len(skipped))
+    head = f'  <testsuite name="{shown}" {numbers}{_time(times, name)}>'
+    bodies = [
+        _case(shown, f'name="{_text(subject)}"{_time(times, subject)}', found, skipped.get(subject, ""))
+        for subject, found in cases.items()
+    ]
     return "\n".join([head, *bodies, "  </testsuite>"])
 
 
-def _case(suite: str, subject: str, problems: list[Problem], skipped: str) -> str:
-    head = f'    <testcase classname="{suite}" name="{_text(subject)}"'
+def _time(times: Times, name: str) -> str:
+    return f' time="{times[name]:.1f}"' if name in times else ""
+
+
+def _case(suite: str, named: str, problems: list[Problem], skipped: str) -> str:
+    head = f'    <testcase classname="{suite}" {named}'
     if not problems and not skipped:
         return f"{head}/>"
     wrong = errors(problems)
@@ -91,4 +110,4 @@ def _lines(problems: list[Problem] | tuple[Problem, ...]) -> str:
 
 
 def _text(text: str) -> str:
-    return html.escape(_FORBIDDEN.sub("\ufffd", text))
+    return html.escape(shown(_FORBIDDEN.sub("\ufffd", text)))

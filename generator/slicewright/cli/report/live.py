@@ -43,7 +43,7 @@ class Live:
     def show(self, journal: Journal, clock: Clock) -> None:
         """Show what each run does."""
         if not self._is_terminal:
-            self._tell(journal.ask(_rows), clock)
+            self._tell(journal.ask(_since))
             return
         now = time.monotonic()
         if now - self._last >= _REDRAW_SECONDS:
@@ -78,11 +78,11 @@ class Live:
             return _USUAL_SIZE
         return size if size.columns and size.lines else _USUAL_SIZE
 
-    def _tell(self, rows: list[tuple[str, str]], clock: Clock) -> None:
-        for run, state in rows:
+    def _tell(self, rows: list[tuple[float, str, str]]) -> None:
+        for since, run, state in rows:
             if self._told.get(run, "notSubmitted") != state:
                 self._told[run] = state
-                self._stream.write(f"{self._name}: {shown(clock.now())} {run} {state}\n")
+                self._stream.write(f"{self._name}: {shown(since)} {run} {state}\n")
         self._stream.flush()
 
 
@@ -95,3 +95,8 @@ def fitting(lines: list[str], size: os.terminal_size) -> list[str]:
 
 def _rows(stories: Stories) -> list[tuple[str, str]]:
     return [(run, stories.state_of(run)) for run in stories.of]
+
+
+def _since(stories: Stories) -> list[tuple[float, str, str]]:
+    """Return since when each run does what it does, in order: what is seen late did not happen late."""
+    return sorted((stories.since(run), run, stories.state_of(run)) for run in stories.of)

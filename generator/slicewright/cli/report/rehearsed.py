@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def junit(reports: list[Report]) -> str:
     """Return the reports; what is about no workload is a case called as its cluster.
 
-    Where a rehearsal was cut short, what had not come to its end by then is neither right nor wrong: skipped.
+    Skipped, neither right nor wrong, is what had not come to its end where a rehearsal was cut short, and a
+    workload with an expectation of which the rehearsal cannot tell whether it holds. Times are seconds of the
+    rehearsal's clock: of a case from the first submission of its runs to their last end.
     """
     suites: dict[str, dict[str, list[Problem]]] = {}
     skipped: dict[str, dict[str, str]] = {}
@@ -27,14 +29,26 @@ def junit(reports: list[Report]) -> str:
             cases.setdefault(report.cluster, [])
         suites[report.cluster] = cases
         skipped[report.cluster] = _skipped(report)
-    return form.document("slicewright rehearse", suites, skipped)
+    times = {report.cluster: _times(report) for report in reports}
+    return form.document("slicewright rehearse", suites, skipped, times)
+
+
+def _times(report: Report) -> dict[str, float]:
+    """Return for how long each workload took, and the whole."""
+    spans: dict[str, list[float]] = {}
+    for key, story in report.stories:
+        if story.submitted is not None:
+            end = report.seconds if story.ended is None else story.ended
+            spans.setdefault(f"TPUWorkload {key}", []).extend((story.submitted, end))
+    return {report.cluster: report.seconds} | {name: max(span) - min(span) for name, span in spans.items()}
 
 
 def _skipped(report: Report) -> dict[str, str]:
     why = "the rehearsal was interrupted" if report.interrupted else "the rehearsal broke off"
+    untold = {problem.object: problem.message for problem in report.problems if problem.id == "REH020"}
     if not report.is_cut_short:
-        return {}
-    found = {
+        return untold
+    found = untold | {
         f"TPUWorkload {key}": f"{why} before {story.run} came to its end"
         for key, story in report.stories
         if not story.is_over

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from slicewright.cli.report.plain import file_of
 from slicewright.cli.report.rules import all_rules
+from slicewright.core.visible import in_json
 from slicewright.version import __version__
 
 if TYPE_CHECKING:
@@ -25,10 +26,8 @@ def write(report: Report) -> str:
     driver = {"name": "slicewright", "version": __version__, "rules": rules}
     results = [_result(problem, used.index(problem.id)) for problem in report.problems]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    return (
-        json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
-        + "\n"
-    )
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return in_json(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _rule(ident: str, known: dict[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,8 @@ def fill(job: KubernetesObject, plan: Plan) -> None:
     pod.fill(spec["template"], plan)
     if plan.failure_policy.on_host_maintenance == "Fail":
         spec["podFailurePolicy"]["rules"][0]["action"] = "FailJob"
+    if plan.failure_policy.restart_on_exit_codes:
+        pod.fail_on_exit_codes(spec, plan)
 
 
 def fill_service(service: KubernetesObject, plan: Plan) -> None:

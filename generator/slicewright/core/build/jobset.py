@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.build import container as containers
 from slicewright.core.build import pod
 from slicewright.core.plan import keys, placement
+from slicewright.core.plan.against import EXIT_CODES
 
 if TYPE_CHECKING:
     from slicewright.core.plan.plan import Auxiliary, Plan
@@ -33,6 +34,7 @@ def fill(jobset: KubernetesObject, plan: Plan) -> None:
     if plan.auxiliaries:
         spec["successPolicy"]["targetReplicatedJobs"] = ["slice"]
     fill_failure_policy(spec, plan)
+    fail_on_exit_codes(jobset, "slice", plan)
 
 
 def replicated_job(jobset: KubernetesObject, name: str) -> dict[str, Any]:
@@ -67,6 +69,28 @@ def fill_failure_policy(spec: dict[str, Any], plan: Plan) -> None:
             job["template"]["spec"]["podReplacementPolicy"] = "Failed"
 
 
+def fail_on_exit_codes(jobset: KubernetesObject, name: str, plan: Plan) -> None:
+    """Let the whole fail at once where the program of a replicatedJob ends with a code that does not restart.
+
+    A Job says in its message by which of its rules it failed: that tells the program's end from the end of
+    a host, where both are rules of one Job (kubernetes v1.36: pkg/controller/job/pod_failure_policy.go).
+    """
+    if not plan.failure_policy.restart_on_exit_codes:
+        return
+    job = replicated_job(jobset, name)["template"]["spec"]
+    rule: dict[str, Any] = {
+        "name": EXIT_CODES,
+        "action": "FailJobSet",
+        "onJobFailureReasons": ["PodFailurePolicy"],
+        "targetReplicatedJobs": [name],
+    }
+    if "podFailurePolicy" in job:
+        rule["onJobFailureMessagePatterns"] = ["failed with exit code"]
+    pod.fail_on_exit_codes(job, plan)
+    policy = jobset["spec"]["failurePolicy"]
+    policy["rules"] = [rule, *policy.get("rules", [])]
+
+
 def _add_auxiliary(jobs: list[dict[str, Any]], auxiliary: Auxiliary, plan: Plan) -> None:
     """Add a replicatedJob on a CPU node pool, or fill in the one that a component has added."""
     job = next((job for job in jobs if job["name"] == auxiliary.name), None)
@@ -90,6 +114,6 @@ def _add_auxiliary(jobs: list[dict[str, Any]], auxiliary: Auxiliary, plan: Plan)
     if auxiliary.backoff_limit is not None:
         spec["backoffLimit"] = auxiliary.backoff_limit
     template = spec["template"]
-    pod.merge_template(template, auxiliary.pod_template)
+    pod.merge_template(template, auxiliary.pod_template, auxiliary.topology_request)
     containers.tell_run(template["spec"], plan)
     template["spec"].setdefault("nodeSelector", {})[placement.NODE_POOL] = auxiliary.node_pool

@@ -24,7 +24,8 @@ _RUNS = frozenset({"JobSet", "Job", "PathwaysJob"})
 def build(plan: Plan, base: list[KubernetesObject]) -> list[KubernetesObject]:
     """Return the objects of a plan, before the user's own patches; the base's objects are not touched.
 
-    Objects of the base bear the marker as their name. What a user's component adds keeps its own.
+    Objects of the base bear the marker as their name. What a user's component adds keeps its own; a volume
+    claim among it is not pruned with its run.
     """
     objects = [patch.copied(item) for item in base]
     for item in objects:
@@ -33,7 +34,16 @@ def build(plan: Plan, base: list[KubernetesObject]) -> list[KubernetesObject]:
             finish.finish(item)
         elif is_namespaced(*identity(item)[:2]):
             item["metadata"].setdefault("namespace", plan.namespace)
+            if item["kind"] == "PersistentVolumeClaim":
+                _keep(item)
     return objects
+
+
+def _keep(claim: KubernetesObject) -> None:
+    """Let a claim that a component brings outlive the run, with its data; what it says itself is left."""
+    annotations = claim["metadata"].setdefault("annotations", {})
+    for key, value in keys.KEPT.items():
+        annotations.setdefault(key, value)
 
 
 def _fill(item: KubernetesObject, plan: Plan) -> None:

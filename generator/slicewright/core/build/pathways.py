@@ -6,7 +6,12 @@ from typing import Any
 
 from slicewright.core.build import container as containers
 from slicewright.core.build import pod
-from slicewright.core.build.jobset import drop_exclusive_topology, fill_failure_policy, replicated_job
+from slicewright.core.build.jobset import (
+    drop_exclusive_topology,
+    fail_on_exit_codes,
+    fill_failure_policy,
+    replicated_job,
+)
 from slicewright.core.build.merge import merge
 from slicewright.core.plan import placement
 from slicewright.core.plan.plan import MARKER, PathwaysPlan, Plan
@@ -42,6 +47,7 @@ def fill(jobset: KubernetesObject, plan: Plan, runtime: PathwaysPlan) -> None:
     everyone = {item["name"]: item for pod_spec in pods for item in containers.every(pod_spec)}
     _fill_runtime(everyone, plan, runtime)
     fill_failure_policy(spec, plan)
+    fail_on_exit_codes(jobset, "pathways-head", plan)
 
 
 def _fill_head(head: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
@@ -49,13 +55,14 @@ def _fill_head(head: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
     main = spec["containers"][0]
     if not runtime.headless:
         containers.fill(main, plan)
-    pod.merge_template(head, runtime.head_template)
+    pod.merge_template(head, runtime.head_template, runtime.head_topology_request)
     if not runtime.headless:
         containers.mount(spec, main, plan.gcs_fuse)
     containers.tell_run(spec, plan)
     theirs = {key: value for key, value in spec["nodeSelector"].items() if value != MARKER}
     if runtime.colocate_head:
         theirs.update(plan.node_selector)
+        pod.keep_apart(spec, plan.apart.of_head)
     elif runtime.head_node_pool:
         theirs[placement.NODE_POOL] = runtime.head_node_pool
     spec["nodeSelector"] = theirs
@@ -71,7 +78,7 @@ def _fill_worker(template: dict[str, Any], plan: Plan, runtime: PathwaysPlan) ->
         spec["priorityClassName"] = runtime.worker_priority_class
     if runtime.worker_grace_period_seconds is not None:
         spec["terminationGracePeriodSeconds"] = runtime.worker_grace_period_seconds
-    pod.merge_template(template, plan.pod_template)
+    pod.merge_template(template, plan.pod_template, plan.topology_request)
     containers.tell_run(spec, plan)
     pod.claim(spec, worker, plan)
 
@@ -91,6 +98,8 @@ def _fill_runtime(everyone: dict[str, Container], plan: Plan, runtime: PathwaysP
             container["args"].append("--enable_metrics_collection=true")
     if runtime.colocated_python:
         everyone["colocated-python-sidecar"]["image"] = runtime.colocated_python
+    if runtime.sidecar_flag:
+        everyone["pathways-proxy"]["args"].append(runtime.sidecar_flag)
     for component in runtime.custom_components:
         _customize(everyone[_CONTAINER_OF[component["componentType"]]], component)
     if runtime.elastic_slices:

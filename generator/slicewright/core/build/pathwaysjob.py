@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 KubernetesObject = dict[str, Any]
 
 _COLOCATED = "colocated_python_sidecar"
+_PROXY = "proxy_server"
 _SET_BY_CONTROLLER = frozenset({placement.ACCELERATOR, placement.TOPOLOGY})
 
 
@@ -34,7 +35,10 @@ def fill(pathwaysjob: KubernetesObject, plan: Plan, runtime: PathwaysPlan) -> No
 
 
 def _custom_components(runtime: PathwaysPlan) -> list[dict[str, Any]]:
-    """Return the custom components; to the operator the colocated Python sidecar is one of them."""
+    """Return the custom components; to the operator the colocated Python sidecar is one of them.
+
+    Its proxy has to be told that there is one, which the operator leaves out.
+    """
     custom: list[dict[str, Any]] = [copied(component) for component in runtime.custom_components]
     if runtime.colocated_python:
         sidecar = next((item for item in custom if item["componentType"] == _COLOCATED), None)
@@ -42,6 +46,12 @@ def _custom_components(runtime: PathwaysPlan) -> list[dict[str, Any]]:
             sidecar = {"componentType": _COLOCATED}
             custom.append(sidecar)
         sidecar.setdefault("image", runtime.colocated_python)
+    if runtime.sidecar_flag:
+        proxy = next((item for item in custom if item["componentType"] == _PROXY), None)
+        if proxy is None:
+            proxy = {"componentType": _PROXY}
+            custom.append(proxy)
+        proxy.setdefault("customFlags", []).append(runtime.sidecar_flag)
     return custom
 
 
@@ -74,7 +84,7 @@ def _fill_controller(controller: dict[str, Any], plan: Plan, runtime: PathwaysPl
     spec = controller["template"]["spec"]
     main = spec["containers"][0]
     containers.fill(main, plan)
-    pod.merge_template(controller["template"], runtime.head_template)
+    pod.merge_template(controller["template"], runtime.head_template, {})
     containers.mount(spec, main, plan.gcs_fuse)
     containers.tell_run(spec, plan)
     if runtime.head_node_pool:

@@ -10,10 +10,14 @@ from slicewright.core.capacity.quotas import Holder, cohorts, queues
 from slicewright.core.capacity.runs import runs
 from slicewright.core.capacity.workloads import Workload, workloads
 from slicewright.core.check.item import Item
+from slicewright.core.check.origin import Origins
 from slicewright.core.check.quota_read import quotas
+from slicewright.core.check.silence import inputs, silence
 from slicewright.core.check.world import World
-from slicewright.core.platform.tree import objects
+from slicewright.core.platform.tree import folder, objects
 from slicewright.core.problem import in_order
+from slicewright.core.render.existing import Existing
+from slicewright.core.render.lockout import locked_out
 from slicewright.core.render.plans import plan_all
 
 if TYPE_CHECKING:
@@ -99,14 +103,15 @@ def capacity(
     `existing` holds the text of every file under overlays/, `ignored` what is silenced with a reason.
     """
     planned, found = plan_all(repository)
-    problems = list(_about(repository, clusters, found))
+    left = silence(found, inputs(repository.sources), ignored)
+    problems = list(_about(repository, clusters, (one for one in found if one in left)))
     made = []
     for name in clusters:
         site = repository.sites[name]
         one, against = _of_cluster(repository, site, planned, existing, problems, ignored)
         problems += [*against, *(problem for workload in one.workloads for problem in workload.problems)]
         made.append(one)
-    return Report(tuple(made), in_order(problems))
+    return Report(tuple(made), in_order(dict.fromkeys(problems)))
 
 
 def _about(repository: Repository, clusters: Sequence[str], found: Iterable[Problem]) -> Iterator[Problem]:
@@ -129,10 +134,12 @@ def _of_cluster(
     ignored: Sequence[Entry],
 ) -> tuple[Capacity, tuple[Problem, ...]]:
     own = [entry for entry in planned if entry.plan.cluster == site.cluster.name]
-    found, against = runs(repository, own, existing)
+    found, against, frozen = runs(repository, own, existing)
     # As validate sees it: the objects of a platform that is ours, else what the file declares.
-    platform = [Item(item, "") for item in objects(site)] if site.cluster.managed else []
-    world = World([*platform, *(item for _, item in found)], repository.package.catalogue, site)
+    untainted = locked_out(site, Existing(existing), frozen)
+    platform = objects(site, untainted) if site.cluster.managed else []
+    items = [*(Item(data, folder(site.cluster.name)) for data in platform), *(item for _, item in found)]
+    world = World(items, repository.package.catalogue, site)
     known = quotas(world)
     cluster, subject = site.cluster, site.cluster.source.subject
     return Capacity(
@@ -142,6 +149,6 @@ def _of_cluster(
         pools=pools(site),
         cohorts=cohorts(known),
         queues=queues(known),
-        workloads=workloads(world, found, ignored),
+        workloads=workloads(world, found, Origins(repository.workloads, repository.sites), problems, ignored),
         problems=tuple(problem for problem in problems if problem.object == subject),
     ), against

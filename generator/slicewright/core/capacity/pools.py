@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.plan.extent import extent
+from slicewright.core.plan.ways import called
 from slicewright.core.platform.flavor import TpuCapacity, capacities
 from slicewright.core.platform.quota import allocatable
 
@@ -72,14 +73,13 @@ def _pool(site: Site, capacity: Capacity) -> Pool:
         return _cpu_pool(site, capacity)
     pool, shape = capacity.pool, capacity.shape
     reach = extent(site, pool)
-    wanted = pool.provisioning
     return Pool(
         index=pool.index,
         name=pool.name,
         machine_type=shape.machine_type,
         topology=shape.topology,
         accelerator=shape.accelerator,
-        provisioning=" ".join(part for part in (wanted.type, wanted.name, wanted.block) if part),
+        provisioning=called(pool.provisioning),
         flavor=capacity.flavor.name,
         slices=pool.slices,
         hosts=pool.slices * shape.hosts,

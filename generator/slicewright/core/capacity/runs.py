@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def runs(
     repository: Repository, planned: Iterable[Planned], existing: Mapping[str, str]
-) -> tuple[list[tuple[Planned, Item]], tuple[Problem, ...]]:
-    """Return the run objects of some plans, and what stands against building them.
+) -> tuple[list[tuple[Planned, Item]], tuple[Problem, ...], list[str]]:
+    """Return the run objects of some plans, what stands against building them, and the files of frozen ones.
 
     A frozen run is what its file holds; what is not rendered yet is built as `render` would build it.
     `existing` holds the text of every file under overlays/ by path.
@@ -30,8 +30,10 @@ def runs(
     there = Existing(existing)
     found: list[tuple[Planned, Item]] = []
     problems: list[Problem] = []
+    frozen: list[str] = []
     for entry in planned:
         live = _frozen(entry, there)
+        frozen += live
         for path in live:
             documents, _ = read_documents(there.body(path) or "", path)
             found += [(entry, item) for item in _items(entry, (document.data for document in documents))]
@@ -39,7 +41,7 @@ def runs(
             made, against = tree.make(entry, bases)
             problems += against
             found += [(entry, item) for item in _items(entry, made.objects if made else ())]
-    return found, tuple(problems)
+    return found, tuple(problems), frozen
 
 
 def _frozen(entry: Planned, there: Existing) -> list[str]:

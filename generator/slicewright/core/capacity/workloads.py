@@ -6,24 +6,30 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check import quota, quota_read, quota_workload
+from slicewright.core.check import assignment, quota, quota_read, quota_workload
+from slicewright.core.check.doubles import of_inputs, said_of_input
 from slicewright.core.check.rules import RULES, run
 from slicewright.core.check.rules.fit import queue_of
-from slicewright.core.check.rules.shapes import QUEUE
-from slicewright.core.check.silence import silence
+from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
+from slicewright.core.check.silence import inputs, silence
 from slicewright.core.plan.keys import TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from slicewright.core.check.item import Item
+    from slicewright.core.check.origin import Origins
     from slicewright.core.check.silence import Entry
     from slicewright.core.check.world import World
     from slicewright.core.problem import Problem
     from slicewright.core.render.plans import Planned
 
-_OF_QUOTA = ("FIT101", "FIT102", "FIT103", "FIT106", "REF101")
-"""What validate says of a workload and its queue."""
+_OF_PLACE = tuple(
+    rule
+    for rule in RULES
+    if rule.severity == "error" and rule.kinds & RUN_KINDS and rule.id.startswith(("FIT", "REF101"))
+)
+"""What validate refuses about a workload, its queue and the nodes of its flavors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,9 @@ class Workload:
     possible: int | None
     """The most chips that the queue can give to pods like these; None where no queue is known."""
     fits: bool | None
-    """Whether it can ever be admitted; None where nobody knows."""
+    """Whether it can ever be admitted and run; None where nobody knows."""
+    flavors: dict[str, dict[str, str]]
+    """The flavors that each pod set is given by resource, with nothing else running."""
     problems: tuple[Problem, ...]
 
     def record(self) -> dict[str, Any]:
@@ -55,20 +63,31 @@ class Workload:
             "chips": self.chips,
             "possible": self.possible,
             "fits": self.fits,
+            "flavors": self.flavors,
             "problems": [problem.record() for problem in self.problems],
         }
 
 
 def workloads(
-    world: World, found: Iterable[tuple[Planned, Item]], ignored: Sequence[Entry] = ()
+    world: World,
+    found: Iterable[tuple[Planned, Item]],
+    origins: Origins,
+    against: Iterable[Problem],
+    ignored: Sequence[Entry] = (),
 ) -> tuple[Workload, ...]:
-    """Return the runs of a world; what is silenced with a reason is no problem, as for validate."""
+    """Return the runs of a world; what is silenced with a reason is no problem, as for validate.
+
+    `against` are the problems of their TPUWorkloads: one that names the same mistake is told in its place.
+    """
     pairs = list(found)
-    rules = [rule for rule in RULES if rule.id in _OF_QUOTA]
+    places = {(item.file, item.subject): item for _, item in pairs}
+    placed = [origins.placed(one, places[one.file, one.object]) for one in run(world, _OF_PLACE)]
+    refused = of_inputs(against)
     said: dict[tuple[str, str], list[Problem]] = {}
-    for problem in silence(run(world, rules), [item for _, item in pairs], ignored):
-        if problem.id in _OF_QUOTA:
-            said.setdefault((problem.file, problem.object), []).append(problem)
+    for problem in silence(placed, [*inputs(origins.sources), *places.values()], ignored):
+        key = problem.folder, problem.object
+        if key in places:
+            said.setdefault(key, []).append(said_of_input(problem, refused) or problem)
     return tuple(
         _workload(world, entry, item, tuple(said.get((item.file, item.subject), ()))) for entry, item in pairs
     )
@@ -77,6 +96,7 @@ def workloads(
 def _workload(world: World, entry: Planned, item: Item, problems: tuple[Problem, ...]) -> Workload:
     queue = queue_of(item, world)
     sets = quota_workload.pod_sets(item, world)
+    given = assignment.admit(quota_read.quotas(world), queue, sets) if queue else None
     chips = sum((pods.requests.get(TPU, Decimal(0)) for pods in sets), Decimal(0))
     return Workload(
         workload=entry.workload.key,
@@ -86,7 +106,8 @@ def _workload(world: World, entry: Planned, item: Item, problems: tuple[Problem,
         cluster_queue=queue.name if queue else "",
         chips=int(chips),
         possible=None if queue is None else _possible(world, queue, sets),
-        fits=False if problems else None if queue is None else True,
+        fits=False if problems else None if given is None else True,
+        flavors={entry.pods.name: entry.flavors for entry in given or ()},
         problems=problems,
     )
 
@@ -94,7 +115,7 @@ def _workload(world: World, entry: Planned, item: Item, problems: tuple[Problem,
 def _possible(world: World, queue: quota.Node, sets: list[quota.PodSet]) -> int:
     """Return the most chips that pods like these can get: each pod set takes one flavor, and may share it."""
     known = quota_read.quotas(world)
-    wanted = [choice for choice in quota.choices(known, queue, sets) if TPU in choice.requests]
+    wanted = [choice for choice in assignment.choices(known, queue, sets) if TPU in choice.requests]
     flavors = {flavor for choice in wanted for flavor in choice.flavors}
     totals = sorted(int(quota.most(known, queue, (flavor, TPU)).total) for flavor in flavors)
     return sum(totals[-len(wanted) :]) if wanted else 0

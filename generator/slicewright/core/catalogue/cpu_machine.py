@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.problem import nearest
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -91,6 +93,12 @@ class CpuMachines:
             return None
         vcpus = int(found["vcpus"])
         return self.sized(vcpus, int(vcpus * family.gib_per_vcpu[found["kind"]] * _GIB))
+
+    def near(self, machine_type: str) -> str:
+        """Return the machine type of as many vCPUs that looks most like a name; '' where none is near."""
+        vcpus = machine_type.rpartition("-")[2]
+        made = (f"{name}-{kind}-{vcpus}" for name, one in self.families.items() for kind in one.gib_per_vcpu)
+        return next((name for name in nearest(machine_type, made) if self.find(name)), "")
 
     def sized(self, vcpus: int, memory_mib: int) -> CpuMachine:
         """Return a machine of a size that is known otherwise."""

@@ -106,6 +106,11 @@ class Generation:
     listings: tuple[Listing, ...]
     not_offered: tuple[NotOffered, ...]
 
+    @property
+    def multislice(self) -> bool:
+        """Whether slices of this generation can be joined over the data-centre network."""
+        return any(machine.multislice for machine in self.machines)
+
     def family_of(self, accelerator: str) -> Family:
         """Return the family that a GKE label of this generation belongs to."""
         return next(family for family in self.families if accelerator in family.accelerators)

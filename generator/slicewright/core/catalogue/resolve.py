@@ -287,7 +287,7 @@ def _impossible(catalogue: Catalogue, scope: Scope, request: TpuRequest, count: 
     unit = "chips"
     if generation.counts == "tensorCores":
         unit = f"TensorCores, {_number(generation.cores_per_chip)} a chip"
-    message = f"no {prefix} slice has the count of '{request.name}': counts are {unit}"
+    message = f"'{request.name}' does not exist: no {generation.name} slice has {count:,} {unit}"
     names = dict(catalogue.names)
     if request.allow_unlisted:
         names.update(catalogue.rule_names)

@@ -121,4 +121,10 @@ BUILT_IN = (
         "Alone a Component has no objects to change.",
         "name a kustomization that includes it",
     ),
+    _note(
+        "KUS020",
+        "The configuration of a transformer or generator is made by a build",
+        "Where a build makes them, nobody can tell beforehand what kustomize would fetch.",
+        "name the files that hold it, or a kustomization with nothing but resources",
+    ),
 )

@@ -1,6 +1,7 @@
 """One mistake, one report: a rule that says the same in better words speaks for the schema or CEL.
 
-The verdict stays: a finding gives way only to another error of the same object.
+The verdict stays: a finding gives way only to another error of the same object, or of the TPUWorkload that
+the object was rendered from.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from slicewright.core.problem import Path, Problem
 
@@ -21,6 +22,8 @@ may speak of something else.
 """
 _CEL = "CEL001"
 _UNPORTABLE, _DISPUTED = "YAML006", "YAML007"
+_OF_INPUT = {"FIT120": "REF151", "FIT102": "REF152"}
+"""A rule of runs, and the problem of a TPUWorkload that names the field behind it."""
 SAID_BY = {
     "StartupPolicy and DependsOn APIs are mutually exclusive": "JS117",
     "namespace cannot be set for VolumeClaimPolicies templates": "JS118",
@@ -43,7 +46,9 @@ SAID_BY = {
 
 def without_doubles(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return the problems without those of schemas and CEL that a rule reports too, as an error."""
-    everything = _without_disputes(problems)
+    clear = _without_disputes(problems)
+    inputs = of_inputs(clear)
+    everything = tuple(one for one in clear if said_of_input(one, inputs) is None)
     by_rules: dict[tuple[str, str], list[tuple[str, Path]]] = defaultdict(list)
     for problem in everything:
         if problem.severity == "error" and not problem.id.startswith(("SCHEMA", _CEL)):
@@ -55,6 +60,17 @@ def without_doubles(problems: Iterable[Problem]) -> tuple[Problem, ...]:
         for problem in everything
         if not _is_said(problem, by_rules.get((problem.file, problem.object), []))
     )
+
+
+def of_inputs(problems: Iterable[Problem]) -> dict[tuple[str, str], Problem]:
+    """Return the problems of TPUWorkloads that name the mistake behind a finding of a rule."""
+    return {(one.id, one.object): one for one in problems if one.id in _OF_INPUT.values()}
+
+
+def said_of_input(problem: Problem, inputs: Mapping[tuple[str, str], Problem]) -> Problem | None:
+    """Return the problem of the TPUWorkload that names the mistake behind a finding of its run, if any."""
+    workload = "/".join(problem.folder.split("/")[2:])
+    return inputs.get((_OF_INPUT.get(problem.id, ""), f"TPUWorkload {workload}"))
 
 
 def _without_disputes(problems: Iterable[Problem]) -> tuple[Problem, ...]:

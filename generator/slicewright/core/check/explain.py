@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.intent import check as input_check
-from slicewright.core.problem import Path, Problem
+from slicewright.core.problem import Path, Problem, bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,10 +54,8 @@ def explained(schema: dict[str, Any], errors: list[jsonschema_rs.ValidationError
 
     A value of the wrong type is reported for that alone.
     """
-    found: list[Problem] = []
-    for error in errors:
-        refusal = _refusal(schema, error)
-        found += [_worded(problem, refusal) for problem in _explain(refusal)]
+    refusals = (_refusal(schema, error) for error in errors)
+    found = bounded(_worded(problem, refusal) for refusal in refusals for problem in _explain(refusal))
     mistyped = {problem.path for problem in found if problem.id == "SCHEMA003"}
     return [problem for problem in found if problem.id == "SCHEMA003" or problem.path not in mistyped]
 

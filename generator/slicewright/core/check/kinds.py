@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from slicewright.core.check.listmap import ListMaps
+from slicewright.core.pattern import LINEAR
 from slicewright.core.schema.beside import KEY
 from slicewright.core.schema.kind import file_of
 
@@ -42,7 +43,7 @@ class KindChecks:
     def validator(self) -> jsonschema_rs.Draft7Validator:
         """The compiled schema. Raises BadSchemaError."""
         try:
-            return jsonschema_rs.Draft7Validator(self.schema, validate_formats=True)
+            return jsonschema_rs.Draft7Validator(self.schema, validate_formats=True, pattern_options=LINEAR)
         except (jsonschema_rs.ValidationError, ValueError, TypeError) as error:
             raise BadSchemaError(f"{self.file} does not compile: {error}") from error
 

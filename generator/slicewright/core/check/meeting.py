@@ -29,7 +29,7 @@ _ABSENT = frozenset({"(no such label)"})
 """In place of values: the node may not have the label. No label's value has such signs."""
 _TAINTED = (SPOT, COMPUTE_CLASS)
 """Labels of nodes that have a taint of the same key, which keeps off whoever does not ask for them."""
-_PURCHASE = (SPOT, FLEX_START, f"{RESERVATION}name")
+PURCHASE = (SPOT, FLEX_START, f"{RESERVATION}name")
 """Labels of which a node has at most one: its machine was bought in one way."""
 _SHAPE = frozenset({ACCELERATOR, TOPOLOGY})
 
@@ -79,8 +79,8 @@ def _both(one: dict[str, frozenset[str]], other: dict[str, frozenset[str]]) -> d
 
 def _with_implied(labels: dict[str, frozenset[str]], pods: Pods) -> dict[str, frozenset[str]]:
     absent = {key for key in _TAINTED if not _tolerates(pods, key)}
-    if any(key in labels for key in _PURCHASE):
-        absent.update(_PURCHASE)
+    if any(key in labels for key in PURCHASE):
+        absent.update(PURCHASE)
     return {**dict.fromkeys(absent, _ABSENT), **labels}
 
 

@@ -1,24 +1,23 @@
 """Quota as Kueue counts it: what queues have, may borrow and lend, and what a workload asks for.
 
 The arithmetic is that of Kueue v0.19.2, pkg/cache/scheduler/resource_node.go (potentialAvailable) and
-pkg/scheduler/flavorassigner: each pod set takes one flavor for all resources of a group.
+pkg/scheduler/preemption/classical (FindHeightOfLowestSubtreeThatFits).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
+    from slicewright.core.check.scheduler import NodeSelector
 
 _ZERO = Decimal(0)
-_STEPS = 2000
-"""Assignments that are tried before a workload is taken to fit."""
 
 Key = tuple[str, str]
 """A flavor and a resource."""
@@ -36,7 +35,7 @@ class Cell:
 _NOTHING = Cell(_ZERO)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Node:
     """A ClusterQueue or a Cohort."""
 
@@ -45,6 +44,13 @@ class Node:
     cells: dict[Key, Cell]
     groups: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
     """Resource groups: (covered resources, flavors in the order in which they are tried)."""
+    avoids_borrowing: bool = False
+    """Whether Kueue looks at all flavors for one that does not have to borrow (whenCanBorrow)."""
+
+    @cached_property
+    def covered(self) -> frozenset[str]:
+        """The resources of all groups."""
+        return frozenset(resource for resources, _ in self.groups for resource in resources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,8 @@ class Flavor:
     tolerations: tuple[dict[str, Any], ...] = ()
     has_topology: bool = False
     """Whether its nodes are chosen by their place in a Topology."""
+    levels: tuple[str, ...] | None = None
+    """The node labels of that Topology; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +73,21 @@ class PodSet:
     name: str
     count: int
     requests: dict[str, Decimal]
-    selector: dict[str, str]
+    nodes: NodeSelector
     tolerations: tuple[dict[str, Any], ...] = ()
-    asks_for_topology: bool = False
+    levels: tuple[str, ...] | None = None
+    """The levels of a Topology that it asks for, perhaps none of them; None where it asks for no topology."""
+    topology_group: str = ""
+    """Pod sets of one such name get the same flavors."""
+    least: int | None = None
+    """How many pods will do, where that is not all of them (partial admission)."""
+
+    def of(self, count: int) -> PodSet:
+        """Return the same pod set with fewer pods."""
+        if count == self.count:
+            return self
+        requests = {name: value * count / self.count for name, value in self.requests.items()}
+        return replace(self, count=count, requests=requests)
 
 
 @dataclass(frozen=True)
@@ -83,6 +103,10 @@ class Quotas:
     """Whether anything is said of LocalQueues; where nothing is, any name is taken on trust."""
     declared: bool = False
     """Whether the queues are those of a TPUCluster, which tells nothing of cpu and memory."""
+    ignores_undeclared: bool = False
+    """Whether Kueue lets pods have what no group of the queue covers (quotaCheckStrategy)."""
+    excluded: tuple[str, ...] = ()
+    """How the names of resources begin that Kueue never counts (excludeResourcePrefixes)."""
 
     @cached_property
     def _members(self) -> dict[str, list[Node]]:
@@ -108,6 +132,21 @@ class Quotas:
                 if not children[above]:
                     found.append(above)
         return tuple(dict.fromkeys([*found, *names]))
+
+    @cached_property
+    def heights(self) -> dict[str, int]:
+        """How many levels of the tree are below each cohort, by its name."""
+        found: dict[str, int] = {}
+        for name in self._from_below:
+            members = self._members.get(name, ())
+            below = [found.get(node.name, 0) for node in members if node is self.cohorts.get(node.name)]
+            found[name] = max([min(len(members), 1), *(height + 1 for height in below)])
+        return found
+
+    @cached_property
+    def most_of(self) -> dict[tuple[Node, Key], Most]:
+        """What `most` has found."""
+        return {}
 
     @cached_property
     def _subtrees(self) -> dict[Key, dict[str, Decimal]]:
@@ -144,15 +183,14 @@ class Most:
 
 def most(known: Quotas, queue: Node, key: Key) -> Most:
     """Return what a queue can get at most, with nothing else running (potentialAvailable in Kueue)."""
+    if (queue, key) not in known.most_of:
+        known.most_of[queue, key] = _most(known, queue, key)
+    return known.most_of[queue, key]
+
+
+def _most(known: Quotas, queue: Node, key: Key) -> Most:
     own = queue.cells.get(key, _NOTHING)
-    way = [(own, own.nominal)]
-    seen: set[str] = set()
-    above = queue.parent
-    while above and above not in seen:
-        seen.add(above)
-        cohort = known.cohorts.get(above, Node(above, "", {}))
-        way.append((cohort.cells.get(key, _NOTHING), known.subtrees(key)[above]))
-        above = cohort.parent
+    way = [(own, own.nominal), *((cell, subtree) for _, cell, subtree in _above(known, queue, key))]
     total = way.pop()[1]
     for cell, subtree in reversed(way):
         total += kept(cell, subtree)
@@ -160,89 +198,24 @@ def most(known: Quotas, queue: Node, key: Key) -> Most:
     return Most(own.nominal, total)
 
 
-def matches(pods: PodSet, flavor: Flavor) -> bool:
-    """Tell whether a flavor's nodes suit a pod set: labels by the flavor's keys, and taints."""
-    if any(pods.selector.get(key, value) != value for key, value in flavor.labels.items()):
-        return False
-    accepted = (*pods.tolerations, *flavor.tolerations)
-    return all(
-        any(_tolerates(entry, taint) for entry in accepted)
-        for taint in flavor.taints
-        if taint.get("effect") in ("NoSchedule", "NoExecute")
-    )
+def _above(known: Quotas, queue: Node, key: Key) -> Iterator[tuple[str, Cell, Decimal]]:
+    """Yield (name, own quota, all that it can give away) of the cohorts of a queue, the nearest first."""
+    name, seen = queue.parent, set[str]()
+    while name and name not in seen:
+        seen.add(name)
+        cohort = known.cohorts.get(name, Node(name, "", {}))
+        yield name, cohort.cells.get(key, _NOTHING), known.subtrees(key)[name]
+        name = cohort.parent
 
 
-def _tolerates(entry: dict[str, Any], taint: dict[str, Any]) -> bool:
-    if entry.get("effect") not in (None, "", taint.get("effect")):
-        return False
-    if entry.get("operator") == "Exists":
-        return entry.get("key") in (None, "", taint.get("key"))
-    return entry.get("key") == taint.get("key") and entry.get("value", "") == taint.get("value", "")
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The flavors that one pod set may take for one resource group, with what it asks of them."""
-
-    pods: PodSet
-    requests: dict[str, Decimal]
-    flavors: tuple[str, ...]
-    group: tuple[str, ...]
-    """All flavors of the group, suitable or not."""
-
-
-def choices(known: Quotas, queue: Node, sets: Iterable[PodSet]) -> list[Choice]:
-    """Return what has to be chosen to admit a workload: one flavor for each pod set and resource group."""
-    found = []
-    every = [known.flavors.get(name, Flavor({})) for _, flavors in queue.groups for name in flavors]
-    only_topologies = all(flavor.has_topology for flavor in every)
-    for pods in sets:
-        for covered, flavors in queue.groups:
-            wanted = {
-                resource: pods.requests[resource] for resource in covered if pods.requests.get(resource)
-            }
-            if wanted:
-                fitting = [
-                    name
-                    for name in flavors
-                    if matches(pods, flavor := known.flavors.get(name, Flavor({})))
-                    and (only_topologies or pods.asks_for_topology == flavor.has_topology)
-                ]
-                found.append(Choice(pods, wanted, tuple(fitting), flavors))
-    return found
-
-
-def fits(known: Quotas, queue: Node, wanted: list[Choice]) -> bool:
-    """Tell whether some choice of flavors stays within the most that a queue can get."""
-    left: dict[Key, Decimal] = {}
-    tried = [0]
-    """Of each choice up to the current one, how many of its flavors were tried."""
-    taken: list[dict[Key, Decimal]] = []
-    """What each choice before the current one asks of the flavor that was taken for it."""
-    steps = _STEPS
-    while len(taken) < len(wanted) and steps:
-        flavor = _next(known, queue, wanted[len(taken)], left, tried)
-        if flavor is not None:
-            taken.append({(flavor, name): value for name, value in wanted[len(taken)].requests.items()})
-            left.update({key: left[key] - value for key, value in taken[-1].items()})
-            tried.append(0)
-            steps -= 1
-        elif taken:
-            tried.pop()
-            left.update({key: left[key] + value for key, value in taken.pop().items()})
-        else:
-            return False
-    return True
-
-
-def _next(
-    known: Quotas, queue: Node, choice: Choice, left: dict[Key, Decimal], tried: list[int]
-) -> str | None:
-    """Return the next flavor of a choice that has what it asks for, and count those that were looked at."""
-    for flavor in choice.flavors[tried[-1] :]:
-        tried[-1] += 1
-        for name in choice.requests:
-            left.setdefault((flavor, name), most(known, queue, (flavor, name)).total)
-        if all(left[flavor, name] >= value for name, value in choice.requests.items()):
-            return flavor
-    return None
+def distance(known: Quotas, queue: Node, key: Key, value: Decimal) -> int:
+    """Return how far up a queue has to borrow for so much: 0 where its own quota is enough."""
+    own = queue.cells.get(key, _NOTHING)
+    if value <= own.nominal or not queue.parent:
+        return 0
+    value -= kept(own, own.nominal)
+    for name, cell, subtree in _above(known, queue, key):
+        if value <= subtree:
+            return known.heights[name]
+        value -= kept(cell, subtree)
+    return known.heights[name]

@@ -11,8 +11,14 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.intent.decode import provisioning
 from slicewright.core.plan.extent import extent
 from slicewright.core.plan.keys import TPU
+from slicewright.core.plan.placement import (
+    ACCELERATOR_COUNT,
+    NODE_POOL,
+    provisioning_selector,
+    shape_selector,
+)
 from slicewright.core.plan.placement import flavor_name as default_name
-from slicewright.core.plan.placement import provisioning_selector, shape_selector
+from slicewright.core.plan.ways import node_labels
 from slicewright.core.platform.kueue_configuration import KEY, NAME
 
 if TYPE_CHECKING:
@@ -41,16 +47,31 @@ def _read(world: World) -> Quotas:
     if not queues and not local and world.site is not None:
         return _declared(world.site)
     cohorts = {item.name: _node(item) for item in world.of_kind("Cohort")}
+    levels = {item.name: _levels(at(item.data, "spec", "levels")) for item in world.of_kind("Topology")}
     flavors = {
         item.name: Flavor(
             texts(at(item.data, "spec", "nodeLabels")),
             tuple(taint for _, taint in entries(at(item.data, "spec", "nodeTaints"))),
             tuple(entry for _, entry in entries(at(item.data, "spec", "tolerations"))),
-            bool(text(at(item.data, "spec", "topologyName"))),
+            bool(topology := text(at(item.data, "spec", "topologyName"))),
+            levels.get(topology),
         )
         for item in world.of_kind("ResourceFlavor")
     }
-    return Quotas(queues, cohorts, flavors, local, has_queues=bool(local))
+    resources = mapping(configuration(world).get("resources"))
+    return Quotas(
+        queues,
+        cohorts,
+        flavors,
+        local,
+        has_queues=bool(local),
+        ignores_undeclared=resources.get("quotaCheckStrategy") == "IgnoreUndeclared",
+        excluded=tuple(prefix for _, prefix in words(resources.get("excludeResourcePrefixes"))),
+    )
+
+
+def _levels(written: Any) -> tuple[str, ...]:
+    return tuple(text(level.get("nodeLabel")) for _, level in entries(written))
 
 
 def parent_of(item: Item) -> str:
@@ -76,7 +97,11 @@ def _node(item: Item) -> Node:
                     amount(quota.get("lendingLimit")),
                 )
         groups.append((covered, tuple(names)))
-    return Node(item.name, parent_of(item), cells, tuple(groups))
+    return Node(item.name, parent_of(item), cells, tuple(groups), _avoids_borrowing(item.data.get("spec")))
+
+
+def _avoids_borrowing(spec: Any) -> bool:
+    return text(at(spec, "flavorFungibility", "whenCanBorrow")) == "TryNextFlavor"
 
 
 def flavor_name(pool: dict[str, Any], shape: Shape | None) -> str:
@@ -100,19 +125,40 @@ def _labels(pool: dict[str, Any], shape: Shape) -> dict[str, str]:
     return {**shape_selector(shape), **provisioning_selector(wanted)}
 
 
+def pool_labels(pool: dict[str, Any], shape: Shape | None) -> dict[str, tuple[str, ...]]:
+    """Return the labels of a pool's nodes, each with the values that it may have."""
+    name = text(pool.get("name"))
+    node_pools = tuple(word for _, word in words(pool.get("nodePoolNames")))
+    if not node_pools:
+        node_pools = tuple(f"{name}-{index}" for index in range(pool.get("slices", 1))) if shape else (name,)
+    labels = texts(pool.get("labels"))
+    if shape is not None:
+        way = provisioning(pool.get("provisioning", "OnDemand"))
+        count = {ACCELERATOR_COUNT: str(shape.chips_per_host)}
+        labels |= {**shape_selector(shape), **node_labels(way), **count}
+    return {**{key: (value,) for key, value in labels.items()}, NODE_POOL: node_pools}
+
+
 def _declared(site: Site) -> Quotas:
     pools = {text(pool.get("name")): (pool, shape, slices) for pool, shape, slices in pools_of(site)}
     queues = {
         text(queue.get("name")): _declared_node(queue, text(queue.get("cohortName")), pools)
         for _, queue in entries(site.cluster.spec.get("clusterQueues"))
+        if "quota" in queue  # the quota of a queue that somebody else makes is known only if the file says it
     }
     cohorts = {
         text(cohort.get("name")): _declared_node(cohort, text(cohort.get("parentName")), pools)
         for _, cohort in entries(site.cluster.spec.get("cohorts"))
     }
+    levels = {
+        text(topology.get("name")): _levels(topology.get("levels"))
+        for _, topology in entries(site.cluster.spec.get("topologies"))
+    }
     flavors = {
         flavor_name(pool, shape): Flavor(
-            _labels(pool, shape) if shape else {}, has_topology=bool(text(pool.get("topologyName")))
+            _labels(pool, shape) if shape else {},
+            has_topology=bool(topology := text(pool.get("topologyName"))),
+            levels=levels.get(topology),
         )
         for pool, shape, _ in pools.values()
     }
@@ -134,7 +180,7 @@ def _declared_node(
             own, earlier = _of_pool(quota, shape, slices, resource), cells.get((name, resource))
             cells[name, resource] = own if earlier is None else _together(earlier, own)
     groups = tuple((covered, tuple(dict.fromkeys(names))) for covered, names in flavors.items())
-    return Node(text(written.get("name")), parent, cells, groups)
+    return Node(text(written.get("name")), parent, cells, groups, _avoids_borrowing(written))
 
 
 def _together(one: Cell, other: Cell) -> Cell:
@@ -175,12 +221,3 @@ def _configuration(world: World) -> dict[str, Any]:
             documents, _ = read_documents(text(at(item.data, "data", KEY)), item.file)
             return mapping(documents[0].data) if documents else {}
     return mapping(world.site.cluster.spec.get("kueue")) if world.site else {}
-
-
-def counted(world: World, resource: str) -> bool:
-    """Tell whether Kueue counts a resource although no queue covers it (resources in its configuration)."""
-    resources = mapping(configuration(world).get("resources"))
-    prefixes = tuple(prefix for _, prefix in words(resources.get("excludeResourcePrefixes")))
-    if resources.get("quotaCheckStrategy") == "IgnoreUndeclared":
-        return False
-    return not prefixes or not resource.startswith(prefixes)

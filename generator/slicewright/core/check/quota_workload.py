@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from dataclasses import replace
+from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.assignment import PODS
 from slicewright.core.check.quota import PodSet
 from slicewright.core.check.read import amount, at, entries, mapping, text, texts
+from slicewright.core.check.scheduler import NodeSelector, node_selector
 from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.placement import shape_selector
 
@@ -18,18 +21,11 @@ if TYPE_CHECKING:
     from slicewright.core.check.world import World
 
 _ZERO = Decimal(0)
-_PODS = "pods"
-_TOPOLOGY = tuple(
-    f"kueue.x-k8s.io/podset-{mode}"
-    for mode in (
-        "required-topology",
-        "preferred-topology",
-        "unconstrained-topology",
-        "slice-required-topology",
-        "slice-required-topology-constraints",
-    )
-)
-"""Annotations with which pods ask for their place in a Topology."""
+_ASKS = "kueue.x-k8s.io/podset-"
+_LEVELS = ("required-topology", "preferred-topology", "slice-required-topology")
+"""Annotations (after `_ASKS`) with which pods ask for their place in a Topology, at a level of it."""
+_ANY_LEVEL = ("unconstrained-topology", "slice-required-topology-constraints")
+_GROUP = f"{_ASKS}group-name"
 _MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
 _POD_LEVEL = ("cpu", "memory")
 """Resources that a pod may ask for as a whole, in place of its containers; huge pages aside."""
@@ -49,39 +45,54 @@ def pod_sets(item: Item, world: World) -> list[PodSet]:
 def _pod_sets(item: Item, world: World) -> list[PodSet]:
     if item.kind == "PathwaysJob":
         return list(_of_pathwaysjob(item, world))
-    return [_pod_set(pods, pods.name or "main", _count(item, pods)) for pods in item.pods]
+    return [
+        replace(_pod_set(pods, pods.name or "main", count), least=_least(item, count))
+        for pods in item.pods
+        for count in (max(0, pods.replicas * pods.pods_per_job),)
+    ]
 
 
-def _count(item: Item, pods: Pods) -> int:
-    """Return how many pods have to be admitted; a Job may say that fewer than all will do."""
-    whole = max(0, pods.replicas * pods.pods_per_job)
+def _least(item: Item, whole: int) -> int | None:
+    """Return how many pods will do, where a Job says that fewer than all will."""
     least = amount(item.annotations.get(_MIN_PARALLELISM)) if item.kind == "Job" else None
-    return int(least) if least is not None and 0 < least < whole else whole
+    return int(least) if least is not None and 0 < least < whole else None
 
 
 def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Decimal] | None = None) -> PodSet:
     requests = _of_pod(pods)
-    for resource, more in (beside or {}).items():
-        requests[resource] = requests.get(resource, _ZERO) + more
-    whole = {resource: found * count for resource, found in requests.items()}
-    tolerations = tuple(entry for _, entry in entries(pods.spec.get("tolerations")))
-    places = any(key in pods.annotations for key in _TOPOLOGY)
-    return PodSet(name, count, {**whole, _PODS: Decimal(count)}, pods.selector, tolerations, places)
+    _add(requests, beside or {})
+    whole = {resource: _counted(resource, found) * count for resource, found in requests.items()}
+    levels = [pods.annotations[_ASKS + way] for way in _LEVELS if _ASKS + way in pods.annotations]
+    asks = bool(levels) or any(_ASKS + way in pods.annotations for way in _ANY_LEVEL)
+    return PodSet(
+        name,
+        count,
+        {**whole, PODS: Decimal(count)},
+        node_selector(pods.spec),
+        tuple(entry for _, entry in entries(pods.spec.get("tolerations"))),
+        tuple(levels) if asks else None,
+        pods.annotations.get(_GROUP, "") if levels else "",
+    )
+
+
+def _counted(resource: str, value: Decimal) -> Decimal:
+    """Return a quantity as Kueue counts it: cpu in thousandths, all else in whole numbers, rounded up."""
+    return value.quantize(Decimal("0.001") if resource == "cpu" else Decimal(1), ROUND_CEILING)
 
 
 def _of_pathwaysjob(item: Item, world: World) -> Iterator[PodSet]:
     for pods in item.pods:
         yield _pod_set(pods, "pathways-head", 1, _HEAD)
     if not item.pods:
-        yield PodSet("pathways-head", 1, {**_HEAD, _PODS: Decimal(1)}, {})
+        yield PodSet("pathways-head", 1, {**_HEAD, PODS: Decimal(1)}, NodeSelector({}))
     for _, worker in entries(at(item.data, "spec", "workers")):
         key = (text(worker.get("type")), text(worker.get("topology")))
         row, slices = world.catalogue.on_machine.get(key), amount(worker.get("numSlices"))
         if row is not None and slices is not None and slices > 0:
             selector = {**texts(worker.get("nodeSelector")), **shape_selector(row)}
             hosts = int(slices) * row.hosts
-            requests = {TPU: slices * row.chips, _PODS: Decimal(hosts)}
-            yield PodSet("worker", hosts, requests, selector)
+            requests = {TPU: slices * row.chips, PODS: Decimal(hosts)}
+            yield PodSet("worker", hosts, requests, NodeSelector(selector))
 
 
 def _of_pod(pods: Pods) -> dict[str, Decimal]:

@@ -1,7 +1,9 @@
 """Silencing with a reason: an annotation on the object, or an entry of `.slicewright-ignore.yaml`.
 
 Either may silence any problem of an object, whatever stage found it; one without a reason silences nothing,
-and one that meets no problem is a problem itself.
+and one that meets no problem is a problem itself. An annotation of a TPUWorkload or TPUCluster acknowledges
+warnings, of the file and of the objects that are rendered from it, and no errors. Nor does one of a rendered
+object, which patches and components of the same file write.
 """
 
 from __future__ import annotations
@@ -10,21 +12,23 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from slicewright.core.check.item import Item
 from slicewright.core.check.read import entries, mapping, text
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.plan import keys
 from slicewright.core.problem import Problem, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from slicewright.core.check.item import Item
     from slicewright.core.problem import Path
 
 FILE_NAME = ".slicewright-ignore.yaml"
-ANNOTATION = "slicewright.dev/ignore-"
+ANNOTATION = keys.ACKNOWLEDGED
 """Followed by the id of a rule; the value is the reason."""
 _KEYS = ("rule", "object", "file", "reason")
+_INPUT = ("TPUWorkload", "TPUCluster")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,32 +110,74 @@ def silence(
     any id is taken for one.
     """
     used: set[Entry] = set()
-    marks = {(item.file, item.subject): item for item in items if _marks(item)}
-    met: set[tuple[str, str, str]] = set()
+    marks: dict[_Holder, Item] = {}
+    written: set[_Holder] = set()
+    for item in items:
+        if item.kind in _INPUT:
+            written.add(_holder(item))
+        if _marks(item):
+            marks[_holder(item)] = item
+    met: set[tuple[_Holder, str]] = set()
     left: list[Problem] = []
     for problem in problems:
-        item = marks.get((problem.file, problem.object))
-        met.add((problem.file, problem.object, problem.id))
-        if item is not None and item.annotations.get(ANNOTATION + problem.id, "").strip():
-            used.update(entry for entry in ignored if _silences(entry, problem))
-            continue
+        holders = _holders(problem)
+        met.update((holder, problem.id) for holder in holders)
         by = [entry for entry in ignored if _silences(entry, problem)]
         used.update(by)
-        if not by:
+        key = ANNOTATION + problem.id
+        may = problem.severity == "warning" or written.isdisjoint(holders)
+        held = [marks[at].annotations for at in holders if may and at in marks]
+        if not by and not any(notes.get(key, "").strip() for notes in held):
             left.append(problem)
     left += [entry.problem for entry in ignored if entry not in used]
-    for item in marks.values():
-        left += _of_annotations(item, met, known)
+    for holder, item in marks.items():
+        left += _of_annotations(item, {ident for at, ident in met if at == holder}, known)
     return tuple(left)
+
+
+def acknowledged(
+    problems: Sequence[Problem], sources: Iterable[Source], ignored: Sequence[Entry]
+) -> tuple[Problem, ...]:
+    """Return the problems of an input but the warnings that are silenced.
+
+    What is wrong with the reasons themselves is for `validate` to say; no reason lets a render go on.
+    """
+    left = silence(problems, inputs(sources), ignored)
+    return tuple(problem for problem in problems if problem.severity == "error" or problem in left)
+
+
+def inputs(sources: Iterable[Source]) -> list[Item]:
+    """Return documents of our own input formats as objects that may carry annotations."""
+    return [Item(source.data, source.file.path, source) for source in sources]
+
+
+_Holder = tuple[str, str]
+"""The file of an object, and the object; a document of our input formats is known by its name alone."""
+
+
+def _holder(item: Item) -> _Holder:
+    if item.kind == "TPUWorkload":
+        return "", f"{item.kind} {item.namespace or 'default'}/{item.name}"
+    return ("" if item.kind == "TPUCluster" else item.file), item.subject
+
+
+def _holders(problem: Problem) -> list[_Holder]:
+    """Return where a reason may stand: at the object of a problem, and at what it is rendered from."""
+    folder = problem.folder or problem.file
+    own = "" if problem.object.startswith(("TPUWorkload ", "TPUCluster ")) else folder
+    match folder.split("/"):
+        case ["overlays", cluster, below, *_] if below.startswith("_"):
+            return [(own, problem.object), ("", f"TPUCluster {cluster}")]
+        case ["overlays", _, namespace, name, *_]:
+            return [(own, problem.object), ("", f"TPUWorkload {namespace}/{name}")]
+    return [(own, problem.object)]
 
 
 def _marks(item: Item) -> list[str]:
     return [key for key in item.annotations if key.startswith(ANNOTATION)]
 
 
-def _of_annotations(
-    item: Item, met: set[tuple[str, str, str]], known: Callable[[], Collection[str]]
-) -> list[Problem]:
+def _of_annotations(item: Item, met: Collection[str], known: Callable[[], Collection[str]]) -> list[Problem]:
     found = []
     for key in _marks(item):
         rule = key.removeprefix(ANNOTATION)
@@ -139,7 +185,7 @@ def _of_annotations(
         if not item.annotations[key].strip():
             message = f"{rule} is silenced without a reason, so it is not"
             found.append(item.problem("IGN101", path, message, _WHY, severity="warning"))
-        elif (item.file, item.subject, rule) not in met:
+        elif rule not in met:
             found.append(_idle(item, path, rule, known()))
     return found
 
@@ -153,7 +199,8 @@ def _idle(item: Item, path: Path, rule: str, known: Collection[str]) -> Problem:
 
 
 def _silences(entry: Entry, problem: Problem) -> bool:
-    if entry.rule != problem.id or not fnmatchcase(problem.file, entry.file):
+    places = (problem.file, problem.folder or problem.file)
+    if entry.rule != problem.id or not any(fnmatchcase(place, entry.file) for place in places):
         return False
     kind, _, name = problem.object.partition(" ")
     names = (problem.object, f"{kind} default/{name}") if "/" not in name else (problem.object,)

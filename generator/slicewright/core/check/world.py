@@ -19,8 +19,18 @@ Made = TypeVar("Made")
 class World:
     """The objects of one cluster (or of the paths that were given), and what is known beside them."""
 
-    def __init__(self, items: Iterable[Item], catalogue: Catalogue, site: Site | None = None) -> None:
-        """Take the objects, the TPU catalogue, and the TPUCluster when there is one."""
+    def __init__(
+        self,
+        items: Iterable[Item],
+        catalogue: Catalogue,
+        site: Site | None = None,
+        beside: Iterable[Item] = (),
+    ) -> None:
+        """Take the objects, the TPU catalogue, the TPUCluster when there is one, and what is `beside` them.
+
+        That is what the repository holds for all of its clusters, in custom/: it can be referred to.
+        """
+        self.beside = tuple(beside)
         self.items = tuple(items)
         self.catalogue = catalogue
         self.site = site

@@ -24,6 +24,7 @@ from slicewright.core.compose.spec import (
     read_kustomization,
     refuse_above,
 )
+from slicewright.core.pattern import whole
 from slicewright.core.problem import Problem
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "matching",
     "origins",
     "patched",
+    "too_many",
 ]
 
 Objects = list[dict[str, Any]]
@@ -47,6 +49,8 @@ _LOCAL = "config.kubernetes.io/local-config"
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")
 MAX_FOLDERS = 50_000
 """Kustomizations that are built into one, each time counted: lists that meet again double at every level."""
+MAX_CHANGES = 1_000_000
+"""Objects that patches and components are held against, each time counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +87,32 @@ class _Tree:
 
     read_text: ReadText
     left: int = MAX_FOLDERS
+    changes: int = MAX_CHANGES
     kustomizations: dict[str, Kustomization] = field(default_factory=dict)
 
     def kustomization(self, folder: str) -> Kustomization:
         """Return the kustomization in a folder. Raises Stopped, also where no end can be seen."""
         self.left -= 1
         if self.left < 0:
-            message = f"kustomizations include each other more than {MAX_FOLDERS:,} times"
-            hint = "list a component once: it is applied anew each time"
-            raise Stopped(Problem("KUS003", message, hint))
+            raise Stopped(too_many())
         found = self.kustomizations.get(folder)
         if found is None:
             found = self.kustomizations[folder] = read_kustomization(folder, self.read_text)
         return found
+
+    def holds(self, items: list[_Item], kustomization: Kustomization) -> None:
+        """Count what a kustomization does to objects. Raises Stopped where that is too much."""
+        self.changes -= len(items) * (1 + len(kustomization.patches))
+        if self.changes < 0:
+            message = f"patches and components are held against objects more than {MAX_CHANGES:,} times"
+            hint = "list a component once, or split the kustomization"
+            raise Stopped(Problem("KUS003", message, hint, file=kustomization.file))
+
+
+def too_many(file: str = "") -> Problem:
+    """Return the problem of a kustomization that includes others too often."""
+    message = f"kustomizations include each other more than {MAX_FOLDERS:,} times"
+    return Problem("KUS003", message, "list a component once: it is applied anew each time", file=file)
 
 
 def compose(folder: str, read_text: ReadText) -> Composed:
@@ -166,6 +183,7 @@ def _build(
     for entry in kustomization.resources:
         target = inside(folder, entry, file)
         items += _load(target, kustomization, tree, above)
+    tree.holds(items, kustomization)
     _refuse_twins(items, file)
     for entry in kustomization.components:
         items = _step("Component", inside(folder, entry, file), items, tree, above)
@@ -282,7 +300,7 @@ def _matches(target: dict[str, str], item: _Item) -> bool:
         "namespace": (namespace or "default", item.namespace or "default"),
     }
     return all(
-        any(re.fullmatch(pattern, candidate) for candidate in candidates[field])
+        any(matches(candidate) for candidate in candidates[field])
         for field, pattern in target.items()
-        if pattern
+        if pattern and (matches := whole(pattern))
     )

@@ -5,25 +5,32 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from slicewright.core.document.read import read_documents
+from slicewright.core.pattern import whole
 from slicewright.core.problem import Problem, did_you_mean
 
 FILE_NAME = "kustomization.yaml"
 """The name that slicewright writes."""
-_FILE_NAMES = (FILE_NAME, "kustomization.yml", "Kustomization")
+OTHER_NAMES = ("kustomization.yml", "Kustomization")
+"""Names that kustomize reads as well; it refuses a folder with two of them."""
 _API_VERSIONS = {
     "Kustomization": "kustomize.config.k8s.io/v1beta1",
     "Component": "kustomize.config.k8s.io/v1alpha1",
 }
 _KNOWN = frozenset({"apiVersion", "kind", "metadata", "resources", "components", "patches"})
 _TARGET = frozenset({"group", "version", "kind", "name", "namespace"})
-_REMOTE = re.compile(r"//|\?|^git::|^git@|^github\.com[/:]")
+_REMOTE = re.compile(
+    r"([^=]*=\s*)?(https?:|(ssh|git|file)://|git::|s3::|gcs::|oci://|(www\.)?(github|gitlab|bitbucket)\.[a-z]+[:/]"
+    r"|[\w.%+-]+@[^/:\s]+[:/])|.*[?&](ref|version)=",
+    re.IGNORECASE,
+)
+"""What kustomize fetches instead of reading it from the tree; generators write KEY=PATH."""
 _PATTERN = re.compile(r"(?!.*(?:\(\?|[*+?][*+?]))[A-Za-z0-9_./|*+?^$()\[\]-]*")
-"""Regular expressions that Go and Python read alike."""
+"""Regular expressions that Go and our engine read alike."""
 
 ReadText = Callable[[str], str | None]
 """Returns the text of a file of the tree by its path from the root, or None where there is none."""
@@ -58,6 +65,13 @@ class Kustomization:
     patches: tuple[Patch, ...]
 
 
+def second(folder: str, others: Iterable[str]) -> Iterator[Problem]:
+    """Yield a problem for each of other kustomizations of a folder that has one of ours."""
+    for name in others:
+        message = f"kustomize refuses the folder: {FILE_NAME}, which slicewright writes, is there as well"
+        yield Problem("TREE002", message, "delete this file", file=f"{folder}/{name}")
+
+
 def read_kustomization(folder: str, read_text: ReadText) -> Kustomization:
     """Return the kustomization in a folder. Raises Stopped."""
     file, text = _find(folder, read_text)
@@ -88,9 +102,14 @@ def read_file(file: str, read_text: ReadText) -> list[Any] | None:
     return None if text is None else _documents(text, file)
 
 
+def is_remote(entry: str) -> bool:
+    """Tell whether a path in a kustomization is fetched from elsewhere; text of several lines is no path."""
+    return "\n" not in entry and bool(_REMOTE.match(entry.lstrip()))
+
+
 def inside(folder: str, entry: str, file: str) -> str:
     """Return an entry's path from the root of the tree; a path that leaves the tree is refused."""
-    if _REMOTE.search(entry):
+    if "//" in entry or "?" in entry or is_remote(entry):
         raise Stopped(outside=f"{file}: remote {entry}")
     joined = posixpath.normpath(posixpath.join(folder, entry))
     if posixpath.isabs(joined) or joined == ".." or joined.startswith("../"):
@@ -112,7 +131,7 @@ def refuse_above(folder: str, path: str, file: str) -> None:
 
 def _find(folder: str, read_text: ReadText) -> tuple[str, str]:
     found = []
-    for name in _FILE_NAMES:
+    for name in (FILE_NAME, *OTHER_NAMES):
         file = posixpath.normpath(posixpath.join(folder, name))
         text = read_text(file)
         if text is not None:
@@ -184,18 +203,9 @@ def _patch(entry: Any, folder: str, read_text: ReadText, file: str) -> Patch:
 
 def _is_target(target: dict[str, Any]) -> bool:
     return not set(target) - _TARGET and all(
-        isinstance(pattern, str) and _is_pattern(pattern) for pattern in target.values()
+        isinstance(pattern, str) and _PATTERN.fullmatch(pattern) and whole(pattern)
+        for pattern in target.values()
     )
-
-
-def _is_pattern(pattern: str) -> bool:
-    if not _PATTERN.fullmatch(pattern):
-        return False
-    try:
-        re.compile(pattern)
-    except re.error:
-        return False
-    return True
 
 
 def _operations(text: str, file: str) -> list[dict[str, Any]]:

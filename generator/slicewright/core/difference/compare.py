@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.difference import objects, provision, queues, runs
+from slicewright.core.difference import controllers, objects, provision, queues, runs
 from slicewright.core.difference.owners import Owners
 from slicewright.core.difference.stops import Stops
 from slicewright.core.problem import in_order
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.difference.controllers import ControllerChange
     from slicewright.core.difference.objects import ObjectChange
     from slicewright.core.difference.provision import FileChange
     from slicewright.core.difference.queues import Asked, QuotaMove
@@ -32,6 +33,7 @@ class Difference:
     stops: tuple[StopChange, ...]
     asked: tuple[Asked, ...]
     """Of every queue of which something is asked, before or after."""
+    controllers: tuple[ControllerChange, ...]
     provision: tuple[FileChange, ...]
     objects: tuple[ObjectChange, ...]
     problems: tuple[Problem, ...]
@@ -39,7 +41,7 @@ class Difference:
     @property
     def differs(self) -> bool:
         """Whether anything does, or could not be compared."""
-        return bool(self.objects or self.provision or self.problems)
+        return bool(self.objects or self.controllers or self.provision or self.problems)
 
     @property
     def platform(self) -> tuple[ObjectChange, ...]:
@@ -50,7 +52,7 @@ class Difference:
     def clusters(self) -> tuple[str, ...]:
         """The clusters in which something differs."""
         names = {change.cluster for change in self.objects} | {change.cluster for change in self.provision}
-        return tuple(sorted(names))
+        return tuple(sorted(names | {change.cluster for change in self.controllers}))
 
     def chips(self, cluster: str) -> tuple[int, int]:
         """Return the chips asked for in a cluster, before and after."""
@@ -68,6 +70,7 @@ class Difference:
             "quotas": [move.record() for move in self.quotas],
             "stopPolicies": [change.record() for change in self.stops],
             "chips": [entry.record() for entry in self.asked],
+            "controllers": [change.record() for change in self.controllers],
             "provision": [change.record() for change in self.provision],
             "objects": [change.record() for change in self.objects],
             "problems": [problem.record() for problem in self.problems],
@@ -91,6 +94,7 @@ def compare(before: Side, after: Side, catalogue: Catalogue) -> Difference:
         tuple(queues.moves(old, staying | new)),
         tuple(stops.changes(runs.going_on(old, new, reasons), chips_of)),
         tuple(queues.asked(old, new, staying, chips_of)),
+        tuple(controllers.changes(before, after)),
         tuple(provision.changes(before, after)),
         changed,
         in_order(problems),

@@ -11,6 +11,7 @@ from slicewright.core.difference.syncers import syncers
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.same import same
 from slicewright.core.document.write import write_document
+from slicewright.core.platform.controllers import installed, is_folder
 from slicewright.core.problem import Problem
 from slicewright.core.render.outdated import unified
 
@@ -31,6 +32,8 @@ class Found:
 
     folder: Folder
     data: KubernetesObject
+    is_patch: bool = False
+    """Whether it is a patch of a Component, for an object that somebody else has."""
 
     @property
     def kind(self) -> str:
@@ -94,6 +97,7 @@ class _Reading:
     objects: tuple[KubernetesObject, ...] = ()
     problem: Problem | None = None
     read: dict[str, str | None] = field(default_factory=dict)
+    is_patch: bool = False
 
 
 def read_both(before: Side, after: Side) -> tuple[Objects, Objects, tuple[Problem, ...]]:
@@ -137,7 +141,8 @@ def _compose(folder: Folder, side: Side, known: dict[str, _Reading]) -> _Reading
 
     part = _in_part(folder, recorded)
     if part is not None:
-        known[folder.path] = made = _Reading(part, None, read)
+        is_patch = not folder.namespace and not is_folder(folder.path)
+        known[folder.path] = made = _Reading(part, None, read, is_patch)
         return made
     composed = compose(folder.path, recorded)
     problem = composed.problems[0] if composed.problems else None
@@ -153,8 +158,12 @@ def _in_part(folder: Folder, read_text: ReadText) -> tuple[KubernetesObject, ...
     """Return the objects in some files of a folder; None for one that is composed as a whole.
 
     Of a namespace, those are the files that its list names beside the workloads. Of a Component they are its
-    patches: it changes what somebody else has, and says no more of it.
+    patches: it changes what somebody else has, and says no more of it. Of controllers it is what is not as
+    released.
     """
+    controllers = installed(folder.path, read_text) if is_folder(folder.path) else None
+    if controllers is not None and not controllers.edited:
+        return controllers.objects
     kustomization = None if folder.workload else _document(read_text(f"{folder.path}/{FILE_NAME}"))
     found = kustomization if isinstance(kustomization, dict) else {}
     if found.get("kind") == "Component":
@@ -187,7 +196,7 @@ def _by_key(readings: Mapping[Folder, _Reading], broken: set[Folder]) -> Objects
     found: Objects = {}
     for folder, made in readings.items():
         for item in () if folder in broken else made.objects:
-            found.setdefault((folder.cluster, *identity(item)), Found(folder, item))
+            found.setdefault((folder.cluster, *identity(item)), Found(folder, item, made.is_patch))
     return found
 
 
@@ -204,7 +213,10 @@ def changes(
             continue
         effect: Effect = "added" if old is None else "removed" if new is None else "changed"
         stays = new is None and key in staying
-        yield _change(effect, key, old, new, stays=stays, note=notes.get(key, ""))
+        note = notes.get(key, "")
+        if old is not None and new is None and old.is_patch:
+            note = f"it is a patch; the {old.kind} stays, without what the patch sets"
+        yield _change(effect, key, old, new, stays=stays, note=note)
 
 
 def _order(key: Key) -> tuple[str, str, str, str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.render.outdated import unified
-from slicewright.core.render.platform import PROVISION
+from slicewright.core.render.platform import DESTROY, PROVISION
 from slicewright.core.run import header
 
 if TYPE_CHECKING:
@@ -25,11 +25,19 @@ class FileChange:
     effect: Literal["added", "changed", "removed"]
     cluster: str
     path: str
+    note: str
+    """What stays in the cloud although no file makes it any more; empty where nothing does."""
     diff: str
 
     def record(self) -> dict[str, str]:
         """Return the JSON form."""
-        return {"effect": self.effect, "cluster": self.cluster, "path": self.path, "diff": self.diff}
+        return {
+            "effect": self.effect,
+            "cluster": self.cluster,
+            "path": self.path,
+            "note": self.note,
+            "diff": self.diff,
+        }
 
 
 def changes(before: Side, after: Side) -> Iterator[FileChange]:
@@ -43,9 +51,36 @@ def changes(before: Side, after: Side) -> Iterator[FileChange]:
             continue
         effect: Literal["added", "changed", "removed"]
         effect = "added" if old is None else "removed" if new is None else "changed"
-        yield FileChange(effect, below.partition("/")[0], path, unified(path, old, new))
+        cluster, _, name = below.partition("/")
+        note = _left(cluster, old or "", new or "", after) if name == DESTROY and effect == "changed" else ""
+        yield FileChange(effect, cluster, path, note, unified(path, old, new))
 
 
 def _body(side: Side, path: str) -> str | None:
     text = side.read_text(path) if path in side.paths else None
     return None if text is None else _HEADER.sub(r"\1", text.replace("\r\n", "\n"))
+
+
+_NODE_POOL = re.compile(r"^  delete_node_pool (\S+)$", re.MULTILINE)
+_WHERE = re.compile(r"^(PROJECT|LOCATION|CLUSTER)=(\S+)$", re.MULTILINE)
+
+
+def _left(cluster: str, old: str, new: str, after: Side) -> str:
+    """Return what becomes of the node pools that `destroy.sh` deleted before, and deletes no more."""
+    kept = _NODE_POOL.findall(new)
+    gone = [name for name in _NODE_POOL.findall(old) if name not in kept]
+    if not gone:
+        return ""
+    names = ", ".join(gone)
+    if any(path.startswith(f"{PROVISION}/{cluster}/") and path.endswith(".tf") for path in after.paths):
+        return (
+            f"the cluster and its node pools that scripts made ({names}) are not in Terraform's state: "
+            "import or delete them before terraform apply"
+        )
+    where = " ".join(f"--{key.lower()}={value}" for key, value in sorted(_WHERE.findall(old)))
+    if len(gone) == 1:
+        what = f"node pool {names} is no longer in the file, and nothing deletes it"
+    else:
+        what = f"node pools {names} are no longer in the file, and nothing deletes them"
+    name = names if len(gone) == 1 else "NAME"
+    return f"{what}: gcloud container node-pools delete {name} {where}"

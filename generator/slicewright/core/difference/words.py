@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.difference.compare import Difference
+    from slicewright.core.difference.controllers import ControllerChange
     from slicewright.core.difference.queues import Asked, QuotaMove
     from slicewright.core.difference.runs import Effect
     from slicewright.core.difference.stops import StopChange
+    from slicewright.core.difference.unrendered import Unrendered
 
 _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 _HAPPENS: dict[Effect, tuple[str, str, str, str]] = {
@@ -34,7 +36,7 @@ _LIMITS = {"nominalQuota": "quota", "borrowingLimit": "borrowing limit", "lendin
 
 def words(difference: Difference) -> str:
     """Return the whole difference as text, empty lines between its parts."""
-    if not (difference.objects or difference.provision):
+    if not (difference.objects or difference.controllers or difference.provision):
         return f"nothing differs for any cluster between {difference.before} and {difference.after}\n"
     parts = ["\n".join(_cluster(difference, cluster)) + "\n" for cluster in difference.clusters]
     parts.append(_summary(difference) + "\n")
@@ -50,13 +52,28 @@ def words(difference: Difference) -> str:
     return "\n".join(parts)
 
 
+def waiting(unrendered: Unrendered) -> str:
+    """Return as text what is edited and not rendered yet, and what the render does."""
+    parts = ((unrendered.workloads, "workload"), (unrendered.clusters, "cluster"))
+    counts = " and ".join(_count(len(names), noun) for names, noun in parts if names)
+    what = "edited and not rendered yet" if unrendered.is_edited else "not as slicewright renders today"
+    names = ", ".join((*unrendered.workloads, *unrendered.clusters))
+    return f"{counts} {what}: {names}; slicewright render does this:\n\n{words(unrendered.difference)}"
+
+
 def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
     yield f"cluster {cluster}"
     for run in difference.runs:
         if run.cluster == cluster:
             sign, happens, *_ = _HAPPENS[run.effect]
             yield f"  {sign} {run.namespace}/{run.name} {happens}, {_count(run.chips, 'chip')}: {run.reason}"
-    for change in difference.platform:
+    for controller in difference.controllers:
+        if controller.cluster == cluster:
+            yield f"  {_controller(controller)}"
+    beside = [
+        one for one in difference.objects if one.stays and not one.is_platform and one.kind not in KINDS
+    ]
+    for change in (*difference.platform, *beside):
         if change.cluster == cluster:
             name = "/".join(filter(None, (change.namespace, change.name)))
             what = "leaves the tree; it stays in the cluster" if change.stays else change.effect
@@ -70,8 +87,31 @@ def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
             yield f"  ~ {_stop(stop)}"
     for file in difference.provision:
         if file.cluster == cluster:
-            yield f"  {_SIGNS[file.effect]} {file.path} {file.effect}: it takes effect when somebody runs it"
+            means = (
+                "nothing in the cloud changes"
+                if file.effect == "removed"
+                else "it takes effect when somebody runs it"
+            )
+            yield f"  {_SIGNS[file.effect]} {file.path} {file.effect}: {means}"
+            if file.note:
+                yield f"  ! {file.note}"
     yield from _chips(difference, cluster)
+
+
+def _controller(change: ControllerChange) -> str:
+    if change.before is None:
+        return f"+ {change.controller} {change.after} is installed"
+    if change.after is None:
+        stays = "its definitions stay in the cluster, and with them the objects of its kinds"
+        return f"- {change.controller} {change.before} leaves the tree; {stays}"
+    means = (
+        "its definitions, rights, webhooks and pod change; runs that are admitted go on, and none is "
+        "created or admitted while it starts"
+    )
+    if change.before == change.after:
+        first, second = (f"{digest}"[:12] for digest in change.digests)
+        return f"~ {change.controller} {change.after} has other manifests, {first} -> {second}: {means}"
+    return f"~ {change.controller} {change.before} -> {change.after}: {means}"
 
 
 def _quota(move: QuotaMove) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from yaml._yaml import CParser
 
-from slicewright.core.document.document import MAX_DEPTH, MAX_VALUES, Document, Places
+from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, Places
 from slicewright.core.document.scalar import NotPortableError, is_disputed, read_plain
 from slicewright.core.problem import Path, Problem
 
@@ -95,6 +95,8 @@ def _syntax(error: yaml.MarkedYAMLError, file: str, text: str) -> Problem:
 
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """Where libyaml begins another line."""
+_LONG = 1000
+"""Characters of a line in which a template is looked for."""
 _TEMPLATE = re.compile(r"\{\{.*\}\}|\s*\{%")
 
 
@@ -102,7 +104,7 @@ def _of_template(problem: Problem, text: str) -> Problem:
     """Return the problem with the hint that a template needs, where it stands in a line of one."""
     if problem.id not in ("YAML001", "YAML003"):
         return problem
-    line = "".join(text.split("\n")[problem.line - 1 : problem.line])
+    line = "".join(text.split("\n")[problem.line - 1 : problem.line])[:_LONG]
     found = _TEMPLATE.search(line) if problem.id == "YAML003" else _TEMPLATE.match(line.lstrip("- "))
     return replace(problem, hint=_RENDER) if found else problem
 
@@ -147,6 +149,9 @@ class _Reader:
                 self._values = 0
                 self._here = self.places[index] = Places({}, {})
                 first: Any = get_event()
+                if index >= MAX_DOCUMENTS:
+                    message = f"more than {MAX_DOCUMENTS:,} documents in one file"
+                    raise self._refuse("YAML010", message, first, "split the file")
                 data = self._build(first)
                 if data is not None:
                     found.append(Document(data, index, first.start_mark.line + 1))

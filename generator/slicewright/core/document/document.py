@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 64
 """Levels of nesting that are read; Kubernetes objects use about twenty."""
+MAX_DOCUMENTS = 100_000
+"""Documents of one file that are read."""
 MAX_VALUES = 200_000
 """Values in one file once aliases are expanded, so that a few lines cannot fill the memory."""
 

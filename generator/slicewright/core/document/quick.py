@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from yaml._yaml import CParser
 
-from slicewright.core.document.document import MAX_DEPTH, MAX_VALUES, Document
+from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document
 from slicewright.core.document.plain import MEANINGS, UNUSUAL
 
 
@@ -34,7 +34,7 @@ def _documents(get_event: Any) -> tuple[Document, ...] | None:
             first = get_event()
             data, count = _build(first, get_event)
             values += count
-            if data is UNUSUAL or values > MAX_VALUES:
+            if data is UNUSUAL or values > MAX_VALUES or index >= MAX_DOCUMENTS:
                 return None
             if data is not None:
                 found.append(Document(data, index, first.start_mark.line + 1))

@@ -111,8 +111,11 @@ _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null",
 # 2026-01-01, 1_000, 0b1, +1.
 _NUMBER_LIKE = re.compile(r"[-+]?\.?[0-9_][0-9_.,:eExXoObBa-fA-FtTzZ+ -]*")
 _TOPOLOGY = re.compile(r"[1-9][0-9]*(x[1-9][0-9]*)+")
-# JSON leaves these as they are; YAML 1.1 takes some for line breaks and refuses others.
-_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufdd0-\ufdef\ufffe\uffff]")
+# JSON leaves these as they are; YAML 1.1 takes some for line breaks and refuses others, and what turns the
+# direction of writing lets a reviewer read another text than there is.
+_UNPRINTABLE = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufdd0-\ufdef\ufffe\uffff]"
+)
 _PLAIN = re.compile(r"[A-Za-z0-9_/$.(-][A-Za-z0-9_./@%+=~$():,;'\"!?*&<>|\[\]{}\\ -]*")
 
 

@@ -10,18 +10,25 @@ from slicewright.core.gitops.flux import tree as flux
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slicewright.core.gitops.controllers import SyncedControllers
     from slicewright.core.gitops.namespace import SyncedNamespace
     from slicewright.core.plan.site import Site
 
 
 def files(
-    site: Site, namespaces: tuple[SyncedNamespace, ...], checks: Mapping[str, str], *, platform: bool = True
+    site: Site,
+    namespaces: tuple[SyncedNamespace, ...],
+    checks: Mapping[str, str],
+    *,
+    platform: bool = True,
+    controllers: SyncedControllers | None = None,
 ) -> dict[str, str]:
     """Return the files that sync a cluster by path, none where it asks for none.
 
     `namespaces` are in order of their names; `checks` are health checks for Argo CD in Lua by
-    `<group>_<Kind>`; `platform` says whether the folder of a managed cluster's platform holds anything.
+    `<group>_<Kind>`; `platform` says whether the folder of a managed cluster's platform holds anything;
+    `controllers` are those that are ours to install.
     """
     there = platform and site.cluster.managed
-    argocds = argocd.files(site, namespaces, checks, platform=there)
-    return argocds | flux.files(site, namespaces, platform=there)
+    argocds = argocd.files(site, namespaces, checks, platform=there, controllers=controllers)
+    return argocds | flux.files(site, namespaces, platform=there, controllers=controllers is not None)

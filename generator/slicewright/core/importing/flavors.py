@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.read import at, entries, text, texts
-from slicewright.core.plan.keys import TPU
+from slicewright.core.plan.keys import PROVISIONING, TPU
 from slicewright.core.plan.placement import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -39,6 +39,7 @@ class Flavor:
     labels: dict[str, str]
     tolerations: tuple[dict[str, Any], ...]
     taints: bool
+    """Whether it has others than that of a way of provisioning, which follows from the pools."""
     topology_name: str
     resources: frozenset[str]
     """What queues and cohorts have quota of."""
@@ -77,7 +78,7 @@ def _flavor(item: Object, resources: frozenset[str]) -> Flavor:
         name_of(item),
         texts(at(spec, "nodeLabels")),
         tuple(entry for _, entry in entries(at(spec, "tolerations"))),
-        bool(list(entries(at(spec, "nodeTaints")))),
+        any(text(taint.get("key")) != PROVISIONING for _, taint in entries(at(spec, "nodeTaints"))),
         text(at(spec, "topologyName")),
         resources,
     )

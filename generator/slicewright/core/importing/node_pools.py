@@ -112,6 +112,7 @@ def provisioning_of(labels: Mapping[str, str], taints: Collection[str]) -> str |
         "name": f"{RESERVATION}name",
         "project": f"{RESERVATION}project",
         "block": f"{RESERVATION}blocks",
+        "subBlock": f"{RESERVATION}subblocks",
     }
     reservation = {field: labels[label] for field, label in named.items() if labels.get(label)}
     if _NAME.fullmatch(reservation.get("name", "")):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from slicewright.core.problem import Path, Problem, did_you_mean, dotted
+from slicewright.core.pattern import whole
+from slicewright.core.problem import Path, Problem, bounded, did_you_mean, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -124,7 +124,7 @@ class Schemas:
         if self.accepts(name, data):
             return
         errors = _explainer(self._documents)({"$ref": BASE + name}).iter_errors(data)
-        found = [problem for error in errors for problem in explain(error)]
+        found = bounded(problem for error in errors for problem in explain(error))
         if not found:  # the engines differ: what the stricter one says is short, but it must not get lost
             refused = self._fast[name].iter_errors(data)
             found = [Problem("IN005", error.message, path=tuple(error.instance_path)) for error in refused]
@@ -151,10 +151,11 @@ def _explainer(documents: Mapping[str, Any]) -> Callable[[dict[str, str]], Draft
 
 
 def _whole(_engine: object, pattern: str, value: object, _schema: object) -> Iterator[ValidationError]:
-    """Match as Rust and Go do: in Python's search, `$` would also match before a last newline."""
+    """Match as the other engine does; Python's takes its time for long values, and reads `$` otherwise."""
     from jsonschema import ValidationError  # noqa: PLC0415
 
-    if isinstance(value, str) and not re.fullmatch(pattern, value):
+    matches = whole(pattern)
+    if isinstance(value, str) and matches is not None and not matches(value):
         yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
@@ -187,7 +188,8 @@ def explain(error: Any) -> Iterator[Problem]:
     elif validator == "not":
         yield _excluded(path)
     else:
-        yield Problem("IN005", f"{subject} {_form(validator, wanted, value)}", _hint_of(schema), path=path)
+        hint = _with_v(error) or _hint_of(schema)
+        yield Problem("IN005", f"{subject} {_form(validator, wanted, value)}", hint, path=path)
 
 
 def _subject(path: Path) -> str:
@@ -244,13 +246,22 @@ def _form(validator: str, wanted: Any, value: Any) -> str:
     return f"cannot be {_quoted(value)}"
 
 
+def _with_v(error: Any) -> str:
+    """Return what to write for a release of which the v alone is missing; '' for anything else."""
+    pattern, release = str(error.validator_value), f"v{error.instance}"
+    matches = whole(pattern) if pattern.startswith("^v") else None
+    return f"write {release}" if matches is not None and matches(release) else ""
+
+
 def _hint_of(schema: dict[str, Any]) -> str:
     """Return the description of a value, as its schema has it, with an example."""
     text = str(schema.get("description", ""))
     examples = schema.get("examples", [])
     if examples and isinstance(examples[0], str):
         text += f" For example: {examples[0]}"
-    if not text and schema.get("pattern") and "anyOf" in schema:
+    if not text and str(schema.get("pattern")).endswith("(ns|us|µs|μs|ms|s|m|h))+)$"):
+        text = "a duration, for example 90s, 10m or 1h30m"
+    elif not text and schema.get("pattern") and "anyOf" in schema:
         text = "a quantity, for example 500m, 4, 1.5Gi or 2e9"
     return text.strip()
 

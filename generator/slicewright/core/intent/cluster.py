@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.intent.gitops import GitOps
@@ -26,6 +27,8 @@ class TpuPool:
     max_run_duration_seconds: int | None = None
     node_pool_names: tuple[str, ...] = ()
     """As written; empty: `<name>-0`, `<name>-1`, ..."""
+    flavor_taint: bool = True
+    """Whether its flavor may keep off runs of other ways of provisioning, and what we did not render."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ class Quota:
     nominal_chips: int | None = None
     nominal_nodes: int | None = None
     nominal_quota: dict[str, str | int | float] | None = None
+    cpu_and_memory: bool | None = None
+    """Of a TPU pool: whether it is also quota of the cpu and memory of the slices' hosts."""
     borrowing_limit: int | None = None
     lending_limit: int | None = None
 
@@ -145,6 +150,19 @@ class PriorityClass:
 
 
 @dataclass(frozen=True, slots=True)
+class Existing:
+    """Objects that the cluster has and the repository does not hold; `*` and `?` stand for others."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def has(self, kind: str, namespace: str, name: str) -> bool:
+        """Tell whether an object is one of them."""
+        return kind == self.kind and fnmatchcase(namespace, self.namespace) and fnmatchcase(name, self.name)
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """One TPUCluster, as written, with defaults filled in."""
 
@@ -153,6 +171,8 @@ class Cluster:
     spec: dict[str, Any]
     mode: Literal["Standard", "Autopilot"] = "Standard"
     managed: bool = True
+    installs: bool = True
+    """Whether JobSet, Kueue and the PathwaysJob operator are ours to install."""
     tpu_pools: tuple[TpuPool, ...] = ()
     cpu_pools: tuple[CpuPool, ...] = ()
     local_queues: tuple[LocalQueue, ...] = ()
@@ -166,4 +186,14 @@ class Cluster:
     cluster_queues: tuple[ClusterQueue, ...] = ()
     compute_classes: tuple[ComputeClass, ...] = ()
     teams: tuple[Team, ...] = ()
+    existing: tuple[Existing, ...] = ()
     gitops: GitOps = GitOps()
+
+    def queue_behind(self, name: str, namespace: str) -> ClusterQueue | None:
+        """Return the ClusterQueue behind the LocalQueue of a namespace; None where the file tells of none."""
+        behind = {
+            local.cluster_queue
+            for local in self.local_queues
+            if (local.name, local.namespace) == (name, namespace)
+        }
+        return next((queue for queue in self.cluster_queues if queue.name in behind), None)

@@ -12,6 +12,7 @@ from slicewright.core.intent.cluster import (
     Cohort,
     ComputeClass,
     CpuPool,
+    Existing,
     LocalQueue,
     PriorityClass,
     Quota,
@@ -52,6 +53,9 @@ def workload(source: Source) -> Workload:
         annotations=metadata.get("annotations", {}),
         slices=spec.get("slices", 1),
         provisioning=provisioning(spec.get("provisioning", "OnDemand")),
+        alternative_provisioning=tuple(
+            provisioning(item) for item in spec.get("alternativeProvisioning", [])
+        ),
         max_run_duration_seconds=spec.get("maxRunDurationSeconds"),
         api=spec.get("api", "JobSet"),
         naming=spec.get("naming", "Hashed"),
@@ -61,6 +65,7 @@ def workload(source: Source) -> Workload:
         workload_priority_class_name=spec.get("workloadPriorityClassName", ""),
         container=spec.get("container", {}),
         pod_template=spec.get("podTemplate", {}),
+        containers_per_host=spec.get("containersPerHost", 1),
         host_network=spec.get("hostNetwork", False),
         privileged=spec.get("privileged", False),
         gcs_fuse=tuple(_gcs_fuse(item) for item in spec.get("gcsFuse", [])),
@@ -87,6 +92,7 @@ def cluster(source: Source) -> Cluster:
         spec=spec,
         mode=spec.get("mode", "Standard"),
         managed=managed,
+        installs=managed and spec.get("controllers", {}).get("managed", True),
         tpu_pools=tuple(_tpu_pool(index, item) for index, item in pools if "tpu" in item),
         cpu_pools=tuple(_cpu_pool(index, item) for index, item in pools if "tpu" not in item),
         local_queues=tuple(
@@ -101,6 +107,9 @@ def cluster(source: Source) -> Cluster:
             _compute_class(index, item) for index, item in enumerate(spec.get("computeClasses", []))
         ),
         teams=tuple(_team(index, item) for index, item in enumerate(spec.get("teams", []))),
+        existing=tuple(
+            Existing(item["kind"], item["namespace"], item["name"]) for item in spec.get("existing", [])
+        ),
         gitops=_gitops(spec.get("gitops", {})),
     )
 
@@ -121,9 +130,8 @@ def provisioning(value: str | dict[str, Any]) -> Provisioning:
     """Return a `provisioning:` field, whether a word or an object."""
     if isinstance(value, str):
         return Provisioning(value)  # type: ignore[arg-type]  # the schema's enum is the Literal
-    return Provisioning(
-        value["type"], value.get("name", ""), value.get("project", ""), value.get("block", "")
-    )
+    parts = (value.get(key, "") for key in ("name", "project", "block", "subBlock"))
+    return Provisioning(value["type"], *parts)
 
 
 def _gcs_fuse(value: dict[str, Any]) -> GcsFuse:
@@ -138,7 +146,17 @@ def _failure_policy(value: dict[str, Any]) -> FailurePolicy:
         restart_strategy=value.get("restartStrategy", "Recreate"),
         rules=tuple(value.get("rules", [])),
         on_host_maintenance=value.get("onHostMaintenance"),
+        restart_on_exit_codes=_exit_codes(value.get("restartOnExitCodes", [])),
     )
+
+
+def _exit_codes(entries: list[int | str]) -> tuple[int, ...]:
+    """Return the exit codes of a list of codes and ranges (`128-255`), in order and each once."""
+    found: set[int] = set()
+    for entry in entries:
+        first, _, last = str(entry).partition("-")
+        found |= set(range(int(first), int(last or first) + 1))
+    return tuple(sorted(found))
 
 
 def _auxiliary_job(value: dict[str, Any]) -> AuxiliaryJob:
@@ -176,6 +194,7 @@ def _tpu_pool(index: int, value: dict[str, Any]) -> TpuPool:
         provisioning=provisioning(value.get("provisioning", "OnDemand")),
         max_run_duration_seconds=value.get("maxRunDurationSeconds"),
         node_pool_names=tuple(value.get("nodePoolNames", ())),
+        flavor_taint=value.get("flavorTaint", True),
     )
 
 
@@ -223,6 +242,7 @@ def _quotas(value: dict[str, Any]) -> tuple[Quota, ...]:
             nominal_chips=item.get("nominalChips"),
             nominal_nodes=item.get("nominalNodes"),
             nominal_quota=item.get("nominalQuota"),
+            cpu_and_memory=item.get("cpuAndMemory"),
             borrowing_limit=item.get("borrowingLimit"),
             lending_limit=item.get("lendingLimit"),
         )

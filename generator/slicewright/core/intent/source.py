@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.read import Document, Places, read_places
 from slicewright.core.problem import Path, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,8 @@ class Source:
 
     file: SourceFile
     document: Document
+    renamed: Mapping[Path, Path] = field(default_factory=dict)
+    """Keys that are read as others than they are written, and where those stand."""
 
     @property
     def data(self) -> Any:
@@ -34,6 +39,13 @@ class Source:
     def places(self) -> Places:
         """Line and column of every value; the file is read once more for it, so only for problems."""
         return read_places(self.file.text, self.document.index)
+
+    def place(self, path: Path, *, key: bool = False) -> tuple[int, int]:
+        """Return line and column of a value (or of its key), else of the nearest value around it."""
+        for right, written in self.renamed.items():
+            if path[: len(right)] == right:
+                path = (*written, *path[len(right) :])
+        return self.places.of(path, key=key)
 
     @property
     def subject(self) -> str:
@@ -58,7 +70,7 @@ class Source:
         warning: bool = False,
     ) -> Problem:
         """Return a problem at a path of this document; `key` points at the key instead of the value."""
-        line, column = self.places.of(path, key=key)
+        line, column = self.place(path, key=key)
         return Problem(
             ident,
             message,
@@ -73,5 +85,5 @@ class Source:
 
     def placed(self, problem: Problem) -> Problem:
         """Return a problem found in this document's data with its place in the file."""
-        line, column = self.places.of(problem.path)
+        line, column = self.place(problem.path)
         return replace(problem, file=self.file.path, line=line, column=column, object=self.subject)

@@ -24,6 +24,8 @@ class Provisioning:
     name: str = ""
     project: str = ""
     block: str = ""
+    sub_block: str = ""
+    """Of the block; there is none without a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class FailurePolicy:
     restart_strategy: str = "Recreate"
     rules: tuple[PlainObject, ...] = ()
     on_host_maintenance: Literal["Restart", "Fail"] | None = None
+    restart_on_exit_codes: tuple[int, ...] = ()
+    """In order, each once; empty: every exit code restarts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,8 @@ class Workload:
     annotations: dict[str, str] = field(default_factory=dict)
     slices: int = 1
     provisioning: Provisioning = Provisioning()
+    alternative_provisioning: tuple[Provisioning, ...] = ()
+    """Other ways that the run may take as well; the order is that of the queue's flavors."""
     max_run_duration_seconds: int | None = None
     api: Api = "JobSet"
     naming: Naming = "Hashed"
@@ -116,6 +122,7 @@ class Workload:
     workload_priority_class_name: str = ""
     container: PlainObject = field(default_factory=dict)
     pod_template: PlainObject = field(default_factory=dict)
+    containers_per_host: int = 1
     host_network: bool = False
     privileged: bool = False
     gcs_fuse: tuple[GcsFuse, ...] = ()
@@ -126,6 +133,11 @@ class Workload:
     pathways: Pathways | None = None
     components: tuple[str, ...] = ()
     patches: tuple[PlainObject, ...] = ()
+
+    @property
+    def ways(self) -> tuple[Provisioning, ...]:
+        """The ways of provisioning that the run may take; a queue admits it to one of them."""
+        return (self.provisioning, *self.alternative_provisioning)
 
     @property
     def key(self) -> str:

@@ -10,6 +10,7 @@ from slicewright.core.problem import Path, Problem, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slicewright.core.catalogue.generation import Generation
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.workload import Workload
 
@@ -17,6 +18,8 @@ _PATHWAYS_JOB = "pathways-job"
 """What the catalogue calls the list of topologies in PathwaysJob's controller."""
 
 
+EXIT_CODES = "exitCodes"
+"""What the failure rule of `failurePolicy.restartOnExitCodes` is called."""
 MAX_INT32 = 2**31 - 1
 """What the API server takes for a count."""
 
@@ -34,13 +37,18 @@ def fields(workload: Workload) -> Iterator[Problem]:
         path: Path = ("spec", "maxExecutionTimeSeconds")
         hint = "add spec.queueName: Kueue enforces the limit"
         yield source.problem("FIELD001", path, "maxExecutionTimeSeconds needs a queue", hint, key=True)
+    if workload.alternative_provisioning:
+        yield from _alternatives(workload)
     if workload.failure_policy.restart_strategy == "InPlaceRestart":
         yield from _in_place(workload)
     yield from _failure_rules(workload)
     yield from _auxiliary_jobs(workload)
     yield from against_containers.fields(workload)
-    if workload.failure_policy.on_host_maintenance is not None:
-        yield from _maintenance(workload)
+    for field in ("onHostMaintenance", "restartOnExitCodes"):
+        if field in workload.spec.get("failurePolicy", {}):
+            yield from _pod_failures(workload, field)
+    if "restartOnExitCodes" in workload.spec.get("failurePolicy", {}):
+        yield from _exit_codes(workload)
 
 
 def _nothing_to_run(workload: Workload) -> Problem:
@@ -70,6 +78,22 @@ def _job(workload: Workload) -> Iterator[Problem]:
             yield source.problem("FIELD001", path, f"a Job has no failurePolicy.{field}", hint, key=True)
 
 
+def _alternatives(workload: Workload) -> Iterator[Problem]:
+    """Kueue chooses among the ways of a run, and pods have to tolerate the taints of their flavors."""
+    source, field = workload.source, "alternativeProvisioning"
+    if not workload.queue_name:
+        hint = "add spec.queueName: Kueue chooses among the ways"
+        yield source.problem("FIELD001", ("spec", field), f"{field} needs a queue", hint, key=True)
+    if workload.api == "PathwaysJob":
+        message = f"a PathwaysJob has no {field}: its workers tolerate nothing"
+        hint = "write api: JobSet with the same pathways block"
+        yield source.problem("FIELD001", ("spec", field), message, hint, key=True)
+    for index, way in enumerate(workload.alternative_provisioning):
+        if way in workload.ways[: index + 1]:
+            message = f"the run may take {way.type} already"
+            yield source.problem("FIELD001", ("spec", field, index), message, "name each way once")
+
+
 def _in_place(workload: Workload) -> Iterator[Problem]:
     """JobSet's webhook asks for one backoffLimit in every job of a JobSet that restarts in place."""
     paths: list[Path] = [("spec", "backoffLimit")] if workload.backoff_limit is not None else []
@@ -87,6 +111,7 @@ def _failure_rules(workload: Workload) -> Iterator[Problem]:
     # The rule of the host-maintenance component comes first, and unnamed rules are called after their place.
     names = {"hostMaintenance"} if workload.failure_policy.on_host_maintenance else set()
     first = len(names)
+    names |= {EXIT_CODES} if workload.failure_policy.restart_on_exit_codes else set()
     for index, rule in enumerate(workload.failure_policy.rules):
         path: Path = ("spec", "failurePolicy", "rules", index)
         for at, target in enumerate(rule.get("targetReplicatedJobs", [])):
@@ -119,23 +144,48 @@ def _auxiliary_jobs(workload: Workload) -> Iterator[Problem]:
             yield workload.source.problem("FIELD001", path, message, hint)
 
 
-def _maintenance(workload: Workload) -> Iterator[Problem]:
+def _pod_failures(workload: Workload, field: str) -> Iterator[Problem]:
     """A podFailurePolicy needs restartPolicy Never (kubernetes/kubernetes#125677)."""
-    if workload.pod_template.get("spec", {}).get("restartPolicy", "Never") != "Never":
-        path: Path = ("spec", "podTemplate", "spec", "restartPolicy")
-        message = "failurePolicy.onHostMaintenance needs restartPolicy: Never"
+    path: Path = ("spec", "podTemplate", "spec", "restartPolicy")
+    template = workload.pod_template
+    if field == "restartOnExitCodes" and workload.pathways is not None:
+        path = ("spec", "pathways", "head", "podTemplate", "spec", "restartPolicy")
+        template = workload.pathways.head.pod_template
+    if template.get("spec", {}).get("restartPolicy", "Never") != "Never":
+        message = f"failurePolicy.{field} needs restartPolicy: Never"
         yield workload.source.problem("FIELD001", path, message, "leave restartPolicy out")
 
 
-def shape(workload: Workload, found: Shape) -> Iterator[Problem]:
+def _exit_codes(workload: Workload) -> Iterator[Problem]:
+    """Yield why exit codes that restart a run would restart nothing."""
+    path: Path = ("spec", "failurePolicy", "restartOnExitCodes")
+    for index, entry in enumerate(workload.spec["failurePolicy"]["restartOnExitCodes"]):
+        first, _, last = str(entry).partition("-")
+        if int(first) > int(last or first):
+            message = f"'{entry}' is an empty range"
+            hint = f"write the smaller number first: {last}-{first}"
+            yield workload.source.problem("FIELD001", (*path, index), message, hint)
+    job = workload.api == "Job"
+    if not (workload.backoff_limit if job else workload.failure_policy.max_restarts):
+        limit = "spec.backoffLimit" if job else "failurePolicy.maxRestarts"
+        message = f"restartOnExitCodes restarts nothing: {limit} is 0"
+        yield workload.source.problem("FIELD001", path, message, f"write {limit} of 1 or more", key=True)
+
+
+def shape(workload: Workload, found: Shape, generation: Generation) -> Iterator[Problem]:
     """Yield what the resolved shape cannot do."""
     source = workload.source
     label = f"{found.topology} on {found.machine_type}"
+    yield from against_containers.share_of_chips(workload, found)
     if workload.slices > 1 and workload.pathways is None and not found.multislice:
-        why = "is one host" if not found.multi_host else f"is {found.generation}"
-        message = f"multislice joins multi-host slices, and {label} {why}"
-        hint = "write slices: 1, or several workloads; or a topology of several hosts (not v3)"
-        yield source.problem("TPU010", ("spec", "slices"), message, hint)
+        why = f"{label} is one host"
+        hint = "write slices: 1, or several workloads, or a topology of several hosts"
+        if generation.multislice:
+            why += "; GKE documents multislice for multi-host slices only"
+        else:
+            why = f"GKE has no multislice on {found.generation}"
+            hint = "write slices: 1, or several workloads, or another generation"
+        yield source.problem("TPU010", ("spec", "slices"), why, hint, warning=generation.multislice)
     if workload.pathways is None:
         return
     if found.pathways_instance_type is None:

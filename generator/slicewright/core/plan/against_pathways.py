@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.plan import program
+from slicewright.core.plan.against_containers import RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,15 @@ def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
             hint = "use pathways.maxSliceRestarts" if field == "backoffLimit" else "use a workload of its own"
             yield source.problem("FIELD001", ("spec", field), message, hint, key=True)
     yield from _custom_components(workload, runtime)
+    if runtime.headless and workload.failure_policy.restart_on_exit_codes:
+        message = "a headless Pathways run has no program that ends with an exit code"
+        path: Path = ("spec", "failurePolicy", "restartOnExitCodes")
+        yield source.problem("FIELD001", path, message, "leave it out", key=True)
+    if runtime.elastic_slices and workload.failure_policy.on_host_maintenance == "Fail":
+        message = "onHostMaintenance: Fail ends the run with one lost slice; elastic slices let it go on"
+        path = ("spec", "failurePolicy", "onHostMaintenance")
+        hint = "write Restart, which restarts the lost slice alone, or leave elasticSlices out"
+        yield source.problem("PW130", path, message, hint, warning=True)
     if workload.api == "PathwaysJob":
         yield from _pathwaysjob(workload, runtime)
     elif "maxSliceRestarts" in spec["pathways"] and not runtime.elastic_slices:
@@ -41,7 +51,14 @@ def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
 def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     source = workload.source
     written = program.own_containers(workload)
-    if runtime.headless and (workload.container or written):
+    brought = [item["name"] for item in written if item["name"] in RUNTIME]
+    if runtime.headless and brought:
+        message = f"container '{brought[0]}' comes with Pathways and cannot be changed in head.podTemplate"
+        hint = "write its image, flags and variables in pathways.customComponents; "
+        hint += "its resources in patches (api: JobSet)"
+        place = (*_HERE, "head", "podTemplate", "spec", "containers")
+        yield source.problem("FIELD001", place, message, hint)
+    elif runtime.headless and (workload.container or written):
         message = "a headless Pathways run has no container of its own: users connect from outside"
         hint = "leave the container out, or headless"
         yield source.problem("FIELD001", (*_HERE, "headless"), message, hint)
@@ -98,7 +115,7 @@ def _pathwaysjob(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     for field, hint in instead.items():
         if field in spec:
             yield source.problem("FIELD001", ("spec", field), f"a PathwaysJob has no {field}", hint, key=True)
-    for field in ("restartStrategy", "rules", "onHostMaintenance"):
+    for field in ("restartStrategy", "rules", "onHostMaintenance", "restartOnExitCodes"):
         if field in spec.get("failurePolicy", {}):
             path: Path = ("spec", "failurePolicy", field)
             message = f"a PathwaysJob has no failurePolicy.{field}"

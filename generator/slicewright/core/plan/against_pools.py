@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from slicewright.core.catalogue.nearest import joined
 from slicewright.core.plan.placement import provisioning_selector
+from slicewright.core.plan.ways import called, fits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.cluster import TpuPool
-    from slicewright.core.intent.workload import Provisioning, Workload
+    from slicewright.core.intent.cluster import CpuPool, TpuPool
+    from slicewright.core.intent.workload import Workload
     from slicewright.core.plan.site import Site
     from slicewright.core.problem import Problem
 
@@ -24,11 +26,14 @@ def problems(workload: Workload, shape: Shape, site: Site) -> Iterator[Problem]:
 
     It is an error where that is certain, else a warning.
     """
-    if not site.pools or workload.provisioning.type == "ComputeClass":
+    if not site.pools:
         return
     same = [pool for pool, has in site.pools if has == shape]
+    yield from _alternatives(workload, shape, site, same)
+    if workload.provisioning.type == "ComputeClass":
+        return
     wanted, file = workload.provisioning, site.cluster.source.file.path
-    fitting = [pool for pool in same if _way(pool.provisioning) == _way(wanted)]
+    fitting = [pool for pool in same if fits(wanted, pool.provisioning)]
     label = f"{shape.topology} on {shape.machine_type}"
     certain = _has_no_other_nodes(site)
     ends = "it would wait for ever"
@@ -37,12 +42,18 @@ def problems(workload: Workload, shape: Shape, site: Site) -> Iterator[Problem]:
         ends += f", unless {others} makes such nodes"
     if fitting:
         yield from _run_time(workload, fitting, site)
+        yield from _scratch(workload, fitting, site)
+        if workload.api == "PathwaysJob" and wanted.type == "Spot" and not workload.queue_name:
+            message = "the workers of a PathwaysJob cannot tolerate the taint of Spot nodes"
+            hint = "add spec.queueName, whose flavor brings the toleration, or write api: JobSet"
+            place = ("spec", "provisioning")
+            yield workload.source.problem("PW131", place, message, hint, warning=not certain)
     elif same:
-        has = ", ".join(f"'{pool.name}' ({_way(pool.provisioning)})" for pool in same)
+        has = ", ".join(f"'{pool.name}' ({called(pool.provisioning)})" for pool in same)
         message = f"cluster '{site.cluster.name}' has {label} only as {has}"
         never = all(_keeps_off(workload, pool) for pool in same)
         ends = ends if never else "it may wait for ever"
-        hint = f"{ends}: change spec.provisioning, or declare a pool of {_way(wanted)} in {file}"
+        hint = f"{ends}: change spec.provisioning, or declare a pool of {called(wanted)} in {file}"
         place = ("spec", "provisioning")
         yield workload.source.problem("REF006", place, message, hint, warning=not (certain and never))
     else:
@@ -51,9 +62,16 @@ def problems(workload: Workload, shape: Shape, site: Site) -> Iterator[Problem]:
         yield workload.source.problem("REF006", ("spec", "tpu"), message, hint, warning=not certain)
 
 
-def _way(wanted: Provisioning) -> str:
-    """Return `Spot`, or `Reservation r1`."""
-    return f"{wanted.type} {wanted.name}".rstrip()
+def _alternatives(workload: Workload, shape: Shape, site: Site, same: list[TpuPool]) -> Iterator[Problem]:
+    """Say which of the other ways that a run may take no pool of its shape has."""
+    for index, way in enumerate(workload.alternative_provisioning):
+        if not any(fits(way, pool.provisioning) for pool in same):
+            label = f"{shape.topology} on {shape.machine_type}"
+            message = f"cluster '{site.cluster.name}' has no pool of {label} as {called(way)}"
+            hint = f"leave it out, or declare such a pool in {site.cluster.source.file.path}"
+            place = ("spec", "alternativeProvisioning", index)
+            certain = _has_no_other_nodes(site)
+            yield workload.source.problem("REF006", place, message, hint, warning=not certain)
 
 
 def _has_no_other_nodes(site: Site) -> bool:
@@ -85,20 +103,64 @@ def _keeps_off(workload: Workload, pool: TpuPool) -> bool:
 
 
 def _run_time(workload: Workload, pools: list[TpuPool], site: Site) -> Iterator[Problem]:
-    """Warn where the nodes of no pool have the label by which the pods say how long they want them.
+    """Warn where no pool gives its nodes the time that a run wants them for.
 
-    GKE labels nodes with the limit of their pool. Only Autopilot makes nodes for the number that a pod says.
+    On a Standard cluster the nodes live for as long as their pool says. Only Autopilot makes nodes for the
+    number of a pod, and a ProvisioningRequest carries that of its run.
     """
     seconds = workload.max_run_duration_seconds
     standard = site.cluster.mode == "Standard"
-    if seconds is None or workload.provisioning.type != "FlexStart" or not standard:
+    if seconds is None or workload.provisioning.type == "FlexStartQueued" or not standard:
         return
     limits = {pool.name: pool.max_run_duration_seconds for pool in pools}
     if seconds in limits.values():
         return
     has = ", ".join(f"'{name}' {'none' if limit is None else limit}" for name, limit in limits.items())
-    message = f"the pods select nodes of maxRunDurationSeconds {seconds}, and no pool has it: {has}"
+    message = f"the nodes live for as long as their pool says, and no pool says {seconds} seconds: {has}"
     others = sorted({limit for limit in limits.values() if limit is not None})
     here = f"write {' or '.join(map(str, others))} here" if others else "leave it out here"
     hint = f"{here}, or write {seconds} in the pool in {site.cluster.source.file.path}"
     yield workload.source.problem("REF007", ("spec", "maxRunDurationSeconds"), message, hint, warning=True)
+
+
+_WRITING = (
+    "storage-full",
+    "storage-rw",
+    "cloud-platform",
+    "devstorage.full_control",
+    "devstorage.read_write",
+)
+"""The scopes with which a node may write to Cloud Storage, where its account may."""
+
+
+def _scratch(workload: Workload, pools: list[TpuPool], site: Site) -> Iterator[Problem]:
+    """Warn where Pathways acts as nodes that cannot write to its bucket.
+
+    Pods on the host network have the identity of their node, and those of a PathwaysJob always are on it.
+    gcloud gives nodes a scope that reads Cloud Storage; Google's page on GKE clusters for Pathways gives them
+    more. Terraform's node pools have an account of their own with all scopes.
+    """
+    runtime, cluster = workload.pathways, site.cluster
+    on_host = workload.host_network or workload.api == "PathwaysJob"
+    by_script = cluster.managed and cluster.mode == "Standard" and "environment" not in cluster.spec
+    if runtime is None or not on_host or not by_script:
+        return
+    named = runtime.head.pool or (cluster.cpu_pools[0].name if len(cluster.cpu_pools) == 1 else "")
+    heads = [cpu for cpu in cluster.cpu_pools if cpu.name == named and runtime.deployment_mode == "default"]
+    asked: list[TpuPool | CpuPool] = [*pools, *heads]
+    found = [pool.name for pool in asked if not _writes(cluster.spec["pools"][pool.index])]
+    if found:
+        names = joined([f"'{name}'" for name in found])
+        message = "Pathways is on the host network and acts as its nodes; "
+        message += f"the nodes of pool{'s' * (len(found) > 1)} {names} cannot write to {runtime.pathways_dir}"
+        hint = "write nodeConfig: {serviceAccount: ...}, "
+        hint += "or {scopes: [storage-full, gke-default, cloud-platform]}, "
+        hint += f"in these pools in {cluster.source.file.path}"
+        place = ("spec", "pathways", "pathwaysDir")
+        yield workload.source.problem("POOL040", place, message, hint, warning=True)
+
+
+def _writes(pool: dict[str, Any]) -> bool:
+    config = pool.get("nodeConfig", {})
+    scopes = config.get("scopes", ["cloud-platform"] if "serviceAccount" in config else [])
+    return any(scope.rpartition("/")[2] in _WRITING for scope in scopes)

@@ -6,8 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
-from slicewright.core.plan import against, against_pools, keys, names, owned, pathways, placement, program
+from slicewright.core.plan import (
+    accounts,
+    against,
+    against_pools,
+    keys,
+    names,
+    owned,
+    pathways,
+    placement,
+    program,
+    topology,
+)
 from slicewright.core.plan.plan import Auxiliary, Pattern, Plan
+from slicewright.core.plan.site import is_older
+from slicewright.core.plan.ways import apart
 from slicewright.core.problem import Path, Problem, did_you_mean, errors
 from slicewright.core.run.identity import run_id
 
@@ -19,6 +32,10 @@ if TYPE_CHECKING:
     from slicewright.core.intent.cluster import Cluster
     from slicewright.core.intent.workload import Workload
     from slicewright.core.plan.site import Site
+
+
+_MESSAGE_PATTERNS = (0, 10, 0)
+"""The release of JobSet that brought `onJobFailureMessagePatterns`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +56,7 @@ def decide_shape(workload: Workload, catalogue: Catalogue) -> Decision:
         path: Path = ("spec", "tpu", answer.field) if answer.field else ("spec", "tpu")
         found.append(workload.source.problem(answer.id, path, answer.message, answer.hint))
     else:
-        found += against.shape(workload, answer)
+        found += against.shape(workload, answer, catalogue.generations[answer.generation])
     return Decision(workload, shape, tuple(found))
 
 
@@ -49,23 +66,28 @@ def decide(decision: Decision, site: Site) -> tuple[Plan | None, tuple[Problem, 
     There is no plan where the shape is unknown or an error was found.
     """
     workload, shape, cluster = decision.workload, decision.shape, site.cluster
-    found = list(_references(workload, cluster))
+    found = [*_references(workload, cluster), *_exit_codes(workload, cluster)]
     if shape is None:
         return None, tuple(found)
-    plan = _plan(workload, shape, cluster)
+    given = accounts.with_account(workload, cluster)
+    found += accounts.problems(given, cluster)
+    plan = _plan(given, shape, site)
     found += _names(workload, plan)
     found += against_pools.problems(workload, shape, site)
+    found += topology.problems(workload, shape, site)
     if errors(found) or errors(decision.problems):
         return None, tuple(found)
     return plan, tuple(found)
 
 
-def _plan(workload: Workload, shape: Shape, cluster: Cluster) -> Plan:
+def _plan(workload: Workload, shape: Shape, site: Site) -> Plan:
+    cluster = site.cluster
     pattern = _pattern(workload, shape)
     run = run_id(workload.spec) if workload.naming == "Hashed" else ""
     name = f"{workload.name}-{run}" if run else workload.name
-    placed = placement.place(workload, shape)
     standard = cluster.mode == "Standard"
+    placed = placement.place(workload, shape, autopilot=not standard)
+    by_topology = topology.of_slices(workload, shape, site)
     return Plan(
         cluster=cluster.name,
         namespace=workload.namespace,
@@ -76,12 +98,15 @@ def _plan(workload: Workload, shape: Shape, cluster: Cluster) -> Plan:
         components=tuple(_components(workload, pattern, placed.component, standard=standard)),
         shape=shape,
         slices=workload.slices,
+        containers_per_host=workload.containers_per_host,
         backoff_limit=workload.backoff_limit or 0,
         failure_policy=workload.failure_policy,
-        exclusive_topology=shape.multi_host,
+        exclusive_topology=not by_topology and _is_exclusive(workload, shape),
+        topology_request=by_topology,
         labels=_labels(workload, run),
-        annotations={**workload.annotations, **placed.annotations},
+        annotations={**_annotations(workload), **placed.annotations},
         node_selector=placed.node_selector,
+        apart=apart(workload, shape, site),
         env=dict(zip(owned.ENV, (workload.name, run), strict=True)) if run else {},
         main_container=program.main_container(workload),
         container=workload.container,
@@ -90,10 +115,22 @@ def _plan(workload: Workload, shape: Shape, cluster: Cluster) -> Plan:
         on_change=workload.on_change,
         priority_class=workload.workload_priority_class_name,
         auxiliaries=tuple(
-            Auxiliary(job.name, _node_pool(cluster, job.pool), job.pod_template, job.backoff_limit)
+            Auxiliary(
+                job.name,
+                _node_pool(cluster, job.pool),
+                job.pod_template,
+                job.backoff_limit,
+                topology.of_pool(workload, job.pool, site),
+            )
             for job in workload.auxiliary_jobs
         ),
-        pathways=pathways.plan(workload, shape, name, _head_node_pool(workload, cluster)),
+        pathways=pathways.plan(
+            workload,
+            shape,
+            name,
+            _head_node_pool(workload, cluster),
+            topology.of_pool(workload, _head_pool(workload, cluster), site),
+        ),
         patches=workload.patches,
         left_out=() if standard else tuple(_left_out(workload)),
     )
@@ -107,7 +144,20 @@ def _node_pool(cluster: Cluster, pool: str) -> str:
     return ""
 
 
+def _is_exclusive(workload: Workload, shape: Shape) -> bool:
+    """Tell whether each slice has to be kept on a node pool of its own: those that are joined, or have hosts.
+
+    A slice is one node pool; independent slices of one host may share theirs.
+    """
+    return shape.multi_host or (workload.slices > 1 and workload.pathways is None)
+
+
 def _head_node_pool(workload: Workload, cluster: Cluster) -> str:
+    """Return the node pool of the Pathways head; '' leaves it to the scheduler."""
+    return _node_pool(cluster, _head_pool(workload, cluster))
+
+
+def _head_pool(workload: Workload, cluster: Cluster) -> str:
     """Return where the head of Pathways runs: on the pool that it names, else on the only CPU pool.
 
     '' leaves it to the scheduler: where the head shares the workers' hosts, says itself on which nodes it
@@ -117,9 +167,9 @@ def _head_node_pool(workload: Workload, cluster: Cluster) -> str:
     if runtime is None or runtime.deployment_mode != "default":
         return ""
     if runtime.head.pool:
-        return _node_pool(cluster, runtime.head.pool)
+        return runtime.head.pool
     spec = runtime.head.pod_template.get("spec", {})
-    names = [name for cpu in cluster.cpu_pools for name in cpu.node_pool_names]
+    names = [cpu.name for cpu in cluster.cpu_pools for _ in cpu.node_pool_names]
     own = "nodeSelector" in spec or "affinity" in spec
     return names[0] if len(names) == 1 and not own else ""
 
@@ -163,6 +213,8 @@ def _components(workload: Workload, pattern: Pattern, provisioning: str, *, stan
         if wanted:
             # Every JobSet carries its priority in the same place, so they share a component.
             fits = "jobset" if concern == "priority" and variant == "pathways" else variant
+            if concern == "host-maintenance" and direct is not None and direct.elastic_slices:
+                fits += "-elastic" if workload.failure_policy.on_host_maintenance == "Restart" else ""
             yield f"bases/components/{concern}/{fits}"
     yield from workload.components
 
@@ -173,6 +225,13 @@ def _left_out(workload: Workload) -> Iterator[str]:
         yield "hostNetwork"
     if workload.privileged:
         yield "privileged"
+
+
+def _annotations(workload: Workload) -> dict[str, str]:
+    """Return the annotations of the run: those that acknowledge problems stay in the file of the workload."""
+    return {
+        key: value for key, value in workload.annotations.items() if not key.startswith(keys.ACKNOWLEDGED)
+    }
 
 
 def _labels(workload: Workload, run: str) -> dict[str, str]:
@@ -208,6 +267,17 @@ def _references(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
     if workload.pathways is not None and workload.pathways.head.pool:
         path: Path = ("spec", "pathways", "head", "pool")
         yield from _pool_reference(workload, cluster, workload.pathways.head.pool, path)
+
+
+def _exit_codes(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
+    """Yield why a JobSet cannot tell the end of a program from that of a host: both are one reason to it."""
+    policy = workload.failure_policy
+    both = policy.restart_on_exit_codes and policy.on_host_maintenance and workload.pathways is None
+    if both and workload.api == "JobSet" and is_older(cluster, _MESSAGE_PATTERNS):
+        message = "restartOnExitCodes beside onHostMaintenance needs JobSet v0.10.0 or newer"
+        hint = f"leave one of them out, or upgrade JobSet in {cluster.source.file.path}"
+        path: Path = ("spec", "failurePolicy", "restartOnExitCodes")
+        yield workload.source.problem("FIELD002", path, message, hint, key=True)
 
 
 def _elsewhere(workload: Workload, cluster: Cluster) -> str:

@@ -71,12 +71,30 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
         yield Fact("replicas", str(plan.slices), "one replica a slice")
         yield Fact("completions, parallelism", hosts, "one pod a host")
     if plan.pattern != "pathwaysjob":
-        chips = str(plan.shape.chips_per_host)
-        yield Fact(keys.TPU, chips, "requests = limits = chips of a host, one pod takes them all")
+        why = "requests = limits = chips of a host, one pod takes them all"
+        if plan.containers_per_host > 1:
+            copies = plan.containers_per_host
+            yield Fact("containers per host", str(copies), "spec.containersPerHost")
+            why = f"of each container: {plan.shape.chips_per_host} chips of a host / {copies} containers"
+        yield Fact(keys.TPU, str(plan.chips_per_container), why)
     for key, value in plan.node_selector.items():
         yield Fact(f"nodeSelector {key}", value, "shape and provisioning")
+    for toleration in plan.apart.tolerations if plan.pattern != "pathwaysjob" else ():
+        of = f"{toleration['key']}={toleration['value']}" if "value" in toleration else toleration["key"]
+        yield Fact(
+            "toleration",
+            of,
+            "the cluster has this shape with several kinds of provisioning: their flavors have such taints",
+        )
+    for entry in plan.apart.required if plan.pattern != "pathwaysjob" else ():
+        values = " ".join(entry.get("values", ()))
+        because = "keeps the pods off nodes that are had in another way"
+        yield Fact(f"node affinity {entry['key']}", f"{entry['operator']} {values}".rstrip(), because)
     if plan.exclusive_topology and plan.pattern in ("jobset", "pathways", "pathways-headless"):
         yield Fact("exclusive-topology", "cloud.google.com/gke-nodepool", "one slice is one node pool")
+    yield from _account(plan, workload)
+    for key, value in plan.topology_request.items():
+        yield Fact(key, value, "the flavor of the pool has a Topology: Kueue places the slices")
     yield from _runtime(plan)
     for component in plan.components:
         yield Fact("component", component, "what the workload asks for")
@@ -85,6 +103,16 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
     if plan.pathways is None:
         given = "default: a slice is whole or lost" if workload.backoff_limit is None else "spec.backoffLimit"
         yield Fact("backoffLimit", str(plan.backoff_limit), given)
+
+
+def _account(plan: Plan, workload: Workload) -> Iterator[Fact]:
+    """Yield the service account that the pods of the program have and the workload does not write."""
+    pods, written = plan.pod_template, workload.pod_template
+    if plan.pathways is not None and workload.pathways is not None:
+        pods, written = plan.pathways.head_template, workload.pathways.head.pod_template
+    if pods != written:
+        account = pods["spec"]["serviceAccountName"]
+        yield Fact("serviceAccountName", account, f"spec.teams of {plan.cluster}, namespace {plan.namespace}")
 
 
 def _runtime(plan: Plan) -> Iterator[Fact]:

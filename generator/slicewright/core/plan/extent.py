@@ -57,3 +57,11 @@ def extent(site: Site, pool: TpuPool | CpuPool) -> Bounds:
     most = max(now, scales.most) if scales else now
     least = 0 if grows(pool) else min(scales.least, most) if scales else now
     return Bounds(least, most)
+
+
+def slice_names(pool: TpuPool, count: int) -> tuple[str, ...]:
+    """Return the names of so many node pools of a TPU pool: those written, then `<pool>-<number>`."""
+    return tuple(
+        pool.node_pool_names[index] if index < len(pool.node_pool_names) else f"{pool.name}-{index}"
+        for index in range(count)
+    )

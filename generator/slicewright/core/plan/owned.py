@@ -24,6 +24,7 @@ _SELECTORS = {
     f"{placement.RESERVATION}name": "spec.provisioning: {type: Reservation, name: ...}",
     f"{placement.RESERVATION}project": "spec.provisioning: {type: Reservation, project: ...}",
     f"{placement.RESERVATION}blocks": "spec.provisioning: {type: Reservation, block: ...}",
+    f"{placement.RESERVATION}subblocks": "spec.provisioning: {type: Reservation, subBlock: ...}",
     placement.MAX_RUN_DURATION: "spec.maxRunDurationSeconds",
 }
 _POD_FIELDS = {
@@ -75,6 +76,8 @@ def _in_metadata(source: Source, metadata: Words, path: Path) -> Iterator[Proble
         for key in metadata.get(field, {}):
             if key in taken:
                 yield _refused(source, (*path, field, key), taken[key])
+            elif key.startswith(keys.ACKNOWLEDGED) and path == ("metadata",) and field == "annotations":
+                continue
             elif key.startswith(_PREFIXES[field]):
                 prefix = key.partition("/")[0]
                 hint = f"choose another prefix: {prefix}/ is the generator's own"

@@ -84,7 +84,7 @@ def flavor_name(shape: Shape, wanted: Provisioning) -> str:
 
 
 def _own_name(wanted: Provisioning) -> str:
-    return "".join(f"-{part}" for part in (wanted.name, wanted.block) if part)
+    return "".join(f"-{part}" for part in (wanted.name, wanted.block, wanted.sub_block) if part)
 
 
 def tolerated_taints(wanted: Provisioning) -> tuple[str, ...]:
@@ -93,36 +93,72 @@ def tolerated_taints(wanted: Provisioning) -> tuple[str, ...]:
     return keys.get(wanted.type, ())
 
 
-def place(workload: Workload, shape: Shape) -> Placement:
-    """Return selectors, annotations and the component for a workload's provisioning."""
+def tolerations(wanted: Provisioning) -> tuple[dict[str, str], ...]:
+    """Return the tolerations of those taints."""
+    return tuple(
+        {"key": key, "operator": "Equal", "value": "true", "effect": "NoSchedule"}
+        for key in tolerated_taints(wanted)
+    )
+
+
+def place(workload: Workload, shape: Shape, *, autopilot: bool) -> Placement:
+    """Return selectors, annotations and the component for a workload's provisioning.
+
+    The run duration is a label of the nodes that GKE's autoscaler makes for the pods that select it. It puts
+    the label on node pools of its own, so nodes of a pool that people make do not have it (see
+    `systemLabelsAddedByClusterAutoscaler` in pkg/cloudprovider/gke/labels/system_labels.go and
+    `MaxRunDurationGenerator` in pkg/autoprovisioning/injection.go of GoogleCloudPlatform/cluster-autoscaler).
+    """
     wanted = workload.provisioning
-    selector, annotations = {**shape_selector(shape), **provisioning_selector(wanted)}, {}
+    selector, annotations = shape_selector(shape), {}
     seconds = workload.max_run_duration_seconds
-    if wanted.type == "FlexStart" and seconds is not None:
-        selector[MAX_RUN_DURATION] = str(seconds)
-    elif wanted.type == "FlexStartQueued":
+    if any(way.type == "FlexStartQueued" for way in workload.ways):
         annotations[PROVISIONING_REQUEST_DURATION] = str(seconds or FLEX_START_SECONDS[1])
+    if workload.alternative_provisioning:
+        # Kueue adds the labels and the tolerations of the flavor to which it admits the run.
+        return Placement(selector, annotations, "")
+    selector |= provisioning_selector(wanted)
+    if autopilot and seconds is not None and wanted.type != "FlexStartQueued":
+        selector[MAX_RUN_DURATION] = str(seconds)
     return Placement(selector, annotations, _COMPONENT[wanted.type])
 
 
 def _reservation(wanted: Provisioning) -> dict[str, str]:
-    labels = {"name": wanted.name, "project": wanted.project, "blocks": wanted.block}
-    return {RESERVATION + key: value for key, value in labels.items() if value}
+    return {RESERVATION + key: value for key, value in reservation_parts(wanted).items()}
+
+
+def reservation_parts(wanted: Provisioning) -> dict[str, str]:
+    """Return the parts of a reservation that are written, by the end of the label that nodes have of each."""
+    labels = {
+        "name": wanted.name,
+        "project": wanted.project,
+        "blocks": wanted.block,
+        "subblocks": wanted.sub_block,
+    }
+    return {key: value for key, value in labels.items() if value}
 
 
 def refusals(workload: Workload, shape: Shape | None) -> list[Problem]:
     """Return what GKE or Kueue would refuse about a workload's provisioning; None is a shape not known."""
     wanted, seconds, source = workload.provisioning, workload.max_run_duration_seconds, workload.source
-    flex = wanted.type in ("FlexStart", "FlexStartQueued")
+    flex = any(way.type in ("FlexStart", "FlexStartQueued") for way in workload.ways)
     found: list[Problem] = []
-    queued = wanted.type == "FlexStartQueued"
-    if shape and flex and (not shape.flex_start or (queued and shape.machine.queued is False)):
-        message = f"{shape.machine_type} cannot be had as {wanted.type}"
-        hint = "write OnDemand, Spot or a Reservation; `slicewright catalog` shows what flex-start serves"
-        found.append(source.problem("TPU011", ("spec", "provisioning"), message, hint))
-    if seconds is not None and not flex:
-        message = f"maxRunDurationSeconds has no meaning for {wanted.type}"
-        hint = "it limits FlexStart and FlexStartQueued; leave it out, or use maxExecutionTimeSeconds"
+    queued = any(way.type == "FlexStartQueued" for way in workload.ways)
+    for index, way in enumerate(workload.ways):
+        is_flex = way.type in ("FlexStart", "FlexStartQueued")
+        refused = way.type == "FlexStartQueued" and shape and shape.machine.queued is False
+        if shape and is_flex and (not shape.flex_start or refused):
+            place = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")
+            message = f"{shape.machine_type} cannot be had as {way.type}"
+            hint = "write OnDemand, Spot or a Reservation; `slicewright catalog` shows what flex-start serves"
+            found.append(source.problem("TPU011", place, message, hint))
+    if seconds is not None and workload.alternative_provisioning and not queued:
+        message = "the run may take several ways, whose nodes have no maxRunDurationSeconds in common"
+        hint = "leave it out: of several ways it limits FlexStartQueued alone"
+        found.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint, key=True))
+    elif seconds is not None and wanted.type == "ComputeClass":
+        message = "the ComputeClass says for how long its nodes live"
+        hint = "leave it out, and write maxRunDurationSeconds in the priorities of the ComputeClass"
         found.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint, key=True))
     low, high = FLEX_START_SECONDS
     if seconds is not None and flex and not low <= seconds <= high:

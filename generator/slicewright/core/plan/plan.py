@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.workload import FailurePolicy, GcsFuse, OnChange
+    from slicewright.core.plan.ways import Apart
 
 Pattern = Literal["jobset", "job", "indexed-job", "pathways", "pathways-headless", "pathwaysjob"]
 """The base that a workload stands on: the name of its folder below bases/."""
@@ -24,6 +25,7 @@ class Auxiliary:
     node_pool: str
     pod_template: dict[str, Any]
     backoff_limit: int | None
+    topology_request: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,13 @@ class PathwaysPlan:
     headless: bool
     colocate_head: bool
     colocated_python: str
+    sidecar_flag: str
+    """Flag by which the proxy uses the colocated Python sidecars; empty where there are none, or it is
+    written."""
     main_container: str
     head_node_pool: str
     head_template: dict[str, Any]
+    head_topology_request: dict[str, str]
     custom_components: tuple[dict[str, Any], ...]
     worker_node_selector: dict[str, str]
     worker_priority_class: str
@@ -70,14 +76,20 @@ class Plan:
     """Folders of the components, from the root of the tree, in the order in which they apply."""
     shape: Shape
     slices: int
+    containers_per_host: int
+    """Copies of the user's container in the pod of a host, which share its chips."""
     backoff_limit: int
     failure_policy: FailurePolicy
     exclusive_topology: bool
-    """Whether each slice claims a node pool for itself; single-host slices share theirs."""
+    """Whether each slice claims a node pool for itself; independent single-host slices share theirs."""
+    topology_request: dict[str, str]
+    """Annotations of the pods on TPU hosts by which Kueue places each slice; it is not exclusive then."""
     labels: dict[str, str]
     annotations: dict[str, str]
     node_selector: dict[str, str]
     """Of the pods on TPU hosts."""
+    apart: Apart
+    """What keeps those pods apart from other ways of their shape."""
     env: dict[str, str]
     """What the run tells its pods, before any env of the user."""
     main_container: str
@@ -98,6 +110,11 @@ class Plan:
     def hosts(self) -> int:
         """Hosts of one slice: the completions and the parallelism of its Job."""
         return self.shape.hosts
+
+    @property
+    def chips_per_container(self) -> int:
+        """Chips that each copy of the user's container requests."""
+        return self.shape.chips_per_host // self.containers_per_host
 
     @property
     def base(self) -> str:

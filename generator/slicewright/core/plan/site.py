@@ -31,9 +31,15 @@ class Site:
     cluster: Cluster
     pools: tuple[tuple[TpuPool, Shape], ...]
     machines: Mapping[str, CpuMachine] = field(default_factory=dict)
-    """What a node of each CPU pool is, by the pool's name, where its machine type is known."""
+    """What a node of each pool is, by the pool's name, where its machine type is known."""
     compute_classes: tuple[tuple[ComputeClass, tuple[tuple[Rung, Shape], ...]], ...] = ()
     """The ComputeClasses with the shapes of their rungs."""
+
+
+def is_older(cluster: Cluster, jobset: tuple[int, int, int]) -> bool:
+    """Tell whether a cluster has an older release of JobSet; none written means a new one."""
+    written = cluster.spec.get("versions", {}).get("jobset", "")
+    return bool(written) and tuple(int(part) for part in written[1:].split("-")[0].split(".")) < jobset
 
 
 def region_of(location: str) -> str:
@@ -59,6 +65,9 @@ def survey(cluster: Cluster, catalogue: Catalogue) -> tuple[Site, tuple[Problem,
     found += _twice(cluster)
     sizes = {pool.name: catalogue.cpu_machines.find(pool.machine_type) for pool in cluster.cpu_pools}
     machines = {name: size for name, size in sizes.items() if size is not None}
+    for pool, shape in pools:
+        host = shape.machine
+        machines[pool.name] = catalogue.cpu_machines.sized(host.vcpus, host.memory_gb * 1024)
     classes = tuple(
         (item, tuple(_rungs(cluster, item, catalogue, found))) for item in cluster.compute_classes
     )
@@ -107,8 +116,7 @@ def _provisioned(
 
 
 def _not_yet(cluster: Cluster) -> Iterator[Problem]:
-    jobset = cluster.spec.get("versions", {}).get("jobset", "")
-    if jobset and tuple(int(part) for part in jobset[1:].split("-")[0].split(".")) < _OLDEST_JOBSET:
+    if is_older(cluster, _OLDEST_JOBSET):
         message = "this version renders for JobSet v0.9.0 and newer"
         hint = "upgrade JobSet; without the field v0.12.0 is meant"
         yield cluster.source.problem("FIELD002", ("spec", "versions", "jobset"), message, hint)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path, Problem
 
 _OF_SLICES = {"nominalSlices": "nominal_slices", "nominalChips": "nominal_chips"}
+_WITH_SLICES = {"cpuAndMemory": "cpu_and_memory"}
 _OF_NODES = {"nominalNodes": "nominal_nodes", "nominalQuota": "nominal_quota"}
 _LIMITS = {"borrowingLimit": "borrowing_limit", "lendingLimit": "lending_limit"}
 
@@ -67,7 +68,8 @@ def _of_entry(site: Site, entry: _Entry) -> Iterator[Problem]:
 
 def _unit(site: Site, entry: _Entry) -> Iterator[Problem]:
     is_cpu = isinstance(entry.capacity, CpuCapacity)
-    wrong, right = (_OF_SLICES, _OF_NODES) if is_cpu else (_OF_NODES, _OF_SLICES)
+    of_slices = _OF_SLICES | _WITH_SLICES
+    wrong, right = (of_slices, _OF_NODES) if is_cpu else (_OF_NODES, _OF_SLICES)
     for field, attribute in wrong.items():
         if getattr(entry.quota, attribute) is not None:
             kind = "CPU" if is_cpu else "TPU"
@@ -107,10 +109,6 @@ def _of_nodes(site: Site, entry: _Entry, capacity: CpuCapacity) -> Iterator[Prob
     lending = quota.lending_limit
     if quota.nominal_quota is None and lending is not None and lending > nodes(quota, capacity):
         yield _lends_more(site, entry, lending, nodes(quota, capacity), "nodes")
-    if quota.nominal_quota is None and capacity.machine is None:
-        message = f"how much a machine of type {pool.machine_type} has is not known"
-        hint = "write nominalQuota: {cpu: ..., memory: ...}"
-        yield source.problem("QUOTA010", (*entry.path, "pool"), message, hint)
     if len(pool.node_pool_names) > 1 and site.cluster.mode == "Standard":
         message = f"CPU pool '{pool.name}' has several node pools, and a flavor can select only one"
         hint = "declare a CPU pool for each node pool"

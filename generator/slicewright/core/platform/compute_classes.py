@@ -52,5 +52,6 @@ def _obtained(wanted: Provisioning) -> dict[str, Any]:
     if wanted.project:
         one["project"] = wanted.project
     if wanted.block:
-        one["reservationBlock"] = {"name": wanted.block}
+        sub_block = {"reservationSubBlock": {"name": wanted.sub_block}} if wanted.sub_block else {}
+        one["reservationBlock"] = {"name": wanted.block, **sub_block}
     return {"reservations": {"affinity": "Specific", "specific": [one]}}

@@ -11,16 +11,18 @@ from slicewright.core.plan.placement import (
     flavor_name,
     provisioning_selector,
     shape_selector,
-    tolerated_taints,
+    tolerations,
 )
+from slicewright.core.plan.ways import taint
 from slicewright.core.platform.kueue import kueue_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from slicewright.core.catalogue.cpu_machine import CpuMachine
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import ClusterQueue, Cohort, CpuPool, TpuPool
+    from slicewright.core.intent.workload import Provisioning
     from slicewright.core.plan.site import Site
     from slicewright.core.platform.kueue import KubernetesObject
 
@@ -29,14 +31,17 @@ if TYPE_CHECKING:
 class Flavor:
     """What Kueue has to know of the nodes of a pool.
 
-    It names no taints: Kueue looks at what the JobSet tolerates, and what GKE's admission adds, it adds to
-    pods. What other pods would not tolerate, the flavor tolerates for them.
+    It names no taints of nodes: Kueue looks at what the JobSet tolerates, and what GKE's admission adds, it
+    adds to pods. What other pods would not tolerate, the flavor tolerates for them. The taint that it may
+    have is one that no node has.
     """
 
     name: str
     node_labels: dict[str, str]
     tolerations: tuple[dict[str, Any], ...] = ()
     topology_name: str = ""
+    may_have_taint: bool = False
+    """Whether it may keep off runs of other ways of provisioning."""
     is_queued: bool = False
     """Whether its nodes are asked for with a ProvisioningRequest."""
 
@@ -48,6 +53,8 @@ class TpuCapacity:
     pool: TpuPool
     flavor: Flavor
     shape: Shape
+    machine: CpuMachine
+    """A host of it."""
     most: int
     """Slices that it can have."""
 
@@ -70,7 +77,9 @@ Capacity = TpuCapacity | CpuCapacity
 def capacities(site: Site) -> dict[str, Capacity]:
     """Return the pools of a cluster by name; those whose TPU is not known are left out."""
     found: list[Capacity] = [
-        TpuCapacity(pool, _of_shape(site, pool, shape), shape, extent(site, pool).most)
+        TpuCapacity(
+            pool, _of_shape(site, pool, shape), shape, site.machines[pool.name], extent(site, pool).most
+        )
         for pool, shape in site.pools
     ]
     found += [
@@ -95,13 +104,44 @@ def used(site: Site) -> dict[str, Capacity]:
     return found
 
 
-def flavors(site: Site) -> Iterator[KubernetesObject]:
-    """Yield the ResourceFlavors that queues use."""
+def kept_apart(site: Site) -> dict[str, TpuCapacity]:
+    """Return a pool for each flavor whose shape queues have in several ways, by the flavor's name.
+
+    Flavors in one resource group with those of CPU pools are among them: heads of Pathways and auxiliary
+    jobs, which ask for cpu alone, would fit them.
+    """
+    tpus = {name: one for name, one in used(site).items() if isinstance(one, TpuCapacity)}
+    known = capacities(site)
+    grouped = {
+        known[quota.pool].flavor.name
+        for holder in holders(site)
+        for quota in holder.quota
+        if quota.cpu_and_memory and quota.pool in known
+    }
+    ways: dict[tuple[tuple[str, str], ...], set[Provisioning]] = {}
+    for one in tpus.values():
+        ways.setdefault(_shape_of(one), set()).add(one.pool.provisioning)
+    return {name: one for name, one in tpus.items() if len(ways[_shape_of(one)]) > 1 or name in grouped}
+
+
+def _shape_of(capacity: TpuCapacity) -> tuple[tuple[str, str], ...]:
+    return tuple(shape_selector(capacity.shape).items())
+
+
+def flavors(site: Site, untainted: Collection[str] = ()) -> Iterator[KubernetesObject]:
+    """Yield the ResourceFlavors that queues use; some get no taint as long as runs do not tolerate it."""
+    tainted = {
+        name: taint(one.pool.provisioning)
+        for name, one in kept_apart(site).items()
+        if one.flavor.may_have_taint and name not in untainted
+    }
     for capacity in used(site).values():
         flavor = capacity.flavor
         spec: dict[str, Any] = {}
         if flavor.node_labels:
             spec["nodeLabels"] = flavor.node_labels
+        if flavor.name in tainted:
+            spec["nodeTaints"] = [tainted[flavor.name]]
         if flavor.tolerations:
             spec["tolerations"] = list(flavor.tolerations)
         if flavor.topology_name:
@@ -120,11 +160,9 @@ def _of_shape(site: Site, pool: TpuPool, shape: Shape) -> Flavor:
     return Flavor(
         written.get("flavor") or flavor_name(shape, wanted),
         {**shape_selector(shape), **provisioning_selector(wanted)},
-        tuple(
-            {"key": key, "operator": "Equal", "value": "true", "effect": "NoSchedule"}
-            for key in tolerated_taints(wanted)
-        ),
+        tolerations(wanted),
         written.get("topologyName", ""),
+        pool.flavor_taint,
         wanted.type == "FlexStartQueued",
     )
 

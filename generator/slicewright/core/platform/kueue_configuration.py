@@ -32,15 +32,22 @@ _UNCOUNTED = ("cpu", "memory", "ephemeral-storage")
 
 
 def kueue_configuration(site: Site) -> Iterator[KubernetesObject]:
-    """Yield the ConfigMap, where the file has `kueue:`; what stands there goes over what we write."""
+    """Yield the ConfigMap where the file has `kueue:` and somebody else installs Kueue.
+
+    Where Kueue is ours to install, the ConfigMap of its release is patched beside it: an object has one home.
+    """
     written = site.cluster.spec.get("kueue")
-    if written is None:
-        return
-    yield {
+    if written is not None and not site.cluster.installs:
+        yield config_map(write_document(configuration(site, written)))
+
+
+def config_map(text: str) -> KubernetesObject:
+    """Return the ConfigMap from which Kueue reads a configuration."""
+    return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": NAME, "namespace": NAMESPACE},
-        "data": {KEY: write_document(configuration(site, written))},
+        "data": {KEY: text},
     }
 
 
@@ -80,7 +87,7 @@ def configuration(site: Site, written: dict[str, Any]) -> dict[str, Any]:
         "manageJobsWithoutQueueName": False,
         "waitForPodsReady": _wait_for_pods(site),
         "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]},
-        **_shares(site),
+        **_shares(site, written),
     }
     found: dict[str, Any] = merged({**ours, **_resources(site, written.get("resources", {}))}, written)
     return found
@@ -111,10 +118,11 @@ def _wait_for_pods(site: Site) -> dict[str, Any]:
     }
 
 
-def _shares(site: Site) -> dict[str, Any]:
-    """Turn fair sharing on where something has a weight."""
+def _shares(site: Site, written: dict[str, Any]) -> dict[str, Any]:
+    """Turn fair sharing on where something has a weight; Kueue has no default for the strategies."""
     found: dict[str, Any] = {}
-    if any(entry.weight is not None for entry in holders(site)):
+    asked = isinstance(written.get("fairSharing"), dict)
+    if asked or any(entry.weight is not None for entry in holders(site)):
         enabled = {} if is_v1beta2(site) else {"enable": True}
         strategies = ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
         found["fairSharing"] = {**enabled, "preemptionStrategies": strategies}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.plan.keys import TPU
-from slicewright.core.platform.flavor import CpuCapacity, capacities
+from slicewright.core.platform.flavor import CpuCapacity, TpuCapacity, capacities
 from slicewright.core.quantity import canonical
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.cpu_machine import CpuMachine
     from slicewright.core.intent.cluster import Quota
     from slicewright.core.plan.site import Site
-    from slicewright.core.platform.flavor import TpuCapacity
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +69,15 @@ def resource_groups(site: Site, quotas: Iterable[Quota]) -> list[dict[str, Any]]
 
     Flavors stand in the order of the quotas, in which Kueue tries them; pools of one flavor add up. A quota
     of a pool that is not known, or of a machine whose size is not, is left out: it has its problem.
+
+    Kueue gives a pod one flavor of a group, and adds its labels. Where TPU hosts have quota of cpu and memory
+    too, there is one group: pods with chips would get the flavor of a CPU pool beside that of their hosts.
+    CPU pools come first in it, for they have no chips; what has none itself is kept off TPU flavors by their
+    taints.
     """
     known = capacities(site)
     tpus: dict[str, Chips] = {}
+    hosts: dict[str, Chips] = {}
     cpus: dict[str, list[dict[str, Any]]] = {}
     for quota in quotas:
         capacity = known.get(quota.pool)
@@ -85,9 +90,40 @@ def resource_groups(site: Site, quotas: Iterable[Quota]) -> list[dict[str, Any]]
         else:
             found = chips(quota, capacity)
             tpus[name] = tpus[name] + found if name in tpus else found
-    groups = [_group([TPU], {name: [_chips_resource(found)] for name, found in tpus.items()})]
+            if quota.cpu_and_memory:
+                hosts[name] = hosts[name] + found if name in hosts else found
+    machines = {one.flavor.name: one for one in known.values() if isinstance(one, TpuCapacity)}
+    of_tpus = {
+        name: [*_host_resources(machines[name], hosts.get(name)), _chips_resource(found)]
+        for name, found in tpus.items()
+    }
     covered = [resource["name"] for resource in next(iter(cpus.values()), [])]
-    return [group for group in (*groups, _group(covered, cpus)) if group["flavors"]]
+    groups = [_group([TPU], of_tpus), _group(covered, cpus)]
+    if hosts:
+        names = [*dict.fromkeys((*covered, "cpu", "memory", TPU))]
+        groups = [_group(names, {name: _each(names, had) for name, had in (cpus | of_tpus).items()})]
+    return [group for group in groups if group["flavors"]]
+
+
+def _host_resources(capacity: TpuCapacity, found: Chips | None) -> list[dict[str, Any]]:
+    """Return what pods may ask of the hosts of so many chips beside the chips; None is a quota without it."""
+    if found is None:
+        return []
+    each = capacity.shape.machine.chips_per_host
+    nominal, borrowing, lending = (
+        {} if count is None else allocatable(capacity.machine, count // each)
+        for count in (found.nominal, found.borrowing, found.lending)
+    )
+    return [
+        _resource(name, value, borrowing.get(name, ""), lending.get(name, ""))
+        for name, value in nominal.items()
+    ]
+
+
+def _each(names: list[str], resources: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a resource for each name, none of what is not there: Kueue asks it of all flavors of a group."""
+    had = {resource["name"]: resource for resource in resources}
+    return [had.get(name) or _resource(name, "0") for name in names]
 
 
 def _group(covered: list[str], flavors: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan import keys
 from slicewright.core.quantity import canonical
 
 if TYPE_CHECKING:
@@ -13,15 +14,6 @@ if TYPE_CHECKING:
     from slicewright.core.plan.site import Site
     from slicewright.core.platform.kueue import KubernetesObject
 
-KEPT = {
-    "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
-    "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
-    "kustomize.toolkit.fluxcd.io/prune": "disabled",
-}
-"""What keeps Argo CD and Flux from deleting a namespace, and with it all that runs in it.
-
-One that stays when its team leaves the tree is no difference to Argo CD, or it would be OutOfSync for good.
-"""
 WORKLOAD_IDENTITY = "iam.gke.io/gcp-service-account"
 _POD_SECURITY = "pod-security.kubernetes.io/enforce"
 _RBAC = "rbac.authorization.k8s.io"
@@ -55,7 +47,8 @@ def namespaces(site: Site) -> Iterator[KubernetesObject]:
         metadata: dict[str, Any] = {"name": name}
         if labels:
             metadata["labels"] = labels
-        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {**metadata, "annotations": dict(KEPT)}}
+        annotations = dict(keys.KEPT)
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {**metadata, "annotations": annotations}}
 
 
 def team(entry: Team) -> Iterator[KubernetesObject]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_documents
@@ -17,12 +17,10 @@ from slicewright.core.run import header
 from slicewright.core.run.listing import listing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from slicewright.core.plan.site import Site
     from slicewright.core.platform.kueue import KubernetesObject
-
-_KUEUE = ("versions", "pools", "mode", "cohorts", "clusterQueues")
 
 
 def folder(cluster: str) -> str:
@@ -30,47 +28,39 @@ def folder(cluster: str) -> str:
     return f"overlays/{cluster}/_platform"
 
 
-def files(site: Site) -> dict[str, str]:
-    """Return the files of a cluster's platform by path; none where the platform is not ours to make."""
+def files(site: Site, untainted: Collection[str] = ()) -> dict[str, str]:
+    """Return the files of a cluster's platform by path; none where the platform is not ours to make.
+
+    `untainted` are flavors whose taint waits until no run is left that does not tolerate it.
+    """
     made: dict[str, str] = {}
     if not site.cluster.managed:
         return made
-    for name, facts, objects in _parts(site):
+    inputs = header.inputs(site.cluster.source.file.path, site.cluster.name)
+    for name, objects in _parts(site, untainted):
         documents = list(objects)
         if documents:
-            made[name] = header.live(_inputs(site, facts), write_documents(documents))
+            made[name] = header.live(inputs, write_documents(documents))
     if made:
         made[FILE_NAME] = listing("the platform in this folder", made)
     return {f"{folder(site.cluster.name)}/{name}": text for name, text in made.items()}
 
 
-def objects(site: Site) -> list[KubernetesObject]:
+def objects(site: Site, untainted: Collection[str] = ()) -> list[KubernetesObject]:
     """Return the objects of a cluster's platform, also of one that is not ours to make."""
-    return [item for _, _, found in _parts(site) for item in found]
+    return [item for _, found in _parts(site, untainted) for item in found]
 
 
-def _parts(site: Site) -> Iterator[tuple[str, Any, Iterable[KubernetesObject]]]:
-    """Yield each file's name, what of the TPUCluster it comes from, and its objects, in order of the list."""
-    spec = site.cluster.spec
-
-    def facts(*fields: str) -> dict[str, Any]:
-        return {field: spec[field] for field in fields if field in spec}
-
-    local = {queue["name"]: queue.get("localQueues", []) for queue in spec.get("clusterQueues", [])}
-    yield "namespaces.yaml", {"localQueues": local, **facts("teams")}, namespaces(site)
-    yield "priority-classes.yaml", facts("versions", "priorityClasses"), priority_classes(site)
-    yield "topologies.yaml", facts("versions", "topologies"), topologies(site)
-    yield "flavors.yaml", facts(*_KUEUE), flavors(site)
-    yield "checks.yaml", facts(*_KUEUE, "admissionChecks", "provisioningRequestConfigs"), checks(site)
-    yield "queues.yaml", facts(*_KUEUE), (*cohorts(site), *cluster_queues(site))
-    yield "local-queues.yaml", {"localQueues": local, **facts("versions")}, local_queues(site)
-    yield "compute-classes.yaml", facts("computeClasses"), compute_classes(site)
+def _parts(site: Site, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[KubernetesObject]]]:
+    """Yield each file's name and its objects, in order of the list."""
+    yield "namespaces.yaml", namespaces(site)
+    yield "priority-classes.yaml", priority_classes(site)
+    yield "topologies.yaml", topologies(site)
+    yield "flavors.yaml", flavors(site, untainted)
+    yield "checks.yaml", checks(site)
+    yield "queues.yaml", (*cohorts(site), *cluster_queues(site))
+    yield "local-queues.yaml", local_queues(site)
+    yield "compute-classes.yaml", compute_classes(site)
     for entry in site.cluster.teams:
-        yield f"team-{entry.name}.yaml", spec["teams"][entry.index], team(entry)
-    yield "kueue-manager-config.yaml", facts(*_KUEUE, "kueue"), kueue_configuration(site)
-
-
-def _inputs(site: Site, facts: Any) -> str:
-    """Name the file that a part of the platform comes from, with a digest of what of it was read."""
-    source = site.cluster.source
-    return header.inputs(source.file.path, site.cluster.name, facts)
+        yield f"team-{entry.name}.yaml", team(entry)
+    yield "kueue-manager-config.yaml", kueue_configuration(site)

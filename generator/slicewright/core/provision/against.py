@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.version import is_below
 from slicewright.core.plan import policy
-from slicewright.core.plan.extent import count, extent, grows, scaling
-from slicewright.core.provision import environment, node_pool, where
-from slicewright.core.provision.node_pool import creates_itself, declared, slice_names
+from slicewright.core.plan.extent import count, extent, grows, scaling, slice_names
+from slicewright.core.provision import environment, further, node_pool, where
+from slicewright.core.provision.node_pool import creates_itself, declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +57,7 @@ def problems(site: Site, catalogue: Catalogue) -> tuple[Problem, ...]:
         found.append(site.cluster.source.problem("POOL027", ("spec", "pools"), message, hint))
     else:
         found += _names(site)
+        found += further.problems(site)
         found += environment.problems(site)
     return tuple(found)
 
@@ -76,20 +77,31 @@ def _machine(site: Site, catalogue: Catalogue, pool: CpuPool) -> Iterator[Proble
 
 
 def _unknown(site: Site, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
-    """Yield a warning for a machine type of which no source tells: a typing error, or one that is new.
+    """Yield that no source tells of a machine type: a typing error, or one that is new.
 
-    It is no error, for the catalogue has not every family. A quota of the pool says it too (QUOTA010), or has
-    the numbers from somebody who knows the machine.
+    It is an error where a quota is computed from it (QUOTA010). Without a quota it is a warning, for the
+    catalogue has not every family; and nothing is said where the quotas have the numbers.
     """
-    quotas = [quota for cohort in site.cluster.cohorts for quota in cohort.quota]
-    quotas += [quota for queue in site.cluster.cluster_queues for quota in queue.quota]
-    if pool.name in site.machines or pool.name in {quota.pool for quota in quotas}:
+    given = [quota for cohort in site.cluster.cohorts for quota in cohort.quota]
+    given += [quota for queue in site.cluster.cluster_queues for quota in queue.quota]
+    quotas = [quota for quota in given if quota.pool == pool.name]
+    computed = any(quota.nominal_quota is None for quota in quotas)
+    if pool.name in site.machines or (quotas and not computed):
+        return
+    source, place = site.cluster.source, (*_path(pool), "machineType")
+    near = catalogue.cpu_machines.near(pool.machine_type)
+    meant = f"did you mean '{near}'? Else: " if near else ""
+    if computed:
+        message = f"cpu and memory of machine type '{pool.machine_type}' are not known"
+        hint = f"{meant}write nominalQuota: {{cpu: ..., memory: ...}} in each quota of the pool"
+        yield source.problem("QUOTA010", place, message, hint)
         return
     message = f"no source says what a machine of type '{pool.machine_type}' has: GKE may not know it"
     families = ", ".join(sorted(catalogue.cpu_machines.families))
-    hint = f"known are {families}, with kind and vCPUs as in n2-standard-64; another family may be right"
-    place = (*_path(pool), "machineType")
-    yield site.cluster.source.problem("POOL034", place, message, hint, warning=True)
+    hint = (
+        f"{meant}known are {families}, with kind and vCPUs as in n2-standard-64; another family may be right"
+    )
+    yield source.problem("POOL034", place, message, hint, warning=True)
 
 
 def _empty(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
@@ -117,6 +129,8 @@ def _versions(site: Site, catalogue: Catalogue, pool: TpuPool, shape: Shape) -> 
     features = [("autopilot" if autopilot else "standard", shape.generation)]
     if grows(pool):
         features.append(("flexStart", "flex-start"))
+    if creates_itself(site, pool):
+        features.append(("autoProvisioning", "node auto-provisioning"))
     if pool.slices > 1 and shape.multislice:
         features.append(("multisliceAutopilot" if autopilot else "multislice", "multislice"))
     for feature, name in features:

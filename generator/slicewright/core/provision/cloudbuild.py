@@ -23,7 +23,7 @@ def cloudbuild(environment: Environment) -> str:
         "steps": [
             {
                 "id": "state",
-                "name": _GCLOUD,
+                "name": "${_GCLOUD}",
                 "entrypoint": "bash",
                 "args": ["-euc", _state_bucket(environment)],
             },
@@ -38,6 +38,7 @@ def cloudbuild(environment: Environment) -> str:
         "substitutions": {
             "_DELETION_PROTECTION": "true",
             "_DESTROY": "false",
+            "_GCLOUD": _GCLOUD,
             "_IMAGE": OPENTOFU,
         },
         "options": {"logging": "CLOUD_LOGGING_ONLY"},

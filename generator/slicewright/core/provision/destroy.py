@@ -93,10 +93,12 @@ delete_workload_policy() {
 _END = """\
 if has "$clusters" "$CLUSTER"; then
   run gcloud container clusters delete "$CLUSTER" --location="$LOCATION" --project="$PROJECT" --quiet
-fi"""
+fi
+echo "# next: where clusters/ declares $CLUSTER no more, delete provision/$CLUSTER\""""
 
 _TERRAFORM = """\
-echo "# next: terraform -chdir=provision/@cluster@ destroy, which made node pools, cluster and the rest\""""
+echo "# next: terraform -chdir=provision/@cluster@ destroy, which made node pools, cluster and the rest"
+echo "# then: where clusters/ declares $CLUSTER no more, delete provision/$CLUSTER\""""
 
 
 def destroy_script(site: Site, pools: tuple[NodePool, ...]) -> str:

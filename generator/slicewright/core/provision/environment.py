@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.provision import (
     hcl,
@@ -16,14 +16,10 @@ from slicewright.core.provision.cloudbuild import cloudbuild
 from slicewright.core.provision.node_pool import node_pools
 from slicewright.core.provision.terraform_values import environment
 from slicewright.core.run import header
-from slicewright.core.run.identity import digest
 
 if TYPE_CHECKING:
     from slicewright.core.plan.site import Site
     from slicewright.core.problem import Problem
-
-_READ = ("mode", "project", "location", "nodeLocations", "gke", "environment")
-"""The fields of a cluster that Terraform is made from; node-pools.tf is made from its pools too."""
 
 
 def files(site: Site) -> dict[str, str]:
@@ -47,8 +43,9 @@ def files(site: Site) -> dict[str, str]:
     }
     if pools:
         bodies["node-pools.tf"] = hcl.text(terraform_pools.node_pools(made, pools))
+    inputs = header.inputs(site.cluster.source.file.path, site.cluster.name)
     return {
-        f"provision/{site.cluster.name}/{name}": header.live(_inputs(site, name), body)
+        f"provision/{site.cluster.name}/{name}": header.live(inputs, body)
         for name, body in sorted(bodies.items())
     }
 
@@ -56,11 +53,3 @@ def files(site: Site) -> dict[str, str]:
 def problems(site: Site) -> tuple[Problem, ...]:
     """Return what is wrong with the environment of one cluster."""
     return tuple(terraform_against.problems(site))
-
-
-def _inputs(site: Site, name: str) -> str:
-    """Name the file that another was made from, with a digest of what was read in it."""
-    source, spec = site.cluster.source, site.cluster.spec
-    read = (*_READ, "pools", "computeClasses") if name == "node-pools.tf" else _READ
-    facts: dict[str, Any] = {key: spec[key] for key in read if key in spec}
-    return f"{source.file.path}; sha256:{digest({'name': site.cluster.name, **facts})[:16]}"

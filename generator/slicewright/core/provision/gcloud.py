@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slicewright.core.intent.workload import Provisioning
     from slicewright.core.provision.node_pool import NodePool
 
@@ -27,8 +29,7 @@ def flags(pool: NodePool) -> tuple[str, ...]:
         found.append(f"--tpu-topology={pool.topology}")
     if pool.workload_policy:
         found.append(f"--placement-policy={pool.workload_policy}")
-    if pool.boot_disk:
-        found.append(f"--disk-type={pool.boot_disk}")
+    found += _configured(pool)
     found += _obtained(pool.provisioning)
     found.append(f"--num-nodes={pool.nodes}")
     if pool.scaling is not None:
@@ -47,7 +48,21 @@ def flags(pool: NodePool) -> tuple[str, ...]:
     if pool.taints:
         taints = (f"{key}={value}:{effect}" for key, value, effect in pool.taints)
         found.append(f"--node-taints={','.join(taints)}")
-    return tuple(found)
+    return (*found, *pool.gcloud_flags)
+
+
+def _configured(pool: NodePool) -> Iterator[str]:
+    """Yield how the nodes are configured: disk, identity and network."""
+    values = {
+        "--disk-type": pool.boot_disk,
+        "--disk-size": f"{pool.disk_size_gb}GB" if pool.disk_size_gb else "",
+        "--service-account": pool.service_account,
+        "--scopes": ",".join(pool.scopes),
+        "--workload-metadata": pool.workload_metadata,
+    }
+    yield from (f"{name}={value}" for name, value in values.items() if value)
+    if pool.private_nodes is not None:
+        yield "--enable-private-nodes" if pool.private_nodes else "--no-enable-private-nodes"
 
 
 def policy_flags(topology: str) -> tuple[str, ...]:
@@ -70,9 +85,8 @@ def _obtained(provisioning: Provisioning) -> list[str]:
     return []
 
 
-def reservation(provisioning: Provisioning) -> str:
-    """Return a reservation as gcloud names it: with its project where that is another's, and its block."""
-    name = provisioning.name
-    if provisioning.project:
-        name = f"projects/{provisioning.project}/reservations/{name}"
-    return f"{name}/reservationBlocks/{provisioning.block}" if provisioning.block else name
+def reservation(wanted: Provisioning) -> str:
+    """Return a reservation as gcloud names it: its project where that is another's, block and sub-block."""
+    name = f"projects/{wanted.project}/reservations/{wanted.name}" if wanted.project else wanted.name
+    block = f"/reservationBlocks/{wanted.block}" if wanted.block else ""
+    return name + block + (f"/reservationSubBlocks/{wanted.sub_block}" if wanted.sub_block else "")

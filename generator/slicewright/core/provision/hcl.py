@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, Union
 
+from slicewright.core.visible import OBEYED
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -61,7 +63,8 @@ _WIDTH = 100
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _TEMPLATE = re.compile(r"([$%])\{")
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_SPECIAL = re.compile(r'["\\\x00-\x1f\x7f\ud800-\udfff\ufeff]')
+_SPECIAL = re.compile(f'["\\\\\n\t\ud800-\udfff{OBEYED}]')
+"""What HCL asks to escape, and what an editor would obey and not show."""
 
 
 def attributes(**values: Value) -> tuple[Attribute, ...]:

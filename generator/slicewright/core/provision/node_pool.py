@@ -8,16 +8,16 @@ know no reservation and no automatic repair.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.intent.workload import Provisioning
-from slicewright.core.plan.extent import extent, scaling
+from slicewright.core.plan.extent import extent, scaling, slice_names
 from slicewright.core.plan.placement import COMPUTE_CLASS, SPOT
 from slicewright.core.plan.policy import placed_by_policy, policy_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import CpuPool, TpuPool
@@ -63,7 +63,17 @@ class NodePool:
     taints: tuple[tuple[str, str, str], ...] = ()
     """Taints beside GKE's own: key, value, effect (NoSchedule)."""
     boot_disk: str = ""
-    """The only disk type that the machine boots from, where it is choosy."""
+    """The disk type that is written, else the only one that the machine boots from; empty: GKE's own."""
+    disk_size_gb: int | None = None
+    service_account: str = ""
+    """The Google service account of the nodes; empty: that of Compute Engine, or of the environment."""
+    scopes: tuple[str, ...] = ()
+    workload_metadata: str = ""
+    private_nodes: bool | None = None
+    gcloud_flags: tuple[str, ...] = ()
+    """Further flags, which nothing here knows."""
+    terraform_arguments: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """Further arguments, which nothing here knows; equal for all node pools of a pool."""
 
 
 def node_pools(site: Site) -> tuple[NodePool, ...]:
@@ -101,14 +111,6 @@ def creates_itself(site: Site, pool: TpuPool) -> bool:
     return auto_creation
 
 
-def slice_names(pool: TpuPool, count: int) -> tuple[str, ...]:
-    """Return the names of so many node pools of a TPU pool: those written, then `<pool>-<number>`."""
-    return tuple(
-        pool.node_pool_names[index] if index < len(pool.node_pool_names) else f"{pool.name}-{index}"
-        for index in range(count)
-    )
-
-
 def _slices(site: Site, pool: TpuPool, shape: Shape) -> Iterator[NodePool]:
     """Yield one node pool a slice: the first ones stand, those above autoscaling.min come on demand."""
     if creates_itself(site, pool):
@@ -135,7 +137,7 @@ def _slices(site: Site, pool: TpuPool, shape: Shape) -> Iterator[NodePool]:
         max_run_duration_seconds=written.get("maxRunDurationSeconds"),
         labels=tuple(sorted(labels.items())),
         taints=tuple((key, value, "NoSchedule") for key, value in _taints(pool).items()),
-        boot_disk=shape.machine.boot_disk,
+        **_configured(written, shape.machine.boot_disk),
     )
     for index, name in enumerate(names):
         if index < reach.least:
@@ -179,7 +181,24 @@ def _cpu_nodes(site: Site, pool: CpuPool) -> Iterator[NodePool]:
             zones=where[:wide],
             scaling=Scaling(*limits) if limits else None,
             labels=tuple(sorted(written.get("labels", {}).items())),
+            **_configured(written, ""),
         )
+
+
+def _configured(written: dict[str, Any], boot_disk: str) -> dict[str, Any]:
+    """Return what `nodeConfig` says of the nodes; the account of their own has all that its roles allow."""
+    config = written.get("nodeConfig", {})
+    disk, account = config.get("disk", {}), config.get("serviceAccount", "")
+    return {
+        "boot_disk": disk.get("type", boot_disk),
+        "disk_size_gb": disk.get("sizeGB"),
+        "service_account": account,
+        "scopes": tuple(config.get("scopes", ("cloud-platform",) if account else ())),
+        "workload_metadata": config.get("workloadMetadata", ""),
+        "private_nodes": config.get("privateNodes"),
+        "gcloud_flags": tuple(config.get("gcloudFlags", ())),
+        "terraform_arguments": config.get("terraformArguments", {}),
+    }
 
 
 def _share(number: int, index: int, parts: int) -> int:

@@ -9,16 +9,12 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from slicewright.core.plan.site import region_of
-from slicewright.core.run.header import GENERATED
-from slicewright.core.run.identity import digest
+from slicewright.core.run.header import GENERATED, inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.plan.site import Site
-
-_READ = ("mode", "project", "location", "nodeLocations", "gke", "pools", "computeClasses")
-"""The fields of a cluster that scripts are made from; `destroy.sh` knows the queues too."""
 
 _USAGE = """\
 for option in "$@"; do
@@ -57,15 +53,12 @@ has() { grep -qxF -e "$2" <<<"$1"; }"""
 def head(site: Site, *, purpose: str) -> str:
     """Return how a script begins: header, purpose, strictness and the variables."""
     source, spec = site.cluster.source, site.cluster.spec
-    queues = [queue["name"] for queue in spec.get("clusterQueues", [])]
-    facts = {key: spec[key] for key in _READ if key in spec}
-    value = digest({"name": site.cluster.name, "queues": queues, **facts})[:16]
     comment = "\n".join(f"# {line}" for line in purpose.split("\n"))
     project = spec.get("project", "")
     lines = [
         "#!/usr/bin/env bash",
         GENERATED,
-        f"# inputs: {' '.join(source.file.path.splitlines())}; sha256:{value}",
+        f"# inputs: {inputs(source.file.path, site.cluster.name)}",
         comment,
         "set -euo pipefail",
         "",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slicewright.core.plan.extent import FLEX_START
+from slicewright.core.provision.further import with_arguments
 from slicewright.core.provision.gcloud import reservation
 from slicewright.core.provision.hcl import Block, Call, Expression, block
 from slicewright.core.provision.terraform_cluster import OAUTH_SCOPES, zones
@@ -79,6 +80,8 @@ def _resource(environment: Environment, label: str, names: list[str], pool: Node
         _node_config(pool),
         *_placement(pool),
     ]
+    if pool.private_nodes is not None:
+        items.append(block("network_config", enable_private_nodes=pool.private_nodes))
     if pool.provisioning.type == "FlexStartQueued":
         items.append(block("queued_provisioning", enabled=True))
     if pool.shape:
@@ -86,7 +89,7 @@ def _resource(environment: Environment, label: str, names: list[str], pool: Node
     if scaling:
         # counts of the file are a beginning here: a change must not make the node pool anew
         items.append(block("lifecycle", ignore_changes=[Expression("initial_node_count")]))
-    return block(
+    made = block(
         *("resource", "google_container_node_pool", label),
         for_each=Call("toset", names),
         name=Expression("each.value"),
@@ -97,6 +100,7 @@ def _resource(environment: Environment, label: str, names: list[str], pool: Node
         max_pods_per_node=TPU_MAX_PODS if pool.shape else None,
         body=items,
     )
+    return with_arguments(made, pool.terraform_arguments)
 
 
 def _node_config(pool: NodePool) -> Block:
@@ -113,18 +117,18 @@ def _node_config(pool: NodePool) -> Block:
     return block(
         "node_config",
         machine_type=pool.machine_type,
-        disk_type=Expression("var.cpu_pool_disk_type") if of_cpu else pool.boot_disk or None,
-        disk_size_gb=Expression(size) if of_cpu else None,
+        disk_type=pool.boot_disk or (Expression("var.cpu_pool_disk_type") if of_cpu else None),
+        disk_size_gb=pool.disk_size_gb or (Expression(size) if of_cpu else None),
         spot=True if wanted.type == "Spot" else None,
         flex_start=True if wanted.type in FLEX_START else None,
         max_run_duration=None if seconds is None else f"{seconds}s",
-        service_account=Expression("google_service_account.gke.email"),
+        service_account=pool.service_account or Expression("google_service_account.gke.email"),
         oauth_scopes=OAUTH_SCOPES,
         labels=labels or None,
         body=[
             *taints,
             *_reservation(pool),
-            block("workload_metadata_config", mode="GKE_METADATA"),
+            block("workload_metadata_config", mode=pool.workload_metadata or "GKE_METADATA"),
             block("shielded_instance_config", enable_secure_boot=True, enable_integrity_monitoring=True),
         ],
     )

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from slicewright.core.provision.hcl import Item, Value
     from slicewright.core.provision.terraform_values import Environment
 
-GOOGLE = "~> 6.50"
-"""The google provider whose own tables the tests hold every resource against."""
+GOOGLE = ">= 6.50, < 8"
+"""The google providers; the tests hold every resource against the tables of the first and of a late one."""
 
 REQUIRED_VERSION = ">= 1.5.0"
 """Terraform or OpenTofu; OpenTofu begins with 1.6."""

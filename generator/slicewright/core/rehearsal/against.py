@@ -9,7 +9,7 @@ from slicewright.core.problem import did_you_mean
 from slicewright.core.rehearsal.arrival import ARRIVAL
 from slicewright.core.rehearsal.duration import shown
 from slicewright.core.rehearsal.observe import chips_of
-from slicewright.core.rehearsal.offline import advice
+from slicewright.core.rehearsal.offline import advice, never_admitted
 from slicewright.core.rehearsal.script import run_key
 
 if TYPE_CHECKING:
@@ -68,12 +68,22 @@ def not_struck(part: Part, index: int, why: str, *, is_late: bool) -> Problem:
 def never_due(part: Part, index: int, story: Story, end: float) -> Iterator[Problem]:
     """Yield the problem of a fault whose time did not come before the end of a rehearsal.
 
-    Of a run that has not run there is nothing to say: that it did not says it.
+    Where a run has not run which should, that says it.
     """
     if story.outcome in ("finished", "failed"):
         yield not_struck(part, index, f"{story.run} had ended before", is_late=True)
+    elif story.started is None and part.finishes is False:
+        yield not_struck(part, index, f"{story.run} never ran", is_late=False)
     elif story.started is not None:
         yield not_struck(part, index, f"the rehearsal ended before, at {shown(end)}", is_late=False)
+
+
+def starved(part: Part, index: int, story: Story) -> Problem:
+    """Return the warning of an arrival that never ran: it pushed nothing aside."""
+    message = f"{story.run}, which arrived at {_said(part, index)['at']}, never ran"
+    message += f": {story.why}" if story.why else ""
+    hint = "its ClusterQueue's preemption says whom it may push aside"
+    return part.workload.source.problem(ID, _place(index), message, hint, warning=True)
 
 
 def not_undone(part: Part, index: int, why: str) -> Problem:
@@ -98,7 +108,7 @@ def _of_arrival(
 
 
 def _never_admitted(part: Part, index: int, why: str) -> Iterator[Problem]:
-    if why:
+    if never_admitted(why):
         message = f"what arrives can never be admitted to the queue of {part.current}: {why}"
         yield part.workload.source.problem(ID, (*_place(index), "slices"), message, advice(why))
 

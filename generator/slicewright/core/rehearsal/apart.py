@@ -86,7 +86,7 @@ def apart(part: Part, story: Story, waits: Waits, speed: float | None) -> Iterat
             is_certain = is_long or piece.waited_certainly
             if not is_certain:
                 message += ", which may be the controllers' own time at this speed"
-                hint = f"where nodes are missing they wait for ever on GKE; to know it, {_slower(part)}"
+                hint = f"where nodes are missing they wait without end on GKE; to find out, {slower(part)}"
         else:
             continue
         source = part.workload.source
@@ -94,7 +94,8 @@ def apart(part: Part, story: Story, waits: Waits, speed: float | None) -> Iterat
         return
 
 
-def _slower(part: Part) -> str:
+def slower(part: Part) -> str:
+    """Return how to play a workload so that its program is not over before its pods have come."""
     if part.duration < LONG_SECONDS:
         return f"let it run longer: --duration {part.key}={LONG_SECONDS:.0f}s --speed 1"
     return f"play slower: --speed {int(part.duration / LONG_SECONDS)}"

@@ -30,6 +30,9 @@ Workload. `restarted`, `finished`, `failed`: what JobSet or the Job controller s
 SUCCEEDED, DELETED = "Succeeded", "Deleted"
 """The reasons with which a pod ended that did its work, and one that was taken away; else it is `Failed`."""
 
+NOT_IN_TREE = "NotInTree"
+"""The reason of our own warning: a run needs what nobody has."""
+
 FINISHED, RECLAIMED = "Finished", "ReclaimablePods"
 """Why Kueue has quota back of a run that it did not evict: it is over, or some of its slices are."""
 

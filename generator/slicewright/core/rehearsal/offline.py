@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.item import Item
-from slicewright.core.check.rules import fit
+from slicewright.core.check.rules import fit, fit_flavors
 from slicewright.core.check.world import World
 from slicewright.core.rehearsal.script import run_key
 
@@ -18,21 +18,28 @@ Object = dict[str, Any]
 
 _NEVER = ("FIT101", "FIT102", "FIT103")
 """The rules that say of a workload that it can never be admitted."""
+_NOWHERE = "FIT120"
+"""The rule that says of one that is admitted that it gets quota of nodes on which it does not run."""
+_RULES = tuple(rule for rule in (*fit.RULES, *fit_flavors.RULES) if rule.id in (*_NEVER, _NOWHERE))
 
 
 def never_fits(runs: Iterable[Object], platform: Iterable[Object], catalogue: Catalogue) -> dict[str, str]:
-    """Return why runs can never be admitted by the queues of a platform, for those that cannot."""
+    """Return why runs are never admitted by a platform, or do not run on what they get, for those."""
     waiting = [Item(item, "") for item in runs]
     world = World([*(Item(item, "") for item in platform), *waiting], catalogue)
-    rules = [rule for rule in fit.RULES if rule.id in _NEVER]
     found: dict[str, str] = {}
     for item in waiting:
-        for rule in rules:
+        for rule in _RULES:
             for finding in rule.check(item, world) if item.kind in rule.kinds else ():
                 found.setdefault(run_key(item.data), f"{rule.id} {finding.message}")
     return found
 
 
+def never_admitted(said: str) -> bool:
+    """Tell whether `never_fits` said of a run that it is never admitted."""
+    return said.startswith(_NEVER)
+
+
 def advice(said: str) -> str:
     """Return what to write instead, about what `never_fits` said of a run."""
-    return {rule.id: rule.hint for rule in fit.RULES}.get(said.partition(" ")[0], "")
+    return {rule.id: rule.hint for rule in _RULES}.get(said.partition(" ")[0], "")

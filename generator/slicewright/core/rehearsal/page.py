@@ -111,7 +111,10 @@ def _played(record: Record) -> Markup:
         )
     told += " on the real JobSet, Kueue and scheduler, with simulated TPU nodes."
     if speed != 1:
-        told += f" A second of the controllers' own time counts as {shown(speed)}."
+        told += f" Its time resolution is {shown(speed)}, a second of the controllers' own time."
+    if record["standIns"]:
+        made = (f"{need['kind']} {need['namespace']}/{need['name']}" for need in record["standIns"])
+        told += f" Stand-ins for what exists on the cluster: {', '.join(made)}."
     if record["pathwaysOperator"]:
         told += f" PathwaysJobs were played by the {record['pathwaysOperator']}."
     return element("p", told, class_="dim")
@@ -126,7 +129,7 @@ def _cluster(record: Record, key: str, *, several: bool) -> Markup:
     parts += [
         _tiles(record),
         _problems(record["problems"], level),
-        _never(record["workloads"], level),
+        _never(record, level),
         _timelines(record, level, key),
         *(_charts(record, of, level, key) for of in ("queues", "pools")),
         tables(record, level, key),
@@ -143,6 +146,11 @@ def _tiles(record: Record) -> Markup:
     tiles = [("Finished", f"{found['finished']} of {found['runs']}", _rest(found))]
     if longest is not None and longest["wait"] > _PAUSE:
         tiles.append(("Longest wait", shown(longest["wait"]), longest["run"]))
+    results = [told["result"] for run in runs for told in run["expectations"]]
+    if results:
+        untold = results.count("cannotTell")
+        passed = f"{results.count('passed')} of {len(results)}"
+        tiles.append(("Expectations passed", passed, f"{untold} could not be judged" if untold else ""))
     tiles.append(("Evictions", str(found["evictions"]), _reasons(runs)))
     tiles.append(("Restarts", str(found["restarts"]), ""))
     chips = sum(pool["limitChips"] for pool in record["pools"])
@@ -196,8 +204,18 @@ def _place(found: Record) -> Markup:
     return element("p", " ".join(parts), class_="place dim") if parts else Markup()
 
 
-def _never(runs: Iterable[Record], level: int) -> Markup:
-    found = [run for run in runs if run["started"] is None and run["outcome"] in _NEVER]
+def _never(record: Record, level: int) -> Markup:
+    """Return the runs that never ran, but for those of which a problem says it already, with the reason."""
+    told: dict[str, str] = {}
+    for problem in record["problems"]:
+        told[problem["object"]] = f"{told.get(problem['object'], '')} {problem['message']} {problem['hint']}"
+    found = [
+        run
+        for run in record["workloads"]
+        if run["started"] is None
+        and run["outcome"] in _NEVER
+        and not (run["why"] and run["why"] in told.get(f"TPUWorkload {run['workload']}", ""))
+    ]
     if not found:
         return Markup()
     entries = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.problem import errors
@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
     from slicewright.core.problem import Problem
     from slicewright.core.rehearsal.event import Event
+    from slicewright.core.rehearsal.expectation import Answer
     from slicewright.core.rehearsal.injected import Injected
     from slicewright.core.rehearsal.story import Story
+    from slicewright.core.rehearsal.surroundings import Need
     from slicewright.core.rehearsal.usage import Steps, Usage
 
 Record = dict[str, Any]
@@ -42,8 +44,12 @@ class Report:
     """Whether it did not come to its end: somebody interrupted it, or it broke."""
     faults: tuple[Injected, ...] = ()
     """What went wrong on purpose, or should have."""
-    longest: float = 0.0
-    """What the longest workload was to take; 0 where it began with none."""
+    advised: float = 0.0
+    """The speed that is chosen where nobody says one; 0 where none is known."""
+    answers: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
+    """What became of the expectations of workloads, by their current runs."""
+    stand_ins: tuple[Need, ...] = ()
+    """What was made because the TPUCluster says that the cluster has it."""
 
     @property
     def passed(self) -> bool:
@@ -55,6 +61,11 @@ class Report:
         """Return what it comes to, in a word."""
         return "interrupted" if self.interrupted else "passed" if self.passed else "failed"
 
+    @property
+    def untold(self) -> int:
+        """Return of how many expectations the rehearsal cannot tell whether they hold."""
+        return sum(answer.result == "cannotTell" for told in self.answers.values() for answer in told)
+
     def record(self) -> Record:
         """Return the JSON form (schemas/slicewright/rehearsal.json)."""
         return {
@@ -62,9 +73,14 @@ class Report:
             "verdict": self.verdict,
             "speed": round(self.speed, 3),
             "seconds": _rounded(self.seconds),
+            "resolution": round(self.speed, 3),
             "pathwaysOperator": self.operator,
+            "standIns": [need.record() for need in self.stand_ins],
             "workloads": [
-                _story(workload, story, self.never_fits.get(story.run, ""))
+                {
+                    **_story(workload, story, self.never_fits.get(story.run, "")),
+                    "expectations": [answer.record() for answer in self.answers.get(story.run, ())],
+                }
                 for workload, story in self.stories
             ],
             "queues": [_usage(usage, self.seconds) for usage in self.queues],

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY, QUEUE
 from slicewright.core.rehearsal.duration import seconds
 from slicewright.core.rehearsal.observe import chips_of
-from slicewright.core.rehearsal.simulate import ends_by_itself
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,13 +67,10 @@ class Part:
         return sum(tpu_pods(self).values()) * self.plan.shape.chips_per_host
 
     @property
-    def should_finish(self) -> bool:
-        """Whether the rehearsal fails when this workload does not end well.
-
-        So it is, unless its file says no, or it waits for clients for ever as a headless Pathways does.
-        """
+    def finishes(self) -> bool | None:
+        """Whether its file expects that it ends well, or that it does not; None where it says neither."""
         said = [item["finishes"] for item in self.expect if "finishes" in item]
-        return all(said) if said else all(map(ends_by_itself, self.runs))
+        return all(said) if said else None
 
     @property
     def asks_for_exclusive_slices(self) -> bool:

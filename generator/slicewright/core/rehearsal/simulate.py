@@ -9,12 +9,13 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 Object = dict[str, Any]
 
 SECONDS = "slicewright.dev/simulated-seconds"
 END = "slicewright.dev/simulated-end"
+PENDING = "slicewright.dev/simulated-pending"
 MARK = "slicewright.dev/rehearsal"
 """Label of everything that a rehearsal creates; its value is the rehearsal's own."""
 HEAD = "pathways-head"
@@ -53,6 +54,13 @@ def marked(item: Object, mark: str) -> Object:
 def ends_by_itself(item: Object) -> bool:
     """Tell whether a run ends when its program does; a headless Pathways waits for clients for ever."""
     return has_head(item) or (item["kind"] != "PathwaysJob" and any(True for _ in _that_end(item)))
+
+
+def lacks_head(item: Object, ran: Collection[str]) -> bool:
+    """Tell whether a Pathways run lacks its head, by the replicated jobs of which a pod `ran`."""
+    jobs = item["spec"].get("replicatedJobs", ())
+    is_pathways = item["kind"] == "PathwaysJob" or any(job["name"] == HEAD for job in jobs)
+    return is_pathways and HEAD not in ran
 
 
 def _that_end(item: Object) -> Iterator[Object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from slicewright.core.rehearsal.event import DELETED, FINISHED, RECLAIMED
+from slicewright.core.rehearsal.event import DELETED, FINISHED, NOT_IN_TREE, RECLAIMED
 from slicewright.core.rehearsal.slices import Pod, kept_apart, slices
 from slicewright.core.rehearsal.waiting import Losses
 
@@ -101,6 +101,8 @@ class Story:
             return self.refusal
         if self.outcome == "failed":
             return self.end_text
+        if NOT_IN_TREE in self.warnings:
+            return self.warnings[NOT_IN_TREE]
         if self.waits_for:
             return f"Kueue: {self.waits_for}"
         # Why there is no node is the cause; that a controller cannot make pods beside it follows from that.
@@ -195,6 +197,13 @@ class Stories:
         if run in self._state:
             return self._state[run][0]
         return self.of[run].outcome
+
+    def since(self, run: str) -> float:
+        """Return when the present state of a run began; 0 where it has none."""
+        if run in self._state:
+            return self._state[run][1]
+        story = self.of[run]
+        return story.submitted or 0.0 if story.ended is None else story.ended
 
     def _enter(self, story: Story, state: State | None, at: float) -> None:
         before = self._state.pop(story.run, None)

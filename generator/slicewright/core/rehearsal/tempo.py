@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,12 @@ if TYPE_CHECKING:
 
 FASTEST = 1_000_000.0
 """A year in half a minute: above it no duration of the controllers can be told from another."""
-_PLAYED_SECONDS = 10.0
-"""How long the longest workload plays, of our seconds, where nobody says a speed."""
+_PLAYED_SECONDS = 40.0
+"""How long the longest workload plays, in seconds of real time, where nobody says a speed.
+
+A run is admitted, scheduled, started and ended, and each takes the controllers something like a second, which
+does not pass faster: a tenth of 40 seconds. Slower tells times better, and nobody waits for it.
+"""
 _IDLE_SECONDS = 60.0
 """How long nothing but waiting may take then: for a submission, for nodes, for the end of a fault."""
 _WORK_SECONDS = 120.0
@@ -22,17 +25,7 @@ _WORK_SECONDS = 120.0
 _LEAST_SECONDS = 1.0
 """How long the longest workload plays at least: faster, nothing but the controllers' own time is seen."""
 _MOST_SECONDS = 600.0
-"""The deadline, of our seconds, where nobody says one."""
-_COARSE = 0.1
-"""The part of the longest workload's duration from which on a second of ours is told of in the report.
-
-A run is admitted, scheduled, started and ended, and each takes the controllers something like a second: from
-a tenth on they add half of what the run was to take. The usual speed is there: it is for a first look.
-"""
-_FINE = 0.025
-"""The same part at a speed that is good enough to tell times."""
-_PATIENCE_SECONDS = 300.0
-"""How long a whole rehearsal may take at that speed, far from the usual deadline."""
+"""The deadline, in seconds of real time, where nobody says one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +38,8 @@ class Tempo:
     """How long flex-start nodes take to come."""
     idle: float
     """How long they stay without work."""
+    advised: float = 1.0
+    """The speed where nobody says one: it tells times as well as a rehearsal of a minute or two can."""
 
 
 def tempo(
@@ -61,25 +56,15 @@ def tempo(
     It plays faster where more work waits than fits at once into the `room`, all chips of the cluster.
     """
     every = tuple(parts)
-    chosen = speed or min(FASTEST, max(1.0, *_needed(every, delay or 0.0), _for_work(every, room)))
+    advised = min(FASTEST, max(1.0, *_needed(every, delay or 0.0), _for_work(every, room)))
+    chosen = speed or advised
     return Tempo(
         speed=chosen,
         deadline=deadline if deadline is not None else _MOST_SECONDS * chosen,
         delay=delay if delay is not None else 2 * chosen,
         idle=idle if idle is not None else 3 * chosen,
+        advised=advised,
     )
-
-
-def finer(speed: float, longest: float, end: float) -> int | None:
-    """Return a speed that tells times better, where the controllers' own time counts for much.
-
-    `longest` is what the longest workload is to take, and nothing where that is not known; `end` is when the
-    rehearsal ended. Both are in seconds of its clock.
-    """
-    if not longest or speed < _COARSE * longest:
-        return None
-    slower = max(1, math.ceil(max(_FINE * longest, end / _PATIENCE_SECONDS)))
-    return slower if slower < speed else None
 
 
 def factor(speed: float) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.problem import errors
 from slicewright.core.rehearsal.duration import shown
 from slicewright.core.rehearsal.report import summary
-from slicewright.core.rehearsal.tempo import factor, finer
+from slicewright.core.rehearsal.tempo import factor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +39,7 @@ _ENDS = {
 def text(report: Report, *, width: int = _WIDTH) -> str:
     """Return the report of a rehearsal, its problems left out: they are printed where all problems are."""
     end, column = report.seconds, _column(report)
-    parts = [_head(report), *_coarse(report), "", *_runs(report.stories, end, column, width)]
+    parts = [_head(report), *_resolution(report), "", *_runs(report.stories, end, column, width)]
     if report.stories:
         parts += [f"{'':{column}}  {_LEGEND}"]
     if report.faults:
@@ -47,6 +47,9 @@ def text(report: Report, *, width: int = _WIDTH) -> str:
     for title, usages in (("quota in use", report.queues), ("chips with pods", report.pools)):
         if usages:
             parts += ["", title, *_usages(usages, end, column, width)]
+    if report.stand_ins:
+        made = (f"{need.kind} {need.namespace}/{need.name}" for need in report.stand_ins)
+        parts += ["", f"Stand-ins for what exists on the cluster: {', '.join(made)}."]
     if report.operator:
         parts += ["", f"PathwaysJobs were played by the {report.operator}."]
     return "\n".join([*parts, ""])
@@ -68,18 +71,18 @@ def _head(report: Report) -> str:
     played = f"{shown(report.seconds)} in {shown(report.seconds / report.speed)} at {factor(report.speed)}"
     wrong = len(errors(report.problems))
     verdict = report.verdict + (f", {_counted(wrong, 'error')}" if wrong else "")
+    if report.untold:
+        verdict += f", {_counted(report.untold, 'expectation')} could not be judged"
     done = ", ".join([*ends, *beside]) or "nothing to play"
     return f"{report.cluster}: {verdict}; {done}; played {played}"
 
 
-def _coarse(report: Report) -> Iterable[str]:
-    """Yield what a second of the controllers is worth, where their own time is much of what is told."""
-    slower = finer(report.speed, report.longest, report.seconds)
-    if slower is not None:
-        yield (
-            f"a second of the controllers' own time counts as {shown(report.speed)} here; "
-            f"for times that mean more: --speed {slower}"
-        )
+def _resolution(report: Report) -> Iterable[str]:
+    """Yield the shortest span that is told, and the usual speed, where that tells shorter ones."""
+    if report.speed > 1:
+        is_finer = 0 < report.advised < report.speed
+        finer = f"; for finer times: --speed {report.advised:.0f}" if is_finer else ""
+        yield f"time resolution: {shown(report.speed)}, a second of the controllers' own time{finer}"
 
 
 def _counted(number: int, noun: str) -> str:

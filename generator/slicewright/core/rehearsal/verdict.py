@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.rehearsal.apart import LONG_SECONDS, Waits, apart
-from slicewright.core.rehearsal.duration import seconds, shown
+from slicewright.core.rehearsal.apart import LONG_SECONDS, Waits, apart, slower
+from slicewright.core.rehearsal.duration import shown
+from slicewright.core.rehearsal.expectation import OWN_SECONDS, answers
 from slicewright.core.rehearsal.injected import blame
-from slicewright.core.rehearsal.offline import advice
-from slicewright.core.rehearsal.script import run_key, without_chips
+from slicewright.core.rehearsal.offline import advice, never_admitted
+from slicewright.core.rehearsal.script import run_key, tpu_pods, without_chips
+from slicewright.core.rehearsal.simulate import ends_by_itself, lacks_head
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slicewright.core.problem import Path, Problem
+    from slicewright.core.rehearsal.expectation import Answer
     from slicewright.core.rehearsal.injected import Injected
     from slicewright.core.rehearsal.script import Part
     from slicewright.core.rehearsal.story import Story
+
+Object = dict[str, Any]
 
 
 def judge(
@@ -27,47 +32,76 @@ def judge(
     cut_short: bool,
     speed: float | None = None,
     injected: Iterable[Injected] = (),
+    missing: Collection[str] = (),
 ) -> tuple[Problem, ...]:
     """Return the problems of a rehearsal, which was played at some `speed` where that is known.
 
     `never_fits` says of which runs the offline quota check knew that they can never be admitted, and why.
-    `injected` are the faults: where a run did not do as it should, its own are told of.
+    `injected` are the faults: where a run did not do as it should, its own are told of. `missing` are the
+    runs of which it is told elsewhere that they lack what they need to start.
     In one that was `cut_short`, by a person or because a program died, what has not happened yet is not held
-    against anybody; an expectation counts where all runs that it is about are over.
+    against anybody.
     """
     found: list[Problem] = []
     everyone = {part.key: part for part in parts}
     faults = tuple(injected)
     waits = Waits(stories, faults)
     for part in everyone.values():
-        for run in map(stories.__getitem__, _runs(part, stories)):
-            hurt = blame(run.run, faults)
-            found += _of_run(part, run, never_fits.get(run.run, ""), hurt, cut_short=cut_short)
-            found += apart(part, run, waits, speed)
-            found += _beside(part, run, speed, cut_short=cut_short)
-        if part.current not in stories:
-            continue
-        for index, expected in enumerate(part.expect):
-            (kind, value) = next(iter(expected.items()))
-            if cut_short and not _is_decided(kind, value, part, everyone, stories):
+        for item in part.runs:
+            run = stories.get(run_key(item))
+            if run is None:
                 continue
-            path: Path = ("spec", "rehearsal", "expect", index, kind)
-            for message, gap in _CHECK[kind](value, part, everyone, stories):
-                hint = _joined(_HINT + _slower(gap, speed), blame(part.current, faults))
-                found.append(part.workload.source.problem("REH004", path, message, hint))
+            hurt = blame(run.run, faults)
+            against = [*_of_run(part, item, run, never_fits.get(run.run, ""), hurt, cut_short=cut_short)]
+            if run.run in missing:
+                against = [problem for problem in against if problem.id != "REH001"]
+            found += against
+            found += apart(part, run, waits, speed)
+            if run.run not in missing and not any(problem.id == "REH001" for problem in against):
+                found += _beside(part, item, run, speed, cut_short=cut_short)
+        told = answers(part, everyone, stories, cut_short=cut_short, speed=speed)
+        for index, answer in enumerate(told):
+            found += _of_answer(part, index, answer, speed, blame(part.current, faults))
     return tuple(found)
 
 
 _HINT = "the timeline shows what happened instead; change the workload, the queues or the expectation"
-_OWN_SECONDS = 5.0
-"""What the controllers take for themselves, of our seconds: a gap below it may be theirs."""
-Broken = tuple[str, float | None]
-"""What is wrong, and by how many seconds of the rehearsal's clock it missed what was wanted, if by any."""
+
+
+def _of_answer(part: Part, index: int, answer: Answer, speed: float | None, hurt: str) -> Iterator[Problem]:
+    """Yield the problem of an expectation that broke, or of which nobody can tell.
+
+    That a run did not finish which should is told as such.
+    """
+    path: Path = ("spec", "rehearsal", "expect", index, answer.kind)
+    source = part.workload.source
+    if answer.result == "failed" and answer.message:
+        hint = _joined(_HINT + _slower(answer.gap, speed), hurt)
+        yield source.problem("REH004", path, answer.message, hint)
+    elif answer.result == "cannotTell":
+        message = f"cannot tell whether '{answer.kind}' holds: {answer.message}"
+        yield source.problem("REH020", path, message, _finer(answer), warning=True)
+
+
+def _finer(answer: Answer) -> str:
+    """Return what to do so that an expectation can be told."""
+    if answer.gap is None:
+        return _UNTOLD[answer.kind]
+    if answer.gap < 1:
+        return "no rehearsal tells less than a second: change the times, or leave the expectation out"
+    return f"play slower: --speed {max(1, int(answer.gap / 2))}"
+
+
+_UNTOLD = {
+    "notBefore": "the timeline shows why it did not start",
+    "waitBelow": "give the workload a queueName, or leave the expectation out",
+    "finishes": "play longer with --deadline",
+}
 
 
 def _slower(gap: float | None, speed: float | None) -> str:
     """Return what to do where a gap may be the controllers' own time, which does not pass faster."""
-    if gap is None or speed is None or speed <= 1 or gap >= _OWN_SECONDS * speed:
+    if gap is None or speed is None or speed <= 1 or gap >= OWN_SECONDS * speed:
         return ""
     return f"; or play slower, for the controllers' own time is not scaled: --speed {max(1, int(speed / 4))}"
 
@@ -76,32 +110,18 @@ def _joined(*parts: str) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _is_decided(
-    kind: str, value: Any, part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
-) -> bool:
-    """Tell whether all runs are over that an expectation is about."""
-    names = {
-        "order": value,
-        "together": value,
-        "notBefore": [value["workload"]] if kind == "notBefore" else (),
-    }
-    others = [_other(name, part, everyone, stories) for name in names.get(kind, ())]
-    return all(story is None or story.is_over for story in (stories[part.current], *others))
-
-
-def _runs(part: Part, stories: Mapping[str, Story]) -> Iterator[str]:
-    return (key for key in map(run_key, part.runs) if key in stories)
-
-
-def _of_run(part: Part, story: Story, never_fits: str, hurt: str, *, cut_short: bool) -> Iterator[Problem]:
+def _of_run(
+    part: Part, item: Object, story: Story, never_fits: str, hurt: str, *, cut_short: bool
+) -> Iterator[Problem]:
     source = part.workload.source
     if story.outcome == "refused":
         hint = "slicewright validate shows what stands against it without a cluster"
         yield source.problem("REH003", ("spec",), f"{story.run} was refused: {story.refusal}", hint)
         return
-    if part.should_finish and story.outcome != "finished" and not (cut_short and story.outcome != "failed"):
-        message = f"{story.run} {_DID_NOT_FINISH[story.outcome]}"
-        if never_fits and story.admitted is None:
+    short = _short_of(part, item, story)
+    if short and not (cut_short and story.outcome not in ("failed", "finished")):
+        message = f"{story.run} {short}"
+        if never_fits and (story.admitted is None or not never_admitted(never_fits)):
             message += f"; the quota check says that it never fits: {never_fits}"
         hint = _joined(story.why or (never_fits and advice(never_fits)) or _far(part, story), hurt)
         yield source.problem("REH001", ("metadata", "name"), message, hint)
@@ -113,10 +133,30 @@ def _of_run(part: Part, story: Story, never_fits: str, hurt: str, *, cut_short: 
             yield source.problem("REH002", ("metadata", "name"), message, hint)
     if part.asks_for_exclusive_slices:
         yield from _shared(part, story)
-    if never_fits and story.admitted is not None:
+    if never_admitted(never_fits) and story.admitted is not None:
         message = f"{story.run} was admitted, although the quota check says that it never fits: {never_fits}"
         hint = "one of the two is wrong; please report it with the rehearsal's JSON"
         yield source.problem("REH005", ("metadata", "name"), message, hint)
+
+
+def _short_of(part: Part, item: Object, story: Story) -> str:
+    """Return how a run fell short of what its kind does by the end; nothing where it did not.
+
+    A run that ends by itself has to finish, with all of its TPU pods, unless its file expects that it does
+    not. A headless Pathways has to run at the end, its head included, whatever its file says of its end.
+    """
+    if part.finishes or (part.finishes is None and ends_by_itself(item)):
+        if story.outcome != "finished":
+            return _DID_NOT_FINISH[story.outcome]
+        need, ran = tpu_pods(part)[story.run], sum(piece.pods for piece in story.slices)
+        if story.started is None and ran < need:
+            return f"finished, and only {ran:,} of its {need:,} TPU pods ever ran"
+        return ""
+    if ends_by_itself(item) or story.outcome == "finished":
+        return ""
+    if story.outcome != "running":
+        return _DID_NOT_RUN[story.outcome if story.started is None else "stopped"]
+    return "has a head that never ran" if lacks_head(item, story.ran) else ""
 
 
 def _far(part: Part, story: Story) -> str:
@@ -145,23 +185,29 @@ def _shared(part: Part, story: Story) -> Iterator[Problem]:
             yield part.workload.source.problem("REH010", ("metadata", "name"), message, hint, warning=True)
 
 
-def _beside(part: Part, story: Story, speed: float | None, *, cut_short: bool) -> Iterator[Problem]:
-    """Warn of jobs without chips that never ran beside the others: the run may end well without them.
+def _beside(
+    part: Part, item: Object, story: Story, speed: float | None, *, cut_short: bool
+) -> Iterator[Problem]:
+    """Tell of jobs without chips that never ran beside the others: the run may end well without them.
 
-    Where the scheduler said nothing, a short program may have been over before they came.
+    Where the scheduler said nothing, a short program may have been over before they came: a warning.
     """
-    is_long = speed is not None and part.duration >= LONG_SECONDS * speed
     if story.started is None or (cut_short and not story.is_over):
         return
-    for item in part.runs:
-        for job in without_chips(item) if run_key(item) == story.run else ():
-            pods = f"{item['metadata']['name']}-{job}-"
-            said = [text for pod, (_, text) in story.unplaced.items() if pod.startswith(pods)]
-            if job in story.ran or not (said or is_long):
-                continue
-            hint = f"FailedScheduling: {said[-1]}" if said else "the timeline shows what ran instead"
-            message = f"job {job} of {story.run} never ran"
-            yield part.workload.source.problem("REH001", ("metadata", "name"), message, hint, warning=True)
+    is_long = speed is not None and part.duration >= LONG_SECONDS * speed
+    for job in without_chips(item):
+        if job in story.ran:
+            continue
+        pods = f"{item['metadata']['name']}-{job}-"
+        said = [text for pod, (_, text) in story.unplaced.items() if pod.startswith(pods)]
+        is_certain = bool(said) or is_long
+        message = f"job {job} of {story.run} never ran"
+        hint = f"FailedScheduling: {said[-1]}" if said else "the timeline shows what ran instead"
+        if not is_certain:
+            message += ", which may be the controllers' own time at this speed"
+            hint = f"to know it, {slower(part)}"
+        source = part.workload.source
+        yield source.problem("REH001", ("metadata", "name"), message, hint, warning=not is_certain)
 
 
 _DID_NOT_FINISH = {
@@ -170,105 +216,9 @@ _DID_NOT_FINISH = {
     "failed": "failed",
     "notSubmitted": "was not submitted before the end",
 }
-
-
-def _other(name: str, part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]) -> Story | None:
-    key = name if "/" in name else f"{part.workload.namespace}/{name}"
-    other = everyone.get(key)
-    return stories.get(other.current) if other else None
-
-
-def _order(
-    names: list[str], part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
-) -> Iterator[Broken]:
-    before: tuple[str, float] | None = None
-    for name in names:
-        story = _other(name, part, everyone, stories)
-        if story is None or story.started is None:
-            yield (f"'{name}' did not start" if story else _unknown(name)), None
-            return
-        if before is not None and story.started <= before[1]:
-            message = (
-                f"'{name}' should start after '{before[0]}': it started at {shown(story.started)}, "
-                f"the other at {shown(before[1])}"
-            )
-            yield message, before[1] - story.started
-            return
-        before = (name, story.started)
-
-
-def _together(
-    names: list[str], part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
-) -> Iterator[Broken]:
-    spans = _running(stories[part.current])
-    for name in names:
-        story = _other(name, part, everyone, stories)
-        if story is None:
-            yield _unknown(name), None
-            return
-        theirs = _running(story)
-        gaps = [max(begin - end, start - finish) for start, end in spans for begin, finish in theirs]
-        spans = [
-            (max(start, begin), min(end, finish))
-            for start, end in spans
-            for begin, finish in theirs
-            if max(start, begin) < min(end, finish)
-        ]
-        if not spans:
-            yield f"'{part.workload.name}' and '{name}' never ran at the same time", min(gaps, default=None)
-            return
-
-
-def _not_before(
-    wanted: dict[str, str], part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
-) -> Iterator[Broken]:
-    name, state = wanted["workload"], wanted.get("state", "Finished")
-    own, other = stories[part.current].started, _other(name, part, everyone, stories)
-    if other is None:
-        yield _unknown(name), None
-        return
-    reached = {"Admitted": other.admitted, "Running": other.started, "Finished": other.ended}[state]
-    if own is not None and (reached is None or own < reached):
-        when = "never was" if reached is None else f"was so at {shown(reached)}"
-        message = f"it started at {shown(own)}, before '{name}' was {state.lower()}: that {when}"
-        yield message, None if reached is None else reached - own
-
-
-def _wait_below(
-    most: str, part: Part, everyone: Mapping[str, Part], stories: Mapping[str, Story]
-) -> Iterator[Broken]:
-    del everyone
-    wait = stories[part.current].wait
-    if wait is None:
-        yield f"it was never admitted, and should be within {most}", None
-    elif wait >= seconds(most):
-        message = f"it waited {shown(wait)} for its admission, and should wait less than {most}"
-        yield message, wait - seconds(most)
-
-
-def _finishes(
-    wanted: bool,
-    part: Part,
-    everyone: Mapping[str, Part],
-    stories: Mapping[str, Story],
-) -> Iterator[Broken]:
-    del everyone
-    if not wanted and stories[part.current].outcome == "finished":
-        yield "it finished, and was expected not to", None
-
-
-def _unknown(name: str) -> str:
-    return f"no workload '{name}' takes part in this rehearsal"
-
-
-def _running(story: Story) -> list[tuple[float, float]]:
-    return [(span.start, span.end) for span in story.spans if span.state == "running"]
-
-
-_CHECK: dict[str, Callable[[Any, Part, Mapping[str, Part], Mapping[str, Story]], Iterator[Broken]]] = {
-    "order": _order,
-    "together": _together,
-    "notBefore": _not_before,
-    "waitBelow": _wait_below,
-    "finishes": _finishes,
+_DID_NOT_RUN = {
+    "waiting": "never ran",
+    "failed": "failed, and never ran",
+    "notSubmitted": "was not submitted before the end",
+    "stopped": "had stopped running by the end",
 }

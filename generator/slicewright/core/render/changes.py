@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import posixpath
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.compose.kustomization import FILE_NAME
+from slicewright.core.compose.spec import OTHER_NAMES, second
 from slicewright.core.gitops import anchor, place
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render import gitops, platform, tree
 from slicewright.core.render.clashes import clashes
-from slicewright.core.render.existing import (
-    Existing,
-    content_of,
-    edited,
-    is_namespace,
-    is_workload,
-)
+from slicewright.core.render.existing import ROOT, Existing, edited, is_namespace, is_workload, reused
+from slicewright.core.render.lockout import locked_out, refused, waiting
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.run import header
+from slicewright.core.run.listing import is_same_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -45,6 +41,11 @@ class RunChange:
     name: str
     """Of the run object; for a Fixed workload that of the workload."""
     reason: str
+
+    @property
+    def folder(self) -> str:
+        """The folder of the workload."""
+        return f"{ROOT}/{self.cluster}/{self.namespace}/{self.workload}"
 
     def record(self) -> dict[str, str]:
         """Return the JSON form."""
@@ -72,6 +73,14 @@ class Rendering:
     """What happens to the files of platforms, which are live."""
     problems: tuple[Problem, ...] = ()
     planned: tuple[Planned, ...] = ()
+    made: Mapping[str, list[tree.KubernetesObject]] = field(default_factory=dict)
+    """The objects of the runs that were built, by folder: of those that start, and of all that are Fixed."""
+    staying: tuple[str, ...] = ()
+    """The files of frozen runs that stay as they are."""
+    begun: frozenset[str] = frozenset()
+    """The runs that start or change, or would without an error elsewhere: folder of the workload and name."""
+    untainted: Mapping[str, Mapping[str, list[str]]] = field(default_factory=dict)
+    """By cluster the flavors whose taint waits, with the files of the runs that it waits for."""
 
     @property
     def ended(self) -> tuple[RunChange, ...]:
@@ -102,6 +111,7 @@ class _Draft:
     files: dict[str, str] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     runs: list[RunChange] = field(default_factory=list)
+    made: dict[str, list[tree.KubernetesObject]] = field(default_factory=dict)
 
     def note(self, effect: Effect, folder: str, name: str, reason: str) -> None:
         """Note what happens to a run."""
@@ -130,6 +140,8 @@ def render(
     touched = {folder for folder in (*wanted, *present) if selected is None or _key(folder) in selected}
     for folder, entry in wanted.items():
         if folder in touched:
+            if tree.frozen_file(entry.plan) not in draft.existing.frozen:
+                draft.problems += refused(entry, repository.sites[entry.plan.cluster])
             _render_one(draft, entry, bases, repository.package.version)
     keys = {entry.workload.key for entry in planned}
     rendered = [folder for folder in wanted if folder in touched]
@@ -137,7 +149,7 @@ def render(
     for folder in sorted(touched - wanted.keys()):
         reason = "the workload left the cluster" if _key(folder) in keys else "the workload is gone"
         site = _site(folder, repository)
-        goes_on = not gitops.is_synced(site) and _is_left(folder, draft.existing, staying_folders)
+        goes_on = not gitops.is_synced(site) and gitops.is_left(folder, draft.existing, staying_folders)
         _end_folder(draft, folder, f"{reason}; {_GOES_ON}" if goes_on else reason)
     lasting = gitops.lasting(repository.sites, draft.existing)
     listed = {posixpath.dirname(folder) for folder in touched} | (lasting if selected is None else set())
@@ -146,10 +158,18 @@ def render(
     if selected is not None:
         _keep_others(draft, touched, listed, synced)
     beside = [entry for folder, entry in wanted.items() if posixpath.dirname(folder) in listed]
-    staying = sorted(draft.kept & draft.existing.frozen.keys())
+    staying = tuple(sorted(draft.kept & draft.existing.frozen.keys()))
     draft.problems += clashes(beside, staying, anchor.held(draft.files), bases, draft.existing)
+    sites = repository.sites
+    untainted = {name: locked_out(site, draft.existing, draft.kept) for name, site in sites.items()}
     if selected is None and not errors(problems):
-        draft.files |= platform.files(repository.sites)
+        draft.problems += (one for name, found in untainted.items() for one in waiting(sites[name], found))
+        files, found = platform.files(repository, untainted)
+        draft.files |= files
+        draft.problems += found
+        for kept, problem in platform.left_behind(draft.existing.folders, sites):
+            draft.kept.update(kept)
+            draft.problems.append(problem)
     if not errors(draft.problems):
         sources = {folder: entry.workload.source for folder, entry in wanted.items() if folder in touched}
         trees = gitops.Trees(draft.existing, draft.texts() if synced else {}, sources)
@@ -157,7 +177,9 @@ def render(
             files, found = gitops.files(repository, cluster, trees)
             draft.files |= files
             draft.problems += found
-    return _finish(draft, planned, repository)
+    begun = frozenset(f"{run.folder}/{run.name}" for run in draft.runs if run.effect != "ends")
+    finished = _finish(draft, planned, repository)
+    return replace(finished, made=draft.made, staying=staying, begun=begun, untainted=untainted)
 
 
 def _key(folder: str) -> str:
@@ -178,6 +200,7 @@ def _render_fixed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
     draft.problems += problems
     if made is None:
         return
+    draft.made[plan.folder] = made.objects
     files, problems = tree.live_files(made)
     draft.problems += problems
     listed = f"{plan.folder}/{FILE_NAME}"
@@ -189,7 +212,7 @@ def _render_fixed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
     if runs or not existing.is_ours(listed):
         reason = "the workload became Fixed" if runs else "the workload is new"
         draft.note("starts", plan.folder, plan.name, reason)
-    elif any(existing.content(path) != content_of(text) for path, text in files.items()):
+    elif any(existing.body(path) != header.body_of(text) for path, text in files.items()):
         draft.note("changes", plan.folder, plan.name, "its overlay is live")
     draft.files |= files
 
@@ -205,6 +228,7 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) 
     earlier = [other for other in live if other != path]
     if path in existing.frozen:
         draft.kept.add(path)
+        draft.problems += reused(existing, path, entry.workload.source)
         if path not in live or not existing.is_ours(f"{folder}/{FILE_NAME}"):
             draft.note("starts", folder, plan.name, "its list did not name it")
     elif path in live and path not in existing.texts:
@@ -215,7 +239,8 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) 
         draft.problems += problems
         if made is None:
             return
-        draft.files[path] = header.frozen(made.inputs, tool, tree.frozen_body(made))
+        draft.made[folder] = made.objects
+        draft.files[path] = tree.frozen_text(made, tool)
         reason = "the intent changed" if earlier else "the workload is new"
         draft.note("starts", folder, plan.name, "the workload became Hashed" if overlay else reason)
     if overlay:
@@ -257,21 +282,6 @@ def _end_folder(draft: _Draft, folder: str, reason: str) -> None:
         runs.append(posixpath.basename(folder))
     for name in runs:
         draft.note("ends", folder, name, reason)
-
-
-def _is_left(folder: str, existing: Existing, staying: Iterable[str]) -> bool:
-    """Tell whether nobody prunes the runs of a folder that leaves a cluster which is synced no more.
-
-    What synced the cluster is still there, and prunes what leaves a folder. It does nothing where its own
-    folder is gone: that of a workload by itself, and that of a namespace with the last workload in it.
-    """
-    namespace, name = posixpath.split(folder)
-    _, cluster, within = namespace.split("/")
-    here = [f"{place.folder(cluster)}/{who}" for who in (place.ARGOCD, place.FLUX)]
-    whole = [existing.texts.get(f"{path}/namespace-{within}.yaml", "") for path in here]
-    if any(re.search(rf"^ +path: \S*{re.escape(namespace)}['\"]?$", text, re.MULTILINE) for text in whole):
-        return not any(posixpath.dirname(other) == namespace for other in staying)
-    return any(existing.is_ours(f"{path}/{place.of_workload(within, name)}") for path in here)
 
 
 def _run_of(path: str) -> str:
@@ -320,12 +330,17 @@ def _finish(draft: _Draft, planned: tuple[Planned, ...], repository: Repository)
     existing = draft.existing
     writes: dict[str, str] = {}
     for path, text in sorted(draft.files.items(), key=_rank):
-        if existing.texts.get(path) == text:
+        there = existing.texts.get(path)
+        if there == text or (there is not None and is_same_list(there, text)):
             continue
         if path in existing.texts and not existing.is_ours(path):
             draft.problems.append(_foreign(path))
         writes[path] = text
     stay = draft.files.keys() | draft.kept
+    for path in existing.texts:
+        if path.endswith(OTHER_NAMES) and existing.is_foreign(path):
+            folder, name = posixpath.split(path)
+            draft.problems += second(folder, [name] if f"{folder}/{FILE_NAME}" in stay else [])
     draft.problems += edited(existing, sorted(stay))
     problems = in_order(draft.problems)
     if errors(problems):

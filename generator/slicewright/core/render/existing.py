@@ -10,9 +10,12 @@ from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
+from slicewright.core.run.identity import intent_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from slicewright.core.intent.source import Source
 
 ROOT = "overlays"
 PATCH = ".patch.yaml"
@@ -70,10 +73,6 @@ class Existing:
         text = self.texts.get(path, "")
         return header.body_of(text) if text.count("\n") > 1 else None
 
-    def content(self, path: str) -> tuple[str, str] | None:
-        """Return the digest and the body of a file that is not frozen; None where there is none."""
-        return content_of(self.texts.get(path, ""))
-
     def is_overlay(self, folder: str) -> bool:
         """Tell whether a folder holds a Fixed workload's overlay: then its kustomization names a base."""
         return any(entry.startswith("../") for entry in self._listed(folder) or ())
@@ -98,11 +97,13 @@ class Existing:
         return [str(entry) for entry in entries] if isinstance(entries, list) else None
 
 
-def content_of(text: str) -> tuple[str, str] | None:
-    """Return the digest of the inputs and the body of a generated file: what it says beside their names."""
-    if text.count("\n") <= 1:
-        return None
-    return text.split("\n", 2)[1].rpartition("sha256:")[2], header.body_of(text)
+def reused(existing: Existing, path: str, source: Source) -> Iterator[Problem]:
+    """Yield a problem where the frozen run at a path was rendered from another intent with the same id."""
+    frozen = existing.frozen[path]
+    if frozen.intent and frozen.intent != intent_digest(source.data["spec"]):
+        message = f"this intent has the id of the run in {path}, which was rendered from another intent"
+        hint = "write another value of 'run': slicewright rerun NAME"
+        yield source.problem("RUN007", ("spec",), message, hint, key=True)
 
 
 def edited(existing: Existing, paths: Iterable[str]) -> Iterator[Problem]:

@@ -6,34 +6,38 @@ import posixpath
 import re
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity
+from slicewright.core.document.kinds import kinds_in
 from slicewright.core.document.read import read_documents
 from slicewright.core.gitops import anchor, place, tree
+from slicewright.core.gitops.controllers import SyncedControllers
 from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
 from slicewright.core.gitops.owner import owner
+from slicewright.core.platform import controllers
 from slicewright.core.platform import tree as platform_tree
+from slicewright.core.platform.controllers import installed
+from slicewright.core.platform.release import MANIFESTS
+from slicewright.core.problem import Problem
 from slicewright.core.render.beyond import Brought, against_namespaces, against_objects, is_granted
 from slicewright.core.render.existing import PATCH, ROOT, is_namespace, is_workload
 from slicewright.core.run import header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.intent.source import Source
     from slicewright.core.plan.site import Site
-    from slicewright.core.problem import Problem
     from slicewright.core.render.existing import Existing
     from slicewright.core.render.repository import ReadText, Repository
 
 Kind = tuple[str, str]
 """Group and kind."""
 
-_WORDS = re.compile(r"^(apiVersion|kind): (.*)$", re.MULTILINE)
-"""What an object is, in a file of ours: nothing below its own keys begins a line so."""
-_WITHIN = re.compile(r"^metadata:\n(?:  .*\n)*?  namespace: (.*)$", re.MULTILINE)
-"""Where it stands."""
+_released = lru_cache(maxsize=8)(kinds_in)
+"""A tree has a few releases, and every cluster that is synced asks what is in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,41 @@ def files(repository: Repository, cluster: str, trees: Trees) -> tuple[dict[str,
     found = list(against_namespaces(site, trees.sources))
     namespaces = _namespaces(repository, site, trees, found)
     platform = any(path.startswith(f"{platform_tree.folder(cluster)}/") for path in trees.texts)
-    return tree.files(site, namespaces, repository.package.health, platform=platform), found
+    synced = _controllers(cluster, trees.texts, repository.read_text, found)
+    checks = repository.package.health
+    return tree.files(site, namespaces, checks, platform=platform, controllers=synced), found
+
+
+def _controllers(
+    cluster: str, texts: Mapping[str, str], read_text: ReadText, found: list[Problem]
+) -> SyncedControllers | None:
+    """Return what the controllers of a cluster are made of, as its folder will be."""
+    there = installed(controllers.folder(cluster), texts.get)
+    file = f"{controllers.folder(cluster)}/{FILE_NAME}"
+    if there is None:
+        if file in texts:  # of a cluster of which only some workloads are rendered
+            message = "what syncs this folder cannot be rendered: it is not as slicewright writes it"
+            found.append(
+                Problem("CTRL003", message, "slicewright render, without names, mends it", file=file)
+            )
+        return None
+    kinds: set[tuple[str, str, str]] = set()
+    for one in there.releases:
+        try:
+            text = one.read(MANIFESTS, read_text)
+        except Stopped:
+            text = None
+        held = _released(text or "")
+        kinds |= held
+        if not any(namespace for _, _, namespace in held):
+            message = (
+                f"no objects of {one.title} are found in its manifests, and what syncs them has to allow "
+                "their kinds"
+            )
+            hint = "slicewright init --upgrade brings those that come with slicewright"
+            found.append(Problem("CTRL003", message, hint, file=f"{one.folder}/{MANIFESTS}"))
+            return None
+    return SyncedControllers(tuple(one.folder for one in there.releases), frozenset(kinds))
 
 
 def _namespaces(
@@ -144,7 +182,8 @@ class _Stands:
         """Return what the objects of a workload are, and the folders outside of its own that it needs."""
         runs = [path for path in texts if not path.endswith((f"/{FILE_NAME}", PATCH))]
         if runs:
-            return frozenset(one for path in runs for one in _held(texts[path])), ()
+            held = (one for path in runs for one in kinds_in(header.body_of(texts[path])))
+            return frozenset(Brought(*one) for one in held), ()
         needed = tuple(_entries(folder, texts.get(f"{folder}/{FILE_NAME}", "")))
         if needed not in self._known:
             self._known[needed] = self._composed(*needed)
@@ -181,14 +220,21 @@ def _is_within(path: str, others: set[str]) -> bool:
     return any(path.startswith(f"{other}/") for other in others)
 
 
-def _held(text: str) -> Iterator[Brought]:
-    """Yield what the objects in a frozen run are."""
-    for document in header.body_of(text).split("\n---\n"):
-        words = dict(_WORDS.findall(document))
-        within = "".join(_WITHIN.findall(document)).strip("'\"")
-        yield Brought(words.get("apiVersion", "").rpartition("/")[0], words.get("kind", ""), within)
-
-
 def is_present(cluster: str, existing: Existing) -> bool:
     """Tell whether there is anything yet that syncs a cluster."""
     return any(folder.startswith(f"{place.folder(cluster)}/") for folder in existing.folders)
+
+
+def is_left(folder: str, existing: Existing, staying: Iterable[str]) -> bool:
+    """Tell whether nobody prunes the runs of a folder that leaves a cluster which is synced no more.
+
+    What synced the cluster is still there, and prunes what leaves a folder. It does nothing where its own
+    folder is gone: that of a workload by itself, and that of a namespace with the last workload in it.
+    """
+    namespace, name = posixpath.split(folder)
+    _, cluster, within = namespace.split("/")
+    here = [f"{place.folder(cluster)}/{who}" for who in (place.ARGOCD, place.FLUX)]
+    whole = [existing.texts.get(f"{path}/namespace-{within}.yaml", "") for path in here]
+    if any(re.search(rf"^ +path: \S*{re.escape(namespace)}['\"]?$", text, re.MULTILINE) for text in whole):
+        return not any(posixpath.dirname(other) == namespace for other in staying)
+    return any(existing.is_ours(f"{path}/{place.of_workload(within, name)}") for path in here)

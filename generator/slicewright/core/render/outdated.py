@@ -1,4 +1,4 @@
-"""Frozen runs against what today's tool would write: the difference, and nothing is changed."""
+"""Frozen runs against what today's tool would write: those that differ, and those that were not rendered."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render import tree
 from slicewright.core.render.existing import Existing, edited
 from slicewright.core.render.plans import plan_all
+from slicewright.core.run import header
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from slicewright.core.render.repository import Repository
+    from slicewright.core.render.plans import Planned
+    from slicewright.core.render.repository import ReadText, Repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +54,58 @@ def outdated(
     planned, problems = plan_all(repository)
     if errors(problems):
         return (), in_order(problems)
-    bases = tree.Bases(repository.read_text, repository.package.schemas)
+    wanted = (entry for entry in planned if selected is None or entry.workload.key in selected)
+    found, noted = _compared(wanted, Existing(existing), repository)
+    return found, in_order((*problems, *noted))
+
+
+def forged(
+    repository: Repository,
+    planned: Iterable[Planned],
+    existing: Mapping[str, str],
+    before: ReadText,
+    since: str,
+) -> tuple[tuple[Outdated, ...], tuple[Problem, ...]]:
+    """Return the frozen runs that are new since an earlier version of the tree and not what a render writes.
+
+    `before` reads the earlier version, which the user calls `since`; `planned` holds all plans. Each run
+    comes with its difference and with a problem. A run that was there before stays frozen: what today's tool
+    would write for it says nothing about who wrote it.
+    """
     present = Existing(existing)
+    new = {
+        path
+        for path in present.frozen
+        if header.body_of(existing[path]) != header.body_of(before(path) or "")
+    }
+    wanted = {tree.frozen_file(entry.plan): entry for entry in planned}
+    found, noted = _compared([wanted[path] for path in sorted(new & wanted.keys())], present, repository)
+    problems = list(noted)
+    for entry in found:
+        message = f"the run is new since {since}, and it is not what slicewright renders from its TPUWorkload"
+        problems.append(Problem("RUN008", message, _RENDER_AGAIN, file=entry.path))
+    for path in sorted(new - wanted.keys()):
+        message = f"the run is new since {since}, and no TPUWorkload asks for it now: it cannot be compared"
+        hint = "merge its TPUWorkload before you change that again, or delete the run"
+        problems.append(Problem("RUN008", message, hint, file=path))
+    return found, in_order(problems)
+
+
+_RENDER_AGAIN = "start a new run: slicewright rerun NAME; or delete its folder and run slicewright render"
+
+
+def _compared(
+    planned: Iterable[Planned], present: Existing, repository: Repository
+) -> tuple[tuple[Outdated, ...], list[Problem]]:
+    """Compare frozen runs with what a render would write; runs that are not there are passed by."""
+    bases = tree.Bases(repository.read_text, repository.package.schemas)
     found: list[Outdated] = []
-    noted = list(problems)
+    noted: list[Problem] = []
     for entry in planned:
         plan = entry.plan
         path = tree.frozen_file(plan)
         frozen = present.frozen.get(path)
-        if frozen is None or (selected is not None and entry.workload.key not in selected):
+        if frozen is None:
             continue
         if not frozen.intact:
             noted += edited(present, [path])
@@ -73,7 +118,7 @@ def outdated(
         if before != after:
             diff = unified(path, before, after)
             found.append(Outdated(path, entry.workload.key, plan.cluster, plan.name, frozen.tool, diff))
-    return tuple(found), in_order(noted)
+    return tuple(found), noted
 
 
 def unified(path: str, before: str | None, after: str | None) -> str:

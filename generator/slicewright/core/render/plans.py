@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slicewright.core.plan.decide import decide, decide_shape
+from slicewright.core.plan.ways import on_cluster
 from slicewright.core.problem import Problem, did_you_mean
+from slicewright.core.render.counted import against_flavors
 from slicewright.core.render.unqueued import against_queueless
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ class Planned:
 def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem, ...]]:
     """Return the plan of every workload on each of its clusters, and all that stands against them."""
     planned: list[Planned] = []
-    found: list[Problem] = list(repository.problems)
+    found: list[Problem] = []
     for workload in repository.workloads:
         decision = decide_shape(workload, repository.package.catalogue)
         found += decision.problems
@@ -37,15 +39,19 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
             if site is None:
                 message = f"there is no TPUCluster '{name}'"
                 hint = did_you_mean(name, repository.sites) or "declare it in clusters/"
+                hint += f"{' Or' if hint.endswith('?') else ', or'} remove it from spec.clusters"
                 found.append(workload.source.problem("REF001", ("spec", "clusters", index), message, hint))
                 continue
-            plan, problems = decide(decision, site)
+            here = on_cluster(workload, site.cluster)
+            plan, problems = decide(replace(decision, workload=here), site)
             found += problems
-            if plan is not None:
-                planned.append(Planned(plan, workload))
-                found += against_queueless(workload, site)
+            if plan is not None and not any(part.source is workload.source for part in repository.parts):
+                planned.append(Planned(plan, here))
+                found += against_queueless(here, site)
+                found += against_flavors(here, plan, site)
     found += _same_objects(planned)
-    return tuple(planned), tuple(found)
+    left = (one for one in found if not any(part.follows(one) for part in repository.parts))
+    return tuple(planned), (*repository.problems, *left)
 
 
 def _same_objects(planned: list[Planned]) -> list[Problem]:

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.gitops import place
 from slicewright.core.platform import against as against_platform
+from slicewright.core.platform import controllers
 from slicewright.core.platform import tree as platform
 from slicewright.core.platform.against_sites import problems_between
 from slicewright.core.platform.against_workloads import problems_of_workloads
+from slicewright.core.problem import Problem
 from slicewright.core.provision import against as against_provision
 from slicewright.core.provision import tree as provision
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.intent.workload import Workload
     from slicewright.core.plan.site import Site
-    from slicewright.core.problem import Problem
+    from slicewright.core.render.repository import Repository
 
 PROVISION = "provision"
 """The folder of what is no Kubernetes object."""
+
+DESTROY = "destroy.sh"
 
 PlatformEffect = Literal["added", "changed", "removed"]
 
@@ -42,13 +47,23 @@ class PlatformChange:
         return {"effect": self.effect, "cluster": self.cluster, "path": self.path, "reason": self.reason}
 
 
-def files(sites: Mapping[str, Site]) -> dict[str, str]:
-    """Return the files of all platforms that are ours to make, by path."""
+def files(
+    repository: Repository, untainted: Mapping[str, Collection[str]] | None = None
+) -> tuple[dict[str, str], list[Problem]]:
+    """Return the files of all platforms that are ours to make, by path, and what stands against them.
+
+    `untainted` are the flavors of a cluster whose taint waits for runs that do not tolerate it.
+    """
     made: dict[str, str] = {}
-    for site in sites.values():
-        made |= platform.files(site)
+    found: list[Problem] = []
+    read_text = cache(repository.read_text)  # clusters share their releases
+    for name, site in repository.sites.items():
+        wanted = controllers.releases(site, repository.workloads)
+        found += controllers.problems(site, wanted, read_text, repository.package.releases)
+        made |= controllers.files(site, wanted)
+        made |= platform.files(site, (untainted or {}).get(name, ()))
         made |= provision.files(site)
-    return made
+    return made, found
 
 
 def problems(
@@ -62,11 +77,33 @@ def problems(
     yield from problems_of_workloads(sites, workloads)
 
 
+def left_behind(
+    folders: Mapping[str, Iterable[str]], sites: Mapping[str, Site]
+) -> Iterator[tuple[list[str], Problem]]:
+    """Yield the files that take down a cluster which no file declares any more, and a warning of them.
+
+    A render cannot know whether the cluster is gone. It keeps `destroy.sh`, and where Terraform made the
+    cluster all that Terraform needs, until somebody deletes the folder.
+    """
+    for folder, paths in sorted(folders.items()):
+        root, _, cluster = folder.partition("/")
+        if root != PROVISION or cluster in sites:
+            continue
+        script, files = f"{folder}/{DESTROY}", sorted(paths)
+        if not any(path.endswith(".tf") for path in files):
+            files = [path for path in files if path == script]
+        if files:
+            message = f"no file declares cluster '{cluster}', and it may still be there"
+            hint = f"run {script} and what it names, then delete {folder}"
+            yield files, Problem("POOL045", message, hint, severity="warning", file=script)
+
+
 def cluster_of(folder: str) -> str:
     """Return the cluster whose platform, or what syncs it, a folder belongs to, '' for one of workloads."""
     root, _, rest = folder.partition("/")
     cluster = rest.partition("/")[0]
-    ours = root == PROVISION or folder == platform.folder(cluster) or place.is_below(folder)
+    folders = (platform.folder(cluster), controllers.folder(cluster))
+    ours = root == PROVISION or folder in folders or place.is_below(folder)
     return cluster if ours else ""
 
 
@@ -74,8 +111,11 @@ def change(path: str, effect: PlatformEffect, sites: Mapping[str, Site]) -> Plat
     """Say what happens to a file of a platform, and why."""
     cluster = cluster_of(posixpath.dirname(path))
     syncs = place.is_below(posixpath.dirname(path))
+    is_script = path.startswith(f"{PROVISION}/")
     if effect == "added":
         reason = "it is new"
+    elif effect == "changed" and is_script:
+        reason = f"it follows {sites[cluster].cluster.source.file.path}"
     elif effect == "changed":
         reason = "what syncs the cluster is live" if syncs else "the platform is live"
     elif cluster not in sites:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.document.read import read_documents
 from slicewright.core.gitops.argocd import against as against_argocd
 from slicewright.core.intent import decode
+from slicewright.core.intent.mend import Mended, mended
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.plan.site import Site, survey
 from slicewright.core.platform.against_configuration import against_configuration
@@ -47,6 +48,8 @@ class Package:
     schemas: Schemas
     health: Mapping[str, str] = field(default_factory=dict)
     """Health checks for Argo CD, in Lua, by `<group>_<Kind>`."""
+    releases: Mapping[str, str] = field(default_factory=dict)
+    """Digests of the manifests of controllers, by the names of their folders, such as `kueue-v0.19.2`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,14 @@ class Repository:
     problems: tuple[Problem, ...] = ()
     refused_clusters: frozenset[str] = frozenset()
     """Clusters that are declared, but wrongly: workloads that name them are not to blame."""
+    parts: tuple[Mended, ...] = ()
+    """Documents of which only a part is right: what follows from the rest is not said."""
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The documents of the workloads and of the clusters."""
+        clusters = (site.cluster.source for site in self.sites.values())
+        return (*(workload.source for workload in self.workloads), *clusters)
 
 
 def read_repository(
@@ -72,16 +83,18 @@ def read_repository(
     workloads: list[Workload] = []
     sites: dict[str, Site] = {}
     refused_clusters: set[str] = set()
-    for source in _sources(files, found):
-        schema = _schema_of(source, found)
+    parts: list[Mended] = []
+    refused: list[Problem] = []
+    for written in _sources(files, found):
+        schema = _schema_of(written, found)
         if schema is None:
             continue
-        against = against_schema(source, schema, package.schemas)
-        against = against or tuple(_whole_floats(source, source.data, ()))
-        if against:
-            found += against
-            found += _tpu_refusal(source, package.catalogue)
-            refused_clusters |= _cluster_name(source)
+        against = _refusals(written, schema, package.schemas)
+        refused += against
+        source = _mended(written, against, schema, package.schemas, parts) if against else written
+        if source is None:
+            found += _tpu_refusal(written, package.catalogue)
+            refused_clusters |= _cluster_name(written)
             continue
         if source.data["kind"] == "TPUWorkload":
             workloads.append(decode.workload(source))
@@ -95,9 +108,37 @@ def read_repository(
     found += identities(workloads)
     found += platform.problems(sites, workloads, package.catalogue)
     found += against_argocd.problems(sites.values())
+    left = (one for one in found if not any(part.follows(one) for part in parts))
     return Repository(
-        package, settings, tuple(workloads), sites, read_text, tuple(found), frozenset(refused_clusters)
+        package,
+        settings,
+        tuple(workloads),
+        sites,
+        read_text,
+        (*refused, *left),
+        frozenset(refused_clusters),
+        tuple(parts),
     )
+
+
+def _refusals(source: Source, schema: str, schemas: Schemas) -> tuple[Problem, ...]:
+    return against_schema(source, schema, schemas) or tuple(_whole_floats(source, source.data, ()))
+
+
+def _mended(
+    written: Source, against: Iterable[Problem], schema: str, schemas: Schemas, parts: list[Mended]
+) -> Source | None:
+    """Return a document of which enough is right to go on with, and note where it is a part of it only."""
+
+    def accepts(data: Any) -> bool:
+        return schemas.accepts(schema, data) and not any(_whole_floats(written, data, ()))
+
+    found = mended(written, against, accepts)
+    if found is None or (written.data["kind"] == "TPUCluster" and not found.tells_of_workloads()):
+        return None
+    if found.removed:
+        parts.append(found)
+    return found.source
 
 
 def _whole_floats(source: Source, value: object, path: Path) -> Iterator[Problem]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,7 @@ from slicewright.core.document.write import write_document, write_documents
 from slicewright.core.plan.plan import MARKER
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
-from slicewright.core.run.identity import digest
+from slicewright.core.run.identity import intent_digest
 from slicewright.core.run.listing import listing
 
 if TYPE_CHECKING:
@@ -36,10 +34,9 @@ Identity = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A base after its components, with a digest of what it holds."""
+    """A base after its components."""
 
     objects: list[KubernetesObject]
-    digest: str
     fragile: bool
     """Whether it holds something that may stand in an object, but not in a patch."""
 
@@ -70,7 +67,7 @@ class Bases:
             message = f"{feature} is outside of what slicewright evaluates itself"
             hint = "write resources, components and JSON 6902 patches with a target"
             return Problem("KUS007", message, hint, file=file)
-        return self._unfit(plan, objects) or Base(objects, digest(objects), flaws.is_fragile(objects))
+        return self._unfit(plan, objects) or Base(objects, flaws.is_fragile(objects))
 
     def _unfit(self, plan: Plan, objects: list[KubernetesObject]) -> Problem | None:
         """Return the problem of a base in which the builder would not find what it fills in."""
@@ -119,7 +116,7 @@ def make(planned: Planned, bases: Bases) -> tuple[Made | None, tuple[Problem, ..
     problems = (*problems, *flaws.in_words(source, patched=not plan.run), *_twins(plan, objects, source))
     if problems:
         return None, problems
-    return Made(planned, base, objects, _inputs(planned, base)), ()
+    return Made(planned, base, objects, _inputs(plan, source)), ()
 
 
 def _twins(plan: Plan, objects: list[KubernetesObject], source: Source) -> Iterator[Problem]:
@@ -181,34 +178,21 @@ def _at_component(planned: Planned, problem: Problem) -> Problem:
     return problem
 
 
-_ELSEWHERE = frozenset({"clusters", "rehearsal", "onChange"})
-"""Fields of a TPUWorkload that say nothing of what one of its runs holds."""
-
-
-def _inputs(planned: Planned, base: Base) -> str:
-    """Name what a run's files were resolved from, with one digest over its parsed content."""
-    plan, shape, source = planned.plan, planned.plan.shape, planned.workload.source
-    tpu = f"catalog {shape.generation} {shape.topology} on {shape.machine_type}"
-    facts = json.dumps(
-        [
-            source.data["metadata"],
-            {key: value for key, value in planned.workload.spec.items() if key not in _ELSEWHERE},
-            plan.cluster,
-            plan.node_selector,
-            plan.left_out,
-            [auxiliary.node_pool for auxiliary in plan.auxiliaries],
-            plan.pathways.head_node_pool if plan.pathways else "",
-            base.digest,
-        ],
-        sort_keys=True,
-    )
-    value = hashlib.sha256(facts.encode()).hexdigest()[:16]
-    return f"{source.file.path}, cluster {plan.cluster}, {plan.base}, {tpu}; sha256:{value}"
+def _inputs(plan: Plan, source: Source) -> str:
+    """Name what a run's files were resolved from."""
+    tpu = f"catalog {plan.shape.generation} {plan.shape.topology} on {plan.shape.machine_type}"
+    return f"{header.inputs(source.file.path, plan.cluster)}, {plan.base}, {tpu}"
 
 
 def frozen_file(plan: Plan) -> str:
     """Return the path of a hashed run's file."""
     return f"{plan.folder}/{plan.name}.yaml"
+
+
+def frozen_text(made: Made, tool: str) -> str:
+    """Return a hashed run's file, written by a version of the tool."""
+    intent = intent_digest(made.planned.workload.spec)
+    return header.frozen(made.inputs, intent, tool, frozen_body(made))
 
 
 def frozen_body(made: Made) -> str:

@@ -11,13 +11,17 @@ NOT_INTENT = frozenset({"clusters", "rehearsal", "onChange", "workloadPriorityCl
 
 
 def run_id(spec: dict[str, Any]) -> str:
-    """Return the id of the run that a spec, as written, asks for.
+    """Return the id of the run that a spec, as written, asks for."""
+    return intent_digest(spec)[:8]
+
+
+def intent_digest(spec: dict[str, Any]) -> str:
+    """Return the SHA-256 of what a spec, as written, asks for.
 
     No default is filled in and nothing of the tool, the bases, the catalogue or the cluster goes in, so
     that only a person's change of the spec starts another run.
     """
-    intent = {key: value for key, value in spec.items() if key not in NOT_INTENT}
-    return digest(intent)[:8]
+    return digest({key: value for key, value in spec.items() if key not in NOT_INTENT})
 
 
 def digest(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from slicewright.core.document.write import write_document
@@ -12,10 +13,18 @@ if TYPE_CHECKING:
 
 KUSTOMIZATION = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
 
+_LIST = re.compile(r"\nkind: Kustomization\nresources:\n(?:- .*\n)*\Z")
+"""How a kustomization ends that holds a list and nothing else; the order of patches would matter."""
+
 
 def listing(of: str, entries: Iterable[str]) -> str:
     """Return the text of a list `of` something, as its header says.
 
-    Lists carry no digest, so that two changes side by side merge line by line.
+    Two changes side by side merge line by line.
     """
     return header.live(of, write_document({**KUSTOMIZATION, "resources": list(entries)}))
+
+
+def is_same_list(one: str, other: str) -> bool:
+    """Tell whether two files are lists of the same entries: git merges neighbours in either order."""
+    return all(map(_LIST.search, (one, other))) and sorted(one.split("\n")) == sorted(other.split("\n"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose import pointer
@@ -12,7 +13,7 @@ from slicewright.core.schema.sharing import shared
 from slicewright.core.schema_from_crd import convert
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 CRD = "CustomResourceDefinition"
 
@@ -31,7 +32,7 @@ def from_crd(crd: Mapping[str, Any], defaulted: Iterable[str] = ()) -> Iterator[
         for version in crd["spec"]["versions"]:
             if not version.get("served", True):
                 continue
-            of = Kind(group, version["name"], names["kind"])
+            of = _kind(group, version["name"], names["kind"])
             more: dict[str, Any] = {"scope": scope}
             if version.get("deprecated"):
                 plain = f"{of} is deprecated"
@@ -40,6 +41,11 @@ def from_crd(crd: Mapping[str, Any], defaulted: Iterable[str] = ()) -> Iterator[
             yield from_structural(of, _optional(node, defaulted), more)
     except (KeyError, TypeError, AttributeError) as error:
         raise NoCrdError("not a CustomResourceDefinition of apiextensions.k8s.io/v1 with schemas") from error
+
+
+def _kind(*words: object) -> Kind:
+    texts = [word for word in words if isinstance(word, str)]
+    return Kind(*texts)  # a TypeError where one is missing
 
 
 def from_structural(of: Kind, node: Mapping[str, Any], more: Mapping[str, Any]) -> KindSchema:
@@ -56,14 +62,20 @@ def from_structural(of: Kind, node: Mapping[str, Any], more: Mapping[str, Any]) 
     return KindSchema(of, shared(schema), tuple(notes))
 
 
-def from_configuration(of: Kind, node: Mapping[str, Any]) -> KindSchema:
+def from_configuration(
+    of: Kind, node: Mapping[str, Any], checked: Mapping[str, Mapping[str, Any]] | None = None
+) -> KindSchema:
     """Return the schema of a file that a program reads, made from that of its Go type.
 
     Such a file has no metadata. Its program refuses unknown fields and misses none: what Go calls required
-    is there when it is written, not when it is read.
+    is there when it is written, not when it is read. `checked` is what the program checks after it has read
+    the file: keywords by their places, such as `/integrations/frameworks/*`.
     """
     notes: list[str] = []
-    body = convert(_checkable(_voluntary(node), notes), nulls=True)
+    found: Any = _voluntary(node)
+    for place, keywords in (checked or {}).items():
+        found = _changed(found, pointer.parse(place), partial(_merged, keywords))
+    body = convert(_checkable(found, notes), nulls=True)
     return KindSchema(of, shared(document(of, body, beside.of_crd(node))), tuple(notes))
 
 
@@ -88,17 +100,27 @@ def _optional(node: Mapping[str, Any], places: Iterable[str]) -> Mapping[str, An
     """Return a structural schema in which the fields at some places are not required."""
     changed: Any = node
     for place in places:
-        changed = _without_required(changed, pointer.parse(place))
+        *way, name = pointer.parse(place)
+        changed = _changed(changed, way, partial(_without_required, name))
     return changed  # type: ignore[no-any-return]
 
 
-def _without_required(node: Any, way: pointer.Tokens) -> Any:
-    if len(way) == 1:
-        return {**node, "required": [name for name in node.get("required", []) if name != way[0]]}
+def _without_required(name: str, node: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**node, "required": [other for other in node.get("required", []) if other != name]}
+
+
+def _merged(keywords: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**node, **keywords}
+
+
+def _changed(node: Any, way: Sequence[str], change: Callable[[Any], Any]) -> Any:
+    """Return a structural schema with another one at a place; `*` is any item of a list or value of a map."""
+    if not way:
+        return change(node)
     if way[0] == "*":
         key = "items" if "items" in node else "additionalProperties"
-        return {**node, key: _without_required(node[key], way[1:])}
-    below = _without_required(node["properties"][way[0]], way[1:])
+        return {**node, key: _changed(node[key], way[1:], change)}
+    below = _changed(node["properties"][way[0]], way[1:], change)
     return {**node, "properties": {**node["properties"], way[0]: below}}
 
 

@@ -9,6 +9,8 @@ from slicewright.core.check.rules import (
     bindings,
     content,
     fit,
+    fit_flavors,
+    fit_nodes,
     gitops_runs,
     gitops_sync,
     jobs,
@@ -31,6 +33,7 @@ from slicewright.core.check.rules import (
     tpu_provisioning,
     tpu_shape,
     tpu_slices,
+    tpu_topology,
     tpu_version,
 )
 
@@ -47,6 +50,7 @@ RULES: tuple[Rule, ...] = (
     *tpu_slices.RULES,
     *tpu_priorities.RULES,
     *tpu_provisioning.RULES,
+    *tpu_topology.RULES,
     *security.RULES,
     *tpu_version.RULES,
     *jobset_names.RULES,
@@ -65,6 +69,8 @@ RULES: tuple[Rule, ...] = (
     *references_pods.RULES,
     *bindings.RULES,
     *fit.RULES,
+    *fit_nodes.RULES,
+    *fit_flavors.RULES,
     *gitops_runs.RULES,
     *gitops_sync.RULES,
     *content.RULES,
@@ -73,8 +79,10 @@ RULES: tuple[Rule, ...] = (
 """All rules, in the order in which the page of rules shows them."""
 
 
-def run(world: World, rules: Iterable[Rule] = RULES) -> tuple[Problem, ...]:
-    """Return what the rules find, object by object; nothing is silenced yet."""
+def run(
+    world: World, rules: Iterable[Rule] = RULES, items: Iterable[Item] | None = None
+) -> tuple[Problem, ...]:
+    """Return what the rules find in some objects (or all), object by object; nothing is silenced yet."""
     for_all: list[Rule] = []
     by_kind: dict[str, list[Rule]] = defaultdict(list)
     for rule in rules:
@@ -84,7 +92,7 @@ def run(world: World, rules: Iterable[Rule] = RULES) -> tuple[Problem, ...]:
             for_all.append(rule)
     return tuple(
         problem
-        for item in world.items
+        for item in (world.items if items is None else items)
         for problem in _of_item(item, world, by_kind.get(item.kind, []), for_all)
     )
 

@@ -19,23 +19,36 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 _VERSIONED = re.compile(r".*[0-9]+\.[0-9]+\.[0-9]+.*|.*[0-9a-f]{7,}.*|.*20[0-9]{2}-?[0-9]{2}-?[0-9]{2}.*")
+_RUNTIME = "/cloud-tpu-v2-images/pathways/"
+"""The folder of the images of Pathways: one version is written for all of them."""
+_ONE_VERSION = "write pathways.pathwaysVersion, with the full version: it is the tag of all Pathways images"
 _QUANTITY_KEYS = ("requests", "limits")
 
 
 def _pinned(image: str) -> bool:
     """Tell whether an image is named by digest, or by a tag with a full version, a commit or a date."""
-    if "@sha256:" in image:
+    if "@sha" in image:
         return True
     _, colon, tag = image.rpartition("/")[2].partition(":")
     return bool(colon) and _VERSIONED.fullmatch(tag) is not None
 
 
+def _moves(image: str) -> str:
+    tag = image.rpartition("/")[2].partition(":")[2] or "latest"
+    return f"image '{image}': tag '{tag}' is mutable: it does not name one fixed image"
+
+
 def _images(item: Item, _world: World) -> Iterator[Finding]:
+    told = False
     for pods in item.pods:
         for path, container in (*pods.containers, *pods.init_containers):
             image = container.get("image")
-            if isinstance(image, str) and image and not _pinned(image):
-                yield Finding((*path, "image"), f"image '{image}' is another one tomorrow")
+            if not isinstance(image, str) or not image or _pinned(image):
+                continue
+            is_runtime = _RUNTIME in image
+            if not (is_runtime and told):
+                yield Finding((*path, "image"), _moves(image), _ONE_VERSION if is_runtime else "")
+            told = told or is_runtime
 
 
 def _quantity(value: Any, path: Path) -> Iterator[Finding]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.nearest import joined
-from slicewright.core.check import quota, quota_read, quota_workload
-from slicewright.core.check.read import amount, at, entries, plain, text
+from slicewright.core.check import assignment, quota, quota_read, quota_workload
+from slicewright.core.check.read import amount, at, entries, mapping, plain, text
 from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules import fit_nodes
 from slicewright.core.check.rules.kueue_queues import groups, quotas
 from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS, of_labels
-from slicewright.core.plan.keys import RUN, TPU
+from slicewright.core.plan.keys import RUN, TPU, WORKLOAD
 from slicewright.core.plan.placement import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY
 
 if TYPE_CHECKING:
@@ -26,6 +28,22 @@ _ADMISSION = (
 )
 _LABEL: Path = ("metadata", "labels", QUEUE)
 _GIBI = Decimal(2**30)
+_ASK = (
+    "flavor {0} has a topologyName and takes only pods that ask for a place in its Topology: annotate the "
+    "pod template with kueue.x-k8s.io/podset-required-topology and a level ({1})"
+)
+_AGAIN = "start the run again, and it asks for what the flavors have now: slicewright rerun {0}/{1}"
+_OTHER_LEVEL = "name a level of the Topology of flavor {0}: {1}"
+_NO_TOPOLOGY = (
+    "flavor {0} has no topologyName and takes no pods that ask for a place in a Topology: drop their "
+    "annotation kueue.x-k8s.io/podset-...-topology, or give the flavor a topologyName"
+)
+_MORE_NODES = (
+    "raise the quota (in a TPUCluster nominalNodes, or the nodes of the pool), the borrowing limit or the "
+    "cohort, or ask for less"
+)
+_LAST = "cover one of their resources in the queue, or put them last"
+_ONE_TOPOLOGY = "cover all resources of the pods with one resource group, whose flavors have a topologyName"
 
 
 def queue_of(item: Item, world: World) -> quota.Node | None:
@@ -35,25 +53,72 @@ def queue_of(item: Item, world: World) -> quota.Node | None:
     return known.queues.get(name) if name else None
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a workload asks its queue for; the item is kept, so that no other object can get its id."""
+
+    item: Item
+    queue: quota.Node
+    sets: list[quota.PodSet]
+    choices: list[assignment.Choice]
+
+
+def asked(item: Item, world: World) -> Asked | None:
+    """Return what a workload asks its queue for, as far as the queue is known."""
+    seen: dict[int, Asked] = world.once("what is asked for", lambda _: {})
+    queue = None if id(item) in seen else queue_of(item, world)
+    if queue is not None:
+        sets = quota_workload.pod_sets(item, world)
+        found = assignment.choices(quota_read.quotas(world), queue, sets)
+        seen[id(item)] = Asked(item, queue, sets, found)
+    return seen.get(id(item))
+
+
 def _never_fits(item: Item, world: World) -> Iterator[Finding]:
-    queue, known = queue_of(item, world), quota_read.quotas(world)
-    if queue is None:
+    ask, known = asked(item, world), quota_read.quotas(world)
+    if ask is None:
         return
+    queue, found = ask.queue, ask.choices
+    if any(pods.least is not None for pods in ask.sets):
+        least = [pods if pods.least is None else pods.of(pods.least) for pods in ask.sets]
+        found = assignment.choices(known, queue, least)
+    # What no node can hold is said once, by FIT130.
+    small = {name for _, name, _ in fit_nodes.beyond(item, world)}
     wanted = [
         choice
-        for choice in quota.choices(known, queue, quota_workload.pod_sets(item, world))
-        if choice.flavors
+        for choice in found
+        if choice.flavors and (TPU in choice.requests or choice.pods[0].name not in small)
     ]
-    if quota.fits(known, queue, wanted):
+    if assignment.assign(known, queue, wanted) is not None:
         return
-    alone = [choice for choice in wanted if not quota.fits(known, queue, [choice])]
+    alone = [choice for choice in wanted if assignment.assign(known, queue, [choice]) is None]
     for choice in alone:
         for resource, value in choice.requests.items():
             have = {flavor: quota.most(known, queue, (flavor, resource)) for flavor in choice.flavors}
             if all(value > found.total for found in have.values()):
-                yield Finding(_LABEL, _said(queue.name, resource, value, have))
+                path, names = _asking(item, choice.pods[0].name), [pods.name for pods in choice.pods]
+                if resource == TPU:
+                    yield Finding(path, _said(queue.name, resource, value, have))
+                else:
+                    most = ", ".join(
+                        f"{_most(resource, found)} of {flavor}" for flavor, found in have.items()
+                    )
+                    message = (
+                        f"{fit_nodes.needs(names)} {_amount(resource, value)} in all; {queue.name} has {most}"
+                    )
+                    yield Finding(path, message, _MORE_NODES)
                 return
     yield Finding(_LABEL, _together(known, queue, wanted))
+
+
+def _asking(item: Item, name: str) -> Path:
+    """Return the field that multiplies what a pod set asks for, else the label of the queue."""
+    for pods in item.pods:
+        if pods.name == name and name:
+            return (*pods.path[:3], "replicas")
+    if item.kind == "PathwaysJob" and name == "worker":
+        return "spec", "workers", 0, "numSlices"
+    return ("spec", "parallelism") if "parallelism" in mapping(item.data.get("spec")) else _LABEL
 
 
 def _unit(resource: str) -> str:
@@ -83,7 +148,7 @@ def _most(resource: str, found: quota.Most) -> str:
     return f"{total} (nominal {nominal}, borrowing {borrowing})"
 
 
-def _together(known: quota.Quotas, queue: quota.Node, wanted: list[quota.Choice]) -> str:
+def _together(known: quota.Quotas, queue: quota.Node, wanted: list[assignment.Choice]) -> str:
     """Say what all pod sets ask for, where each alone would fit."""
     parts: dict[str, Decimal] = {}
     flavors: dict[str, dict[str, quota.Most]] = {}
@@ -102,34 +167,59 @@ def _together(known: quota.Quotas, queue: quota.Node, wanted: list[quota.Choice]
 
 
 def _no_flavor(item: Item, world: World) -> Iterator[Finding]:
-    queue, known = queue_of(item, world), quota_read.quotas(world)
-    if queue is None:
+    ask, known = asked(item, world), quota_read.quotas(world)
+    if ask is None:
         return
-    for choice in quota.choices(known, queue, quota_workload.pod_sets(item, world)):
+    queue, sets = ask.queue, ask.sets
+    for choice in ask.choices:
         if not choice.flavors and all(name in known.flavors for name in choice.group):
             resource = next(iter(choice.requests))
+            names = joined([f"'{pods.name}'" for pods in choice.pods])
             message = (
-                f"pods '{choice.pods.name}' ask for {_unit(resource)}, and no flavor of {queue.name} suits "
-                f"them: "
+                f"pods {names} ask for {_unit(resource)}, and no flavor of {queue.name} suits them: "
                 f"{', '.join(choice.group)}"
             )
-            yield Finding(_LABEL, message)
+            yield Finding(_LABEL, message, _hint(known, choice, item))
+    if (after := assignment.stuck(known, queue, sets)) is not None:
+        message = (
+            f"Kueue counts nothing of what pods '{after.name}' ask for, and never admits those after them"
+        )
+        yield Finding(_LABEL, message, _LAST)
+    has_topologies = any(flavor.has_topology for flavor in known.flavors.values())
+    for given in (has_topologies and assignment.give(known, queue, sets, ask.choices)) or ():
+        if assignment.misplaced(known, queue, given):
+            names = joined(list(dict.fromkeys(given.flavors.values())) or ["no flavor"])
+            message = f"pods '{given.pods.name}' need a place in one topology, and are given {names}"
+            yield Finding(_LABEL, message, _ONE_TOPOLOGY)
+
+
+def _hint(known: quota.Quotas, choice: assignment.Choice, item: Item) -> str:
+    """Say what to write where only a topology is between pods and a flavor; nothing where it is more.
+
+    A frozen run cannot be changed, and a new one asks for whole slices by itself.
+    """
+    for name in choice.group:
+        flavor = known.flavors[name]
+        if all(assignment.suits_nodes(pods, flavor) for pods in choice.pods):
+            levels = joined(list(flavor.levels or ["see the Topology"]))
+            if RUN in item.labels and (not flavor.has_topology or choice.pods[0].levels is None):
+                return _AGAIN.format(item.namespace or "default", item.labels.get(WORKLOAD, "NAME"))
+            if not flavor.has_topology:
+                return _NO_TOPOLOGY.format(name)
+            return (_ASK if choice.pods[0].levels is None else _OTHER_LEVEL).format(name, levels)
+    return ""
 
 
 def _uncovered(item: Item, world: World) -> Iterator[Finding]:
-    queue, known = queue_of(item, world), quota_read.quotas(world)
-    if queue is None:
+    ask, known = asked(item, world), quota_read.quotas(world)
+    if ask is None:
         return
-    covered = {resource for resources, _ in queue.groups for resource in resources}
-    reported: set[str] = set()
-    for pods in quota_workload.pod_sets(item, world):
-        for resource, value in pods.requests.items():
-            if resource in covered or resource in reported or not value or resource == "pods":
-                continue
-            if resource == TPU or (not known.declared and quota_read.counted(world, resource)):
-                reported.add(resource)
-                message = f"pods '{pods.name}' ask for {resource}, which {queue.name} does not cover"
-                yield Finding(_LABEL, message)
+    first: dict[str, str] = {}
+    for pods in ask.sets:
+        for resource in assignment.uncovered(known, ask.queue, pods):
+            first.setdefault(resource, pods.name)
+    for resource, name in first.items():
+        yield Finding(_LABEL, f"pods '{name}' ask for {resource}, which {ask.queue.name} does not cover")
 
 
 def _chips_of(flavor: str, world: World) -> tuple[int, int] | None:

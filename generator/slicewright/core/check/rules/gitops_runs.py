@@ -7,12 +7,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.scope import CLUSTER_SCOPED, is_namespaced
-from slicewright.core.check import quota, quota_read, quota_workload
+from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.read import at, entries, mapping, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
-from slicewright.core.plan.keys import RUN
+from slicewright.core.plan.keys import PROVISIONING, RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,9 +72,11 @@ def _tolerations(item: Item, world: World) -> Iterator[Finding]:
     if queue is None:
         return
     for pods, pod_set in zip(item.pods, quota_workload.pod_sets(item, world), strict=True):
-        # Where Git has no list, one that Kueue makes is no difference.
-        if pod_set.tolerations:
-            choices = quota.choices(known, queue, [pod_set])
+        # Where Git has no list, one that Kueue makes is no difference. A run that may take several ways of
+        # provisioning takes what Kueue adds, and the Application of frozen runs ignores it.
+        ways = [entry for entry in pod_set.tolerations if entry.get("key") == PROVISIONING]
+        if pod_set.tolerations and not ways[1:]:
+            choices = assignment.choices(known, queue, [pod_set])
             flavors = dict.fromkeys(name for choice in choices for name in choice.flavors)
             for name, entry in islice(_added(pod_set, flavors, known), 1):
                 message = f"flavor '{name}' adds the toleration of {_said(entry)} to those here"

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, number, text
+from slicewright.core.check.read import at, entries, mapping, number, sequence, text, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.jobset_names import is_indexed
 from slicewright.core.check.rules.shapes import JOB_KINDS, POD_KINDS
+from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from slicewright.core.check.item import Item
     from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
 
 _VALIDATION = "kubernetes/kubernetes v1.36: pkg/apis/batch/validation/validation.go"
 _PODS = "kubernetes/kubernetes v1.36: pkg/apis/core/validation/validation.go"
@@ -46,6 +48,29 @@ def _pod_failure_policy(item: Item, _world: World) -> Iterator[Finding]:
             yield Finding(path, f"podFailurePolicy goes with restartPolicy: Never, not {policy}")
 
 
+def _sidecars(item: Item, _world: World) -> Iterator[Finding]:
+    policy = mapping(at(item.data, "spec", "successPolicy"))
+    targets = sequence(policy.get("targetReplicatedJobs"))
+    for pods in item.pods:
+        if policy.get("operator") == "Any" or (targets and pods.name not in targets):
+            continue  # the end of these pods is not awaited
+        others = [entry for entry in pods.containers if not _runs_program(entry[1])]
+        if len(others) < len(pods.containers):
+            for path, container in others:
+                name = container.get("name", "")
+                message = f"container '{name}' has no chips, and the Job waits for its end"
+                yield Finding(path, message)
+
+
+def _runs_program(container: dict[str, Any]) -> bool:
+    """Tell whether a container uses chips, its own or those of Pathways; servers are another rule's."""
+    resources = mapping(container.get("resources"))
+    names = {text(entry.get("name")) for _, entry in entries(container.get("env"))}
+    flags = [word for _, word in words(container.get("args")) if word.startswith("--server_port")]
+    held = any(TPU in mapping(resources.get(key)) for key in ("requests", "limits"))
+    return held or "JAX_BACKEND_TARGET" in names or bool(flags)
+
+
 def _completions(item: Item, _world: World) -> Iterator[Finding]:
     for pods in item.pods:
         indexed = is_indexed(pods) if item.kind == "JobSet" else pods.job.get("completionMode") == "Indexed"
@@ -71,6 +96,26 @@ def _mounts(item: Item, _world: World) -> Iterator[Finding]:
                 name = text(mount.get("name"))
                 if name not in known:
                     yield Finding((*path, "volumeMounts", index, "name"), f"there is no volume '{name}'")
+
+
+def _host_ports(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        for together in (pods.containers, *([entry] for entry in pods.init_containers)):
+            yield from _twice(together, on_host=pods.spec.get("hostNetwork") is True)
+
+
+def _twice(containers: Iterable[tuple[Path, dict[str, Any]]], *, on_host: bool) -> Iterator[Finding]:
+    """Yield the ports of a host that containers which run side by side list again."""
+    taken: set[tuple[str, str, int]] = set()
+    for path, container in containers:
+        for index, port in entries(container.get("ports")):
+            field = "containerPort" if on_host and not port.get("hostPort") else "hostPort"
+            value = number(port.get(field))
+            key = text(port.get("protocol")) or "TCP", text(port.get("hostIP")), value or 0
+            if value and key in taken:
+                message = f"port {value}/{key[0]} of the host comes twice in the pod"
+                yield Finding((*path, "ports", index, field), message)
+            taken.add(key)
 
 
 def _job_name(item: Item, _world: World) -> Iterator[Finding]:
@@ -174,5 +219,27 @@ RULES = (
         kinds=JOB_KINDS,
         check=_needs_index,
         sources=(_VALIDATION,),
+    ),
+    Rule(
+        id="JS130",
+        severity="warning",
+        title="Sidecars of a program are native sidecars",
+        why="A pod ends when all its containers have ended. A plain container that serves metrics or copies "
+        "files without end keeps the Job, its hosts and its quota after the program is done.",
+        hint="move it to initContainers with restartPolicy: Always; keep it where it ends by itself",
+        kinds=frozenset({"JobSet", "Job"}),
+        check=_sidecars,
+        sources=("Kubernetes documentation, page Sidecar containers",),
+    ),
+    Rule(
+        id="JS131",
+        severity="error",
+        title="A pod lists each port of its host once",
+        why="The API server refuses the pod; of a JobSet or PathwaysJob its controller cannot make it. With "
+        "hostNetwork each port of a container is one of the host. Protocols and host addresses count apart.",
+        hint="leave hostPort out, with hostNetwork the whole entry, or write another port",
+        kinds=POD_KINDS,
+        check=_host_ports,
+        sources=(_PODS,),
     ),
 )

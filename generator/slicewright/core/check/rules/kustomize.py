@@ -17,6 +17,7 @@ from slicewright.core.check.rules.kustomize_build import (
     patches,
     selects,
 )
+from slicewright.core.compose.spec import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from slicewright.core.check.world import World
     from slicewright.core.problem import Path, Severity
 
-_REMOTE = re.compile(r"(https?|ssh|git)(::|://)|git@|github\.com/|gitlab\.com/|bitbucket\.org/")
 _SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
 """Kinds whose replicas `replicas` sets."""
 _REFERENCE = re.compile(r"[?&](ref|version)=[^&]+")
@@ -159,7 +159,7 @@ def _generate_name(item: Item, world: World) -> Iterator[Finding]:
 def _remote(item: Item, _world: World) -> Iterator[Finding]:
     for key in ("resources", "components", "bases"):
         for index, entry in words(item.data.get(key)):
-            if not _REMOTE.search(entry):
+            if not is_remote(entry):
                 continue
             if not _REFERENCE.search(entry):
                 yield Finding((key, index), f"remote base '{entry}' follows its default branch")

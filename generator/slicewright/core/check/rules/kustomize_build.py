@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.read import entries, text, texts, words
 from slicewright.core.document.read import read_documents
+from slicewright.core.pattern import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,8 +33,6 @@ _CUSTOM = frozenset(
     }
 )  # fmt: skip
 _FIELDS = ("group", "version", "kind", "name", "namespace")
-_DEEPEST = 20
-"""Folders below each other that are followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +60,36 @@ def _by_file(world: World) -> dict[str, list[Item]]:
 
 
 def built(item: Item, world: World) -> list[Item]:
-    """Return the objects of a kustomization: as composed where that is known, else its resources."""
-    return _built(item, world.once("items by file", _by_file), 0)
+    """Return the objects of a kustomization: as composed where that is known, else its resources.
+
+    What is included twice is returned once: kustomizations that include each other double at every level.
+    """
+    by_file = world.once("items by file", _by_file)
+    objects: dict[int, Item] = {}
+    seen = {item.file}
+    waiting = [item]
+    while waiting:
+        current = waiting.pop()
+        folder = posixpath.dirname(current.file) or "."
+        composed = [found for found in by_file.get(folder, ()) if found.kind not in KUSTOMIZATIONS]
+        objects |= {id(found): found for found in composed}
+        for file in () if composed else _included(current, folder):
+            if file in seen:
+                continue
+            seen.add(file)
+            for found in by_file.get(file, ()):
+                if found.kind in KUSTOMIZATIONS:
+                    waiting.append(found)
+                else:
+                    objects[id(found)] = found
+    return list(objects.values())
 
 
-def _built(item: Item, by_file: dict[str, list[Item]], depth: int) -> list[Item]:
-    folder = posixpath.dirname(item.file) or "."
-    composed = [found for found in by_file.get(folder, ()) if found.kind not in KUSTOMIZATIONS]
-    if composed or depth > _DEEPEST:
-        return composed
-    objects: list[Item] = []
+def _included(item: Item, folder: str) -> Iterator[str]:
     for key in ("resources", "bases", "components"):
         for _, entry in words(item.data.get(key)):
             target = posixpath.normpath(posixpath.join(folder, entry))
-            for file in (target, f"{target}/kustomization.yaml", f"{target}/kustomization.yml"):
-                for found in by_file.get(file, ()):
-                    below = _built(found, by_file, depth + 1) if found.kind in KUSTOMIZATIONS else [found]
-                    objects += below
-    return objects
+            yield from (target, f"{target}/kustomization.yaml", f"{target}/kustomization.yml")
 
 
 def patches(item: Item, world: World) -> Iterator[Patch]:
@@ -127,11 +137,11 @@ def selects(target: dict[str, str], item: Item, world: World) -> bool:
     for key, pattern in target.items():
         if key not in have or not pattern or (key == "namespace" and changes.moves):
             continue
-        try:
-            if not any(re.fullmatch(pattern, value) for value in have[key]):
-                return False
-        except re.error:
+        matches = whole(pattern)
+        if matches is None:
             return True
+        if not any(map(matches, have[key])):
+            return False
     return True
 
 

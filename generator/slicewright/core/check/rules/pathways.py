@@ -9,6 +9,7 @@ from slicewright.core.check.read import at, entries, sequence, text, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, is_pathways, shape, shapes
 from slicewright.core.plan.keys import TPU
+from slicewright.core.plan.pathways import SIDECAR_FLAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,9 @@ _MANAGER = "--node_type=resource_manager"
 _INSTANCE_TYPE = "--instance_type"
 _INSTANCE_COUNT = "--instance_count"
 _COORDINATOR = "jobset.sigs.k8s.io/coordinator"
+_SIDECAR_ADDRESS = "GRPC_SERVER_ADDRESS"
+"""Variable by which a colocated Python sidecar knows where to listen."""
+_UNUSED = "nothing uses the colocated Python sidecar: the proxy is not told of it"
 
 
 def flags(container: dict[str, Any]) -> dict[str, tuple[int, str]]:
@@ -212,6 +216,45 @@ def _scratch(item: Item, _world: World) -> Iterator[Finding]:
                 seen[value] = text(container.get("name"))
 
 
+def _proxies(item: Item) -> Iterator[tuple[Path, dict[str, tuple[int, str]]]]:
+    """Yield the proxies with their flags."""
+    for pods in item.pods:
+        for path, container in _all(pods):
+            if _MANAGER_ADDRESS in (found := flags(container)) and "proxy" in text(container.get("image")):
+                yield path, found
+
+
+def _unused_sidecar(item: Item, _world: World) -> Iterator[Finding]:
+    if item.kind == "PathwaysJob":
+        components = {
+            text(entry.get("componentType")): (index, entry)
+            for index, entry in entries(at(item.data, "spec", "customComponents"))
+        }
+        index, sidecar = components.get("colocated_python_sidecar", (0, {}))
+        _, proxy = components.get("proxy_server", (0, {}))
+        custom = flags({"args": proxy.get("customFlags")})
+        if sidecar.get("image") and SIDECAR_FLAG not in custom:
+            hint = f"write customFlags: [{SIDECAR_FLAG}=external] for the component proxy_server"
+            yield Finding(("spec", "customComponents", index), _UNUSED, hint)
+        return
+    proxies = [found for _, found in _proxies(item)]
+    if proxies and not any(SIDECAR_FLAG in found for found in proxies):
+        for pods in item.pods:
+            for path, container in _all(pods):
+                if any(entry.get("name") == _SIDECAR_ADDRESS for _, entry in entries(container.get("env"))):
+                    yield Finding(path, _UNUSED)
+
+
+def _elastic_slices_end(item: Item, _world: World) -> Iterator[Finding]:
+    elastic = [found for _, found in _proxies(item) if found.get("--num_elastic_slices", (0, "0"))[1] != "0"]
+    for pods in _workers(item) if elastic else ():
+        for index, rule in entries(at(pods.job, "podFailurePolicy", "rules")):
+            conditions = [entry.get("type") for _, entry in entries(rule.get("onPodConditions"))]
+            if rule.get("action") == "FailJob" and "DisruptionTarget" in conditions:
+                message = "a lost host fails its slice at once, though the proxy has slices to spare"
+                yield Finding((*pods.job_path, "podFailurePolicy", "rules", index), message)
+
+
 def _rule(ident: str, title: str, why: str, hint: str, check: Any, source: str = _CONTROLLER) -> Rule:
     return Rule(ident, "error", title, why, hint, _JOBSET, check, (source,))
 
@@ -294,6 +337,33 @@ RULES = (
         "Workers never exit: a JobSet that waits for them never completes, and holds its quota.",
         "write successPolicy with the head's replicatedJob as target",
         _success,
+    ),
+    Rule(
+        id="PW132",
+        severity="warning",
+        title="The proxy uses the colocated Python sidecars",
+        why="Without the flag the proxy runs no Python beside the workers: the sidecars wait without work.",
+        hint=f"write {SIDECAR_FLAG}=external in the args of the proxy",
+        kinds=_JOBSET | {"PathwaysJob"},
+        check=_unused_sidecar,
+        sources=(
+            "apple/axlearn@34aed43c: axlearn/cloud/gcp/pathways_utils.py#L632",
+            "AI-Hypercomputer/pathways-utils@8950a34: .../shared_pathways_service/isc_pathways.py#L147",
+        ),
+    ),
+    Rule(
+        id="PW133",
+        severity="warning",
+        title="The loss of one elastic slice ends no other",
+        why="A host that is drained or gone marks its pods as DisruptionTarget. FailJob on that condition "
+        "fails the Job of the slice, and the JobSet then restarts or fails the head and all slices.",
+        hint="write action: Ignore, or leave the rule out: the Job replaces the pods up to its backoffLimit",
+        kinds=_JOBSET,
+        check=_elastic_slices_end,
+        sources=(
+            "google/pathways-job v0.1.4: config/samples/elastic_training_example_pathwaysjob.yaml",
+            f"{_CONTROLLER}#L712-L714",
+        ),
     ),
     _rule(
         "PW111",

@@ -5,26 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check import quota_read
-from slicewright.core.check.read import at, entries, mapping, sequence, text, texts, words
+from slicewright.core.check.read import at, entries, mapping, text, texts, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.kueue_queues import groups
 from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
+from slicewright.core.check.scheduler import requirement
 from slicewright.core.plan import keys
 from slicewright.core.plan.placement import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
-    FLEX_START,
     NODE_POOL,
-    SPOT,
     TOPOLOGY,
-    shape_selector,
 )
 from slicewright.core.problem import did_you_mean
+from slicewright.core.render.existing import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.catalogue.shape import Shape
     from slicewright.core.check.item import Item
     from slicewright.core.check.world import World
     from slicewright.core.problem import Path
@@ -102,35 +100,18 @@ def _priority(item: Item, world: World) -> Iterator[Finding]:
     yield from _dangling(world, "WorkloadPriorityClass", name, ("metadata", "labels", _PRIORITY))
 
 
-def _pool_labels(pool: dict[str, Any], shape: Shape | None) -> dict[str, tuple[str, ...]]:
-    """Return the labels of a pool's nodes, each with the values that it may have."""
-    name = text(pool.get("name"))
-    node_pools = tuple(word for _, word in words(pool.get("nodePoolNames")))
-    if not node_pools:
-        node_pools = tuple(f"{name}-{index}" for index in range(pool.get("slices", 1))) if shape else (name,)
-    found: dict[str, tuple[str, ...]] = {key: (value,) for key, value in texts(pool.get("labels")).items()}
-    found[NODE_POOL] = node_pools
-    if shape is not None:
-        found |= {key: (value,) for key, value in shape_selector(shape).items()}
-        found[ACCELERATOR_COUNT] = (str(shape.chips_per_host),)
-    provisioning = pool.get("provisioning")
-    if provisioning == "Spot":
-        found[SPOT] = ("true",)
-    elif provisioning in ("FlexStart", "FlexStartQueued"):
-        found[FLEX_START] = ("true",)
-    return found
-
-
 def _pools(item: Item, world: World) -> Iterator[Finding]:
     labels = texts(at(item.data, "spec", "nodeLabels"))
     if world.site is None or not labels:
         return
-    pools = [_pool_labels(pool, shape) for pool, shape, _ in quota_read.pools_of(world.site)]
+    pools = [quota_read.pool_labels(pool, shape) for pool, shape, _ in quota_read.pools_of(world.site)]
     own = {key for pool in pools for key in pool}
     judged = {key: value for key, value in labels.items() if key in own or key in _OURS}
     if pools and not any(all(value in pool.get(key, ()) for key, value in judged.items()) for pool in pools):
         said = ", ".join(f"{key}: {value}" for key, value in judged.items())
-        yield Finding(("spec", "nodeLabels"), f"no pool of {world.site.cluster.name} has nodes with {said}")
+        name = world.site.cluster.name
+        hint = "run slicewright render" if item.file.startswith(f"{ROOT}/{name}/_platform") else ""
+        yield Finding(("spec", "nodeLabels"), f"no pool of {name} has nodes with {said}", hint)
 
 
 def _namespace(item: Item, world: World) -> Iterator[Finding]:
@@ -147,20 +128,11 @@ def _namespace(item: Item, world: World) -> Iterator[Finding]:
     for _, expression in entries(selector.get("matchExpressions")):
         key = text(expression.get("key"))
         unknown = unknown or (namespace is None and key != _NAME_OF_NAMESPACE)
-        refused = refused or not _matches(labels.get(key), expression)
+        refused = refused or not requirement(expression).accepts(labels.get(key))
     if refused and not unknown:
         yield Finding(
             ("spec", "clusterQueue"), f"ClusterQueue '{queue.name}' does not select namespace '{name}'"
         )
-
-
-def _matches(value: str | None, expression: dict[str, Any]) -> bool:
-    operator, values = expression.get("operator"), sequence(expression.get("values"))
-    if operator == "In":
-        return value in values
-    if operator == "NotIn":
-        return value not in values
-    return (value is not None) == (operator != "DoesNotExist")
 
 
 def _rule(ident: str, title: str, why: str, kinds: frozenset[str] | set[str], check: Any) -> Rule:

@@ -1,23 +1,28 @@
-"""Rules of references from pods. They are warnings: others may create what is not among the objects."""
+"""Rules of references from pods. They are warnings: others may create what is not among the objects.
+
+Of objects that nobody declared a cluster for, nothing is said of a kind of which there is none at all. In a
+repository with a TPUCluster everything is in the tree, or the TPUCluster says that it is there.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import at, entries, mapping, text
+from slicewright.core.check.pod_references import absent_keys, needed, references
+from slicewright.core.check.read import entries, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.check.rules.shapes import POD_KINDS
 from slicewright.core.plan.placement import COMPUTE_CLASS
-from slicewright.core.problem import did_you_mean
+from slicewright.core.problem import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.check.item import Item
-    from slicewright.core.check.read import Pods
     from slicewright.core.check.rule import Check
     from slicewright.core.check.world import World
+    from slicewright.core.plan.site import Site
     from slicewright.core.problem import Path
 
 _PODS = "Kubernetes documentation, page Pod Lifecycle"
@@ -32,7 +37,7 @@ def _by_namespace(world: World, kind: str) -> dict[str, set[str]]:
 
     def make(world: World) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
-        for item in world.of_kind(kind):
+        for item in (*world.of_kind(kind), *(other for other in world.beside if other.kind == kind)):
             found.setdefault(item.namespace or "default", set()).add(item.name)
         if kind == "ServiceAccount" and world.site:
             for _, team in entries(world.site.cluster.spec.get("teams")):
@@ -44,59 +49,67 @@ def _by_namespace(world: World, kind: str) -> dict[str, set[str]]:
     return world.once(f"names of {kind}", make)
 
 
-def _of_volumes(pods: Pods) -> Iterator[tuple[str, str, Path]]:
-    for index, volume in entries(pods.spec.get("volumes")):
-        path = (*pods.spec_path, "volumes", index)
-        yield from _source(volume, path)
-        yield "PersistentVolumeClaim", text(at(volume, "persistentVolumeClaim", "claimName")), path
-        for place, source in entries(at(volume, "projected", "sources")):
-            yield from _source(source, (*path, "projected", "sources", place))
-
-
-def _source(holder: dict[str, Any], path: Path) -> Iterator[tuple[str, str, Path]]:
-    for kind, key, name in (("ConfigMap", "configMap", "name"), ("Secret", "secret", "secretName")):
-        source = mapping(holder.get(key))
-        if source.get("optional") is not True:
-            yield kind, text(source.get(name)) or text(source.get("name")), (*path, key)
-
-
-def _of_containers(pods: Pods) -> Iterator[tuple[str, str, Path]]:
-    for path, container in (*pods.containers, *pods.init_containers):
-        for index, entry in entries(container.get("env")):
-            if "valueFrom" not in entry:
-                continue
-            for kind, key in (("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")):
-                source = mapping(at(entry, "valueFrom", key))
-                if source.get("optional") is not True:
-                    yield kind, text(source.get("name")), (*path, "env", index, "valueFrom", key)
-        for index, entry in entries(container.get("envFrom")):
-            for kind, key in (("ConfigMap", "configMapRef"), ("Secret", "secretRef")):
-                source = mapping(entry.get(key))
-                if source.get("optional") is not True:
-                    yield kind, text(source.get("name")), (*path, "envFrom", index, key)
-
-
-def _references(pods: Pods) -> Iterator[tuple[str, str, Path]]:
-    yield from _of_volumes(pods)
-    yield from _of_containers(pods)
-    account = text(pods.spec.get("serviceAccountName"))
-    if account != "default":
-        yield "ServiceAccount", account, (*pods.spec_path, "serviceAccountName")
-
-
 def _namespaced(kind: str) -> Check:
     def check(item: Item, world: World) -> Iterator[Finding]:
         namespace = item.namespace or "default"
         known = _by_namespace(world, kind).get(namespace)
-        if not known:
-            return
-        for pods in item.pods:
-            for wanted, name, path in _references(pods):
-                if wanted == kind and name and name not in known:
-                    message = f"there is no {kind} '{name}' in namespace '{namespace}'"
-                    yield Finding(path, message, did_you_mean(name, known))
+        if world.site is not None:
+            yield from _not_in_tree(kind, item, world, world.site)
+        elif known:
+            for pods in item.pods:
+                for found in references(pods):
+                    if found.kind == kind and found.name not in known:
+                        message = f"there is no {kind} '{found.name}' in namespace '{namespace}'"
+                        yield Finding(found.path, message, did_you_mean(found.name, known))
 
     return check
+
+
+def _not_in_tree(kind: str, item: Item, world: World, site: Site) -> Iterator[Finding]:
+    """Yield what the repository of a cluster holds nowhere, once: at the first object that needs it."""
+    missing = world.once("what is not in the tree", _missing)
+    for namespace, name, path, others in missing.get((kind, id(item)), ()):
+        more = f", and {others:,} more need{'s' if others == 1 else ''} it" if others else ""
+        there = [entry.name for entry in site.cluster.existing if entry.has(kind, namespace, entry.name)]
+        near = nearest(name, (*_by_namespace(world, kind).get(namespace, ()), *there))
+        hint = f"add it to the tree, or list it under existing: in {site.cluster.source.file.path}"
+        hint = f"did you mean '{near[0]}'? Else {hint}" if near else hint
+        yield Finding(path, f"{kind} '{name}' of namespace '{namespace}' is not in the tree{more}", hint)
+
+
+def _missing(world: World) -> dict[tuple[str, int], list[tuple[str, str, Path, int]]]:
+    """Return what is neither in the tree nor on the cluster, by kind and the first object that needs it.
+
+    Of each its namespace, its name, where it is needed, and how many more objects need it.
+    """
+    users: dict[tuple[str, str, str], dict[int, Path]] = {}
+    existing = world.site.cluster.existing if world.site else ()
+    for item in world.items:
+        namespace = item.namespace or "default"
+        for found, is_declared in needed(item.pods, namespace, existing):
+            if not is_declared and found.name not in _by_namespace(world, found.kind).get(namespace, ()):
+                users.setdefault((found.kind, namespace, found.name), {}).setdefault(id(item), found.path)
+    missing: dict[tuple[str, int], list[tuple[str, str, Path, int]]] = {}
+    for (kind, namespace, name), paths in users.items():
+        first, path = next(iter(paths.items()))
+        missing.setdefault((kind, first), []).append((namespace, name, path, len(paths) - 1))
+    return missing
+
+
+def _beside(world: World) -> dict[tuple[str, str, str], Item]:
+    return {(item.kind, item.namespace or "default", item.name): item for item in world.beside}
+
+
+def _keys(item: Item, world: World) -> Iterator[Finding]:
+    beside = world.once("custom/", _beside)
+    namespace = item.namespace or "default"
+    for pods in item.pods:
+        for found in references(pods):
+            holder = world.find(found.kind, found.name, namespace)
+            holder = holder or beside.get((found.kind, namespace, found.name))
+            for key in absent_keys(found.keys, holder.data) if holder else ():
+                message = f"{found.kind} '{found.name}' of namespace '{namespace}' has no key '{key}'"
+                yield Finding(found.path, message)
 
 
 def _priority(item: Item, world: World) -> Iterator[Finding]:
@@ -145,6 +158,19 @@ RULES = (
         "ServiceAccounts that pods use exist",
         "Every pod is refused after the workload was admitted: nothing runs, and the quota stays taken.",
         _namespaced("ServiceAccount"),
+    ),
+    Rule(
+        id="REF160",
+        severity="warning",
+        title="ConfigMaps and Secrets have the keys that pods use",
+        why=_WAITS,
+        hint="add the key, or correct its name; optional: true lets the pods start without it",
+        kinds=POD_KINDS,
+        check=_keys,
+        sources=(
+            "kubernetes/kubernetes v1.36.1: pkg/kubelet/kubelet_pods.go",
+            "kubernetes/kubernetes v1.36.1: pkg/volume/configmap/configmap.go",
+        ),
     ),
     _rule(
         "REF125",

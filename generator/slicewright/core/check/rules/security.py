@@ -20,6 +20,11 @@ _STANDARDS = "Kubernetes documentation, page Pod Security Standards"
 _ENFORCE = "pod-security.kubernetes.io/enforce"
 _GOOGLE_ACCOUNT = "iam.gke.io/gcp-service-account"
 _METADATA_SERVER = "iam.gke.io/gke-metadata-server-enabled"
+_RESTRICTED = (
+    "add securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}} to podTemplate.spec "
+    "and securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}} to each container, "
+    "or write podSecurity: baseline for the team"
+)
 _FUSE_DRIVER = "gcsfuse.csi.storage.gke.io"
 _FUSE = "gke-gcsfuse/volumes"
 
@@ -74,11 +79,13 @@ def _pod_security(item: Item, world: World) -> Iterator[Finding]:
     if level not in ("baseline", "restricted"):
         return
     for pods in item.pods:
-        refused = list(_beyond_baseline(pods))
-        if level == "restricted":
-            refused += _beyond_restricted(pods)
-        for path, what in refused:
-            yield Finding(path, f"{who} enforces '{level}', which refuses {what}")
+        says = f"{who} enforces '{level}', which refuses"
+        for path, what in _beyond_baseline(pods):
+            yield Finding(path, f"{says} {what}")
+        lacking = list(_beyond_restricted(pods)) if level == "restricted" else []
+        if lacking:
+            what = ", ".join(dict.fromkeys(what for _, what in lacking))
+            yield Finding(lacking[0][0], f"{says} containers without {what}", _RESTRICTED)
 
 
 def _beyond_baseline(pods: Pods) -> Iterator[tuple[Path, str]]:
@@ -102,14 +109,14 @@ def _beyond_restricted(pods: Pods) -> Iterator[tuple[Path, str]]:
         own = mapping(container.get("securityContext"))
         where = (*path, "securityContext") if own else path
         if own.get("allowPrivilegeEscalation") is not False:
-            yield where, "containers without allowPrivilegeEscalation: false"
+            yield where, "allowPrivilegeEscalation: false"
         if "ALL" not in sequence(at(own, "capabilities", "drop")):
-            yield where, "containers that do not drop ALL capabilities"
+            yield where, "capabilities: {drop: [ALL]}"
         if own.get("runAsNonRoot", of_pod.get("runAsNonRoot")) is not True:
-            yield where, "containers without runAsNonRoot: true"
+            yield where, "runAsNonRoot: true"
         profile = at(own, "seccompProfile", "type") or at(of_pod, "seccompProfile", "type")
         if profile not in ("RuntimeDefault", "Localhost"):
-            yield where, "containers without a seccompProfile"
+            yield where, "seccompProfile: {type: RuntimeDefault}"
 
 
 def _fuse_annotation(item: Item, _world: World) -> Iterator[Finding]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.read import at, entries, mapping, text, texts
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import POD_KINDS, is_tpu, shape, shapes
-from slicewright.core.plan.keys import TPU
+from slicewright.core.check.scheduler import tolerates
+from slicewright.core.plan.keys import QUEUE, TPU
 from slicewright.core.plan.placement import (
     ACCELERATOR,
     FLEX_START,
@@ -133,11 +134,8 @@ def _within(written: str, low: int, high: int) -> bool:
 
 
 def _tolerates(pods: Pods, key: str) -> bool:
-    for _, entry in entries(pods.spec.get("tolerations")):
-        wanted = text(entry.get("key"))
-        if wanted == key or (not wanted and entry.get("operator") == "Exists"):
-            return True
-    return False
+    taint = {"key": key, "value": "true", "effect": "NoSchedule"}
+    return tolerates((entry for _, entry in entries(pods.spec.get("tolerations"))), taint)
 
 
 def _toleration_alone(item: Item, _world: World) -> Iterator[Finding]:
@@ -153,6 +151,12 @@ def _spot(item: Item, _world: World) -> Iterator[Finding]:
     for pods in item.pods:
         if is_tpu(pods) and pods.selector.get(SPOT) == "true" and not _tolerates(pods, SPOT):
             yield Finding(pods.selector_path(SPOT), "the pods select Spot nodes and do not tolerate them")
+    # The operator gives its workers no tolerations; those of a flavor reach the JobSet that it makes.
+    for index, worker in entries(at(item.data, "spec", "workers")):
+        if at(worker, "nodeSelector", SPOT) == "true" and QUEUE not in item.labels:
+            path = ("spec", "workers", index, "nodeSelector", SPOT)
+            hint = "add a queue whose flavor tolerates the taint, or write a JobSet"
+            yield Finding(path, "the workers select Spot nodes and cannot tolerate their taint", hint)
 
 
 def _queued(item: Item, _world: World) -> Iterator[Finding]:

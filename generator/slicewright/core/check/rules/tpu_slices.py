@@ -6,12 +6,21 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check.read import at, mapping, number, text, texts
 from slicewright.core.check.rule import Finding, Rule
-from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
+from slicewright.core.check.rules.shapes import (
+    SLICE_TOPOLOGY,
+    asks_for_tpu,
+    exclusive,
+    is_pathways,
+    is_tpu,
+    shape,
+)
 from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY
+from slicewright.core.plan.placement import NODE_POOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slicewright.core.catalogue.shape import Shape
     from slicewright.core.check.item import Item
     from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
@@ -46,13 +55,25 @@ def _replicas_path(pods: Pods) -> tuple[str | int, ...]:
     return (*pods.path[:3], "replicas")
 
 
-def _multislice(item: Item, world: World) -> Iterator[Finding]:
+def _unjoined(item: Item, world: World, *, multislice: bool) -> Iterator[tuple[Pods, Shape]]:
+    """Yield the pods whose slices GKE does not document as joined, by whether it joins their generation."""
     for pods in _several(item):
         row = shape(pods, world)
         if row is None or row.multislice or not (row.multi_host or exclusive(item, pods)):
             continue
-        why = f"{row.accelerator} has no multislice" if row.multi_host else "it is a single host"
-        message = f"{pods.replicas} slices of {row.topology} on {row.machine_type}: {why}"
+        if world.catalogue.generations[row.generation].multislice == multislice:
+            yield pods, row
+
+
+def _multislice(item: Item, world: World) -> Iterator[Finding]:
+    for pods, row in _unjoined(item, world, multislice=False):
+        message = f"{pods.replicas} slices of {row.topology} on {row.machine_type}: {row.generation} has none"
+        yield Finding(_replicas_path(pods), message)
+
+
+def _single_hosts(item: Item, world: World) -> Iterator[Finding]:
+    for pods, row in _unjoined(item, world, multislice=True):
+        message = f"{pods.replicas} slices of {row.topology} on {row.machine_type}, which is one host"
         yield Finding(_replicas_path(pods), message)
 
 
@@ -68,10 +89,25 @@ def _independent(item: Item, world: World) -> Iterator[Finding]:
 def _exclusive_missing(item: Item, world: World) -> Iterator[Finding]:
     for pods in _several(item):
         row = shape(pods, world)
-        placed = exclusive(item, pods) or any(key.startswith(_TAS) for key in pods.annotations)
+        placed = exclusive(item, pods) or SLICE_TOPOLOGY in pods.annotations
+        placed = placed or any(key.startswith(_TAS) for key in pods.annotations)
         if row is not None and row.multislice and not placed:
             message = f"nothing keeps the {pods.replicas} slices on node pools of their own"
             yield Finding(pods.path[:3], message)
+
+
+def _exclusive_in_parts(item: Item, _world: World) -> Iterator[Finding]:
+    for pods in item.pods:
+        if SLICE_TOPOLOGY not in pods.annotations or exclusive(item, pods) != NODE_POOL:
+            continue
+        holder: tuple[tuple[str | int, ...], dict[str, str]] = (("metadata",), item.annotations)
+        if EXCLUSIVE_TOPOLOGY in pods.job_annotations:
+            holder = ((*pods.job_path[:-1], "metadata"), pods.job_annotations)
+        elif EXCLUSIVE_TOPOLOGY in pods.annotations:
+            holder = ((*pods.path, "metadata"), pods.annotations)
+        path = (*holder[0], "annotations", EXCLUSIVE_TOPOLOGY)
+        message = f"the slices are parts of {NODE_POOL}, or several, and each wants a whole one for itself"
+        yield Finding(path, message)
 
 
 def _exclusive_everywhere(item: Item, _world: World) -> Iterator[Finding]:
@@ -150,15 +186,38 @@ RULES = (
     Rule(
         id="TPU111",
         severity="error",
-        title="A multislice joins slices that can be joined",
-        why="Multislice needs slices of several hosts, and v3 has none of it: the coordinator waits for "
-        "slices "
-        "that never report.",
-        hint="write replicas: 1, take a topology of several hosts, or blank MEGASCALE_NUM_SLICES for "
-        "replicas that are independent",
+        title="A multislice is of a generation that has multislice",
+        why="GKE has no multislice on v3: the coordinator waits for slices that never report.",
+        hint="write replicas: 1, or blank MEGASCALE_NUM_SLICES for replicas that are independent",
         kinds=_SLICES,
         check=_multislice,
         sources=(_MULTISLICE,),
+    ),
+    Rule(
+        id="TPU150",
+        severity="warning",
+        title="Multislice of single hosts runs, and GKE does not document it",
+        why="GKE's page says that multislice supports node pools of multi-host slices only. Google's nightly "
+        "tests run multislice on single hosts of v4-8 and v5p-8 all the same.",
+        hint="take a topology of several hosts, or blank MEGASCALE_NUM_SLICES for independent replicas",
+        kinds=_SLICES,
+        check=_single_hosts,
+        sources=(
+            _MULTISLICE,
+            "GoogleCloudPlatform/ml-auto-solutions@7eda193b: dags/multipod/mxla_maxtext_nightly_gke.py",
+            "GoogleCloudPlatform/ml-auto-solutions@7eda193b: dags/multipod/jax_functional_tests.py",
+        ),
+    ),
+    Rule(
+        id="TPU151",
+        severity="warning",
+        title="Slices that GKE makes of partitions claim no node pool",
+        why="With cloud.google.com/gke-tpu-slice-topology a slice is part of a node pool or joins several. "
+        "Exclusive placement by node pool then keeps half of the pods pending.",
+        hint="leave the annotation out",
+        kinds=_SLICES,
+        check=_exclusive_in_parts,
+        sources=("AI-Hypercomputer/xpk@367c8382: src/xpk/commands/workload.py#L638-L642",),
     ),
     Rule(
         id="TPU112",

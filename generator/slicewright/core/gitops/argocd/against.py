@@ -58,7 +58,7 @@ def _owner(name: str, synced: list[tuple[Site, ArgoCD]]) -> str:
     """Return the cluster whose other AppProjects are called like this, or may be."""
     for site, argocd in synced:
         named = project.names(site, argocd)
-        if name == named.gitops or name.startswith(named.namespace("")):
+        if name in (named.gitops, named.controllers) or name.startswith(named.namespace("")):
             return site.cluster.name
     return ""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.gitops.argocd.project import API_VERSION, FINALIZER, HOME, names
+from slicewright.core.gitops.argocd.project import API_VERSION, FINALIZER, FIRST, HOME, names
 from slicewright.core.gitops.namespace import RUN_KINDS
-from slicewright.core.gitops.place import folder, in_repository, platform_folder
+from slicewright.core.gitops.place import controllers_folder, folder, in_repository, platform_folder
 from slicewright.core.plan.keys import RUN
 
 if TYPE_CHECKING:
+    from slicewright.core.gitops.controllers import SyncedControllers
     from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
     from slicewright.core.intent.gitops import ArgoCD
     from slicewright.core.plan.site import Site
@@ -26,6 +27,7 @@ _OPTIONS = ("ApplyOutOfSyncOnly=true", "CreateNamespace=false")
 _RUN_OPTIONS = ("ApplyOutOfSyncOnly=true", "RespectIgnoreDifferences=true", "CreateNamespace=false")
 """Differences are respected for runs alone: Argo CD ignores `status` everywhere, an Application has it in the
 object itself, and the root would write the status of each back to what it was before its sync."""
+_CONTROLLER_OPTIONS = ("ApplyOutOfSyncOnly=true", "CreateNamespace=false", "ServerSideApply=true")
 _RETRIES = 10
 """About half an hour of patience with a webhook or a quota: after that a commit is not tried again."""
 _BACKOFF = {"duration": "5s", "factor": 2, "maxDuration": "5m"}
@@ -43,6 +45,21 @@ def platform(site: Site, argocd: ArgoCD) -> KubernetesObject:
     name = f"{site.cluster.name}-platform"
     path = platform_folder(site.cluster.name)
     return _application(argocd, name, names(site, argocd).platform, path, argocd.destination)
+
+
+def controllers(site: Site, argocd: ArgoCD, synced: SyncedControllers) -> KubernetesObject:
+    """Return the Application of the controllers.
+
+    Their definitions are too large for the annotation of a client-side apply. Without a controller nothing
+    works, so what somebody deletes comes back; no run is among it.
+    """
+    name = names(site, argocd).controllers
+    path = controllers_folder(site.cluster.name)
+    destination = {**argocd.destination, "namespace": synced.namespaces[0]}
+    made = _application(argocd, name, name, path, destination, set(synced.folders), _CONTROLLER_OPTIONS)
+    made["metadata"]["annotations"] |= FIRST
+    made["spec"]["syncPolicy"]["automated"]["selfHeal"] = True
+    return made
 
 
 def of_namespace(site: Site, argocd: ArgoCD, namespace: SyncedNamespace) -> KubernetesObject:

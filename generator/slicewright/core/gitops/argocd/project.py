@@ -10,6 +10,7 @@ from slicewright.core.gitops.namespace import RUNS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from slicewright.core.gitops.controllers import SyncedControllers
     from slicewright.core.gitops.namespace import SyncedNamespace
     from slicewright.core.intent.gitops import ArgoCD
     from slicewright.core.plan.site import Site
@@ -22,6 +23,8 @@ HOME = "https://kubernetes.default.svc"
 FINALIZER = "resources-finalizer.argocd.argoproj.io"
 """Deleting an Application that has it deletes what it synced. An AppProject that has it stays while an
 Application needs it: without its project none can be deleted."""
+FIRST = {"argocd.argoproj.io/sync-wave": "-1"}
+"""Applied before the others: a platform cannot be applied before its kinds are defined."""
 _LONGEST = 255
 """Characters of a description."""
 _RBAC, _KUEUE = "rbac.authorization.k8s.io", "kueue.x-k8s.io"
@@ -60,6 +63,11 @@ class Names:
         """That of the Applications and AppProjects themselves."""
         return f"{self.cluster}-gitops"
 
+    @property
+    def controllers(self) -> str:
+        """That of JobSet, Kueue and the operator of PathwaysJobs."""
+        return f"{self.cluster}-controllers"
+
     def namespace(self, name: str) -> str:
         """That of a namespace."""
         return f"{self.cluster}.{name}"
@@ -88,6 +96,18 @@ def platform(site: Site, argocd: ArgoCD) -> KubernetesObject:
     everywhere = {**argocd.destination, "namespace": "*"}
     made = _project(argocd, names(site, argocd).platform, about, everywhere, _NARROW)
     made["spec"]["clusterResourceWhitelist"] = _listed(_WIDE)
+    return made
+
+
+def controllers(site: Site, argocd: ArgoCD, synced: SyncedControllers) -> KubernetesObject:
+    """Return the AppProject of the controllers: what their manifests hold, in their namespaces alone."""
+    about = f"The controllers of cluster {site.cluster.name}"
+    within = {(group, kind) for group, kind, namespace in synced.kinds if namespace}
+    made = _project(argocd, names(site, argocd).controllers, about, {}, within)
+    made["metadata"]["annotations"] = dict(FIRST)
+    made["spec"]["destinations"] = [{**argocd.destination, "namespace": name} for name in synced.namespaces]
+    wide = {(group, kind) for group, kind, namespace in synced.kinds if not namespace}
+    made["spec"]["clusterResourceWhitelist"] = _listed(wide)
     return made
 
 

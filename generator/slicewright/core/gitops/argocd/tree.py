@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_documents
@@ -15,29 +15,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from slicewright.core.gitops.argocd.application import KubernetesObject
+    from slicewright.core.gitops.controllers import SyncedControllers
     from slicewright.core.gitops.namespace import SyncedNamespace
     from slicewright.core.intent.gitops import ArgoCD
     from slicewright.core.plan.site import Site
 
-_Part = tuple[str, Any, tuple["KubernetesObject", ...]]
-"""A file's name, what it comes from, and its objects."""
+_Part = tuple[str, tuple["KubernetesObject", ...]]
+"""A file's name, and its objects."""
 
 
 def files(
-    site: Site, namespaces: tuple[SyncedNamespace, ...], checks: Mapping[str, str], *, platform: bool
+    site: Site,
+    namespaces: tuple[SyncedNamespace, ...],
+    checks: Mapping[str, str],
+    *,
+    platform: bool,
+    controllers: SyncedControllers | None,
 ) -> dict[str, str]:
     """Return the files for Argo CD by path; none where the cluster's file asks for none.
 
-    `platform` says whether there is a platform to sync; `checks` are in Lua by `<group>_<Kind>`.
+    `platform` says whether there is a platform to sync; `controllers` are those that are synced; `checks` are
+    in Lua by `<group>_<Kind>`.
     """
     argocd = site.cluster.gitops.argocd
     if argocd is None:
         return {}
     here = f"{folder(site.cluster.name)}/{ARGOCD}"
     made: dict[str, str] = {}
-    source, written = site.cluster.source, site.cluster.spec["gitops"]["argocd"]
-    for name, facts, objects in _parts(site, argocd, namespaces, platform=platform):
-        inputs = header.inputs(source.file.path, site.cluster.name, [written, facts])
+    inputs = header.inputs(site.cluster.source.file.path, site.cluster.name)
+    for name, objects in _parts(site, argocd, namespaces, platform=platform, controllers=controllers):
         made[name] = header.live(inputs, write_documents(list(objects)))
     made[FILE_NAME] = listing("the Applications in this folder", made)
     found = {f"{here}/{name}": text for name, text in made.items()}
@@ -45,25 +51,34 @@ def files(
 
 
 def _parts(
-    site: Site, argocd: ArgoCD, namespaces: tuple[SyncedNamespace, ...], *, platform: bool
+    site: Site,
+    argocd: ArgoCD,
+    namespaces: tuple[SyncedNamespace, ...],
+    *,
+    platform: bool,
+    controllers: SyncedControllers | None,
 ) -> Iterator[_Part]:
     """Yield the files but their list. What changes with a workload has a file, and a line, of its own."""
-    yield "gitops.yaml", [], (project.root(site, argocd), application.root(site, argocd))
+    yield "gitops.yaml", (project.root(site, argocd), application.root(site, argocd))
+    if controllers:
+        installing = (
+            project.controllers(site, argocd, controllers),
+            application.controllers(site, argocd, controllers),
+        )
+        yield "controllers.yaml", installing
     if platform:
-        yield "platform.yaml", [], (project.platform(site, argocd), application.platform(site, argocd))
+        yield "platform.yaml", (project.platform(site, argocd), application.platform(site, argocd))
     apart = argocd.application_per == "Workload"
     for namespace in namespaces:
         owned = project.of_namespace(site, argocd, namespace)
-        outside = () if apart else [list(workload.outside) for workload in namespace.workloads]
-        facts = [namespace.teams, namespace.kinds, sorted({path for paths in outside for path in paths})]
         objects = (owned,) if apart else (owned, application.of_namespace(site, argocd, namespace))
-        yield f"namespace-{namespace.name}.yaml", facts, objects
+        yield f"namespace-{namespace.name}.yaml", objects
     for namespace in namespaces:
         for workload in namespace.workloads:
             name = of_workload(namespace.name, workload.name)
             if apart:
                 alone = application.of_workload(site, argocd, namespace, workload)
-                yield name, [workload.outside], (alone,)
+                yield name, (alone,)
             elif ARGOCD in workload.apart:
                 alone = application.of_handed_over(site, argocd, namespace, workload)
-                yield name, [workload.outside], (alone,)
+                yield name, (alone,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-_DAYS = re.compile(r"([0-9]+(?:\.[0-9]+)?)d")
+_DAYS = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]+)?)d")
 _HOURS = 24
 
 

@@ -6,6 +6,7 @@ applies one: a Role in a namespace that the platform has yet to make would keep 
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.kustomization import FILE_NAME
@@ -14,7 +15,7 @@ from slicewright.core.gitops.flux.access import access
 from slicewright.core.gitops.flux.health import HEALTH
 from slicewright.core.gitops.flux.kustomization import PATCHES, kustomization
 from slicewright.core.gitops.flux.name import flux_name
-from slicewright.core.gitops.place import FLUX, folder, of_workload, platform_folder
+from slicewright.core.gitops.place import FLUX, controllers_folder, folder, of_workload, platform_folder
 from slicewright.core.run import header
 from slicewright.core.run.listing import listing
 
@@ -30,19 +31,27 @@ KubernetesObject = dict[str, Any]
 _ACCESS_FILE = "access.yaml"
 
 
-def files(site: Site, namespaces: tuple[SyncedNamespace, ...], *, platform: bool) -> dict[str, str]:
+def files(
+    site: Site, namespaces: tuple[SyncedNamespace, ...], *, platform: bool, controllers: bool
+) -> dict[str, str]:
     """Return the files for Flux by path; none where the cluster's file asks for none.
 
-    `platform` says whether there is a platform to sync.
+    `platform` and `controllers` say whether there are such to sync.
     """
     flux = site.cluster.gitops.flux
     if flux is None:
         return {}
-    here, inputs = folder(site.cluster.name), _inputs(site)
-    depends = [_platform_name(site)] if platform else []
+    here = folder(site.cluster.name)
+    inputs = header.inputs(site.cluster.source.file.path, site.cluster.name)
+    installs = [_controllers(site, flux)] if controllers else []
+    first = [one["metadata"]["name"] for one in installs]
+    platforms = [_platform(site, flux, first)] if platform else []
+    depends = [one["metadata"]["name"] for one in platforms] or first
     made: dict[str, str] = {}
     listed: list[str] = []
-    for name, objects in _parts(site, flux, namespaces, depends):
+    shared = {"controllers.yaml": installs, "platform.yaml": platforms}
+    parts = [*shared.items(), *_parts(site, flux, namespaces, depends)]
+    for name, objects in filter(itemgetter(1), parts):
         made[f"{here}/{FLUX}/{name}"] = header.live(inputs, write_documents(objects))
         listed.append(name)
     if listed:
@@ -61,13 +70,11 @@ def _parts(
 ) -> Iterator[tuple[str, list[KubernetesObject]]]:
     """Yield each file of Kustomizations with its objects, in order of the list.
 
-    What changes with a workload has a file of its own. `depends` names the platform where there is one.
+    What changes with a workload has a file of its own. `depends` names what comes before all of them.
     A workload keeps the Kustomization that it had: Flux deletes what has the label of the Kustomization that
     goes, and lets no other take over what is written once.
     """
     apart = flux.kustomization_per == "Workload"
-    if depends:
-        yield "platform.yaml", [_platform(site, flux)]
     for namespace in namespaces:
         own = [] if flux.service_account_name else [_access(site, flux, namespace, depends)]
         if not apart:
@@ -81,10 +88,18 @@ def _parts(
                 yield name, [_synced(site, flux, namespace, depends, workload)]
 
 
-def _platform(site: Site, flux: Flux) -> KubernetesObject:
+def _controllers(site: Site, flux: Flux) -> KubernetesObject:
+    """Return the Kustomization of the controllers, which is ready when their pods are."""
+    name = flux_name(f"{site.cluster.name}-controllers")
+    path = controllers_folder(site.cluster.name)
+    return kustomization(flux, name, path, deletionPolicy="Orphan", wait=True)
+
+
+def _platform(site: Site, flux: Flux, first: list[str]) -> KubernetesObject:
+    name = flux_name(f"{site.cluster.name}-platform")
     path = platform_folder(site.cluster.name)
     return kustomization(
-        flux, _platform_name(site), path, deletionPolicy="Orphan", wait=True, healthCheckExprs=list(HEALTH)
+        flux, name, path, first, deletionPolicy="Orphan", wait=True, healthCheckExprs=list(HEALTH)
     )
 
 
@@ -123,10 +138,6 @@ def _synced(
     )
 
 
-def _platform_name(site: Site) -> str:
-    return flux_name(f"{site.cluster.name}-platform")
-
-
 def _access_name(site: Site, namespace: SyncedNamespace) -> str:
     return flux_name(f"{site.cluster.name}-access", namespace.name)
 
@@ -137,9 +148,3 @@ def _account(site: Site, namespace: SyncedNamespace) -> str:
 
 def _access_folder(site: Site, namespace: SyncedNamespace) -> str:
     return f"{folder(site.cluster.name)}/flux-access/{namespace.name}"
-
-
-def _inputs(site: Site) -> str:
-    """Name the file that the files come from, with a digest of what of it was read."""
-    facts = {"flux": site.cluster.spec["gitops"]["flux"], "managed": site.cluster.managed}
-    return header.inputs(site.cluster.source.file.path, site.cluster.name, facts)

@@ -1,0 +1,248 @@
+"""Which flavors Kueue gives a workload when nothing else runs.
+
+It does what Kueue v0.19.2 does in pkg/scheduler/flavorassigner: pod set by pod set, group by group, the first
+flavor that suits and has the quota.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.quota import Flavor, Key, distance, most
+from slicewright.core.check.scheduler import tolerates
+from slicewright.core.plan.keys import TPU
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from slicewright.core.check.quota import Node, PodSet, Quotas
+
+PODS = "pods"
+"""A resource that Kueue counts where a queue covers it, and that no pod asks for."""
+_ZERO = Decimal(0)
+_CYCLES = 100
+"""After so many attempts a workload is taken to wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The flavors that pod sets may take for one resource group, with what they ask of them."""
+
+    pods: tuple[PodSet, ...]
+    """One pod set, or those of one topology group, which take the same flavors."""
+    requests: dict[str, Decimal]
+    flavors: tuple[str, ...]
+    group: tuple[str, ...]
+    """All flavors of the group, suitable or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The flavors that a pod set is given, by resource."""
+
+    pods: PodSet
+    flavors: dict[str, str]
+
+
+def suits_nodes(pods: PodSet, flavor: Flavor) -> bool:
+    """Tell whether pods may go to the nodes of a flavor, as far as its taints and labels tell."""
+    tolerations = (*pods.tolerations, *flavor.tolerations)
+    return pods.nodes.suits(flavor.labels) and tolerates(tolerations, *flavor.taints)
+
+
+def _suits_topology(known: Quotas, queue: Node, pods: PodSet, flavor: Flavor, covered: Iterable[str]) -> bool:
+    """Tell whether pods that ask for their place in a topology get it, and only those (or all of a queue)."""
+    if pods.levels is None:
+        return not flavor.has_topology or only_topologies(known, queue)
+    if not flavor.has_topology:
+        return (pods.requests.keys() - {PODS}).isdisjoint(covered)
+    return flavor.levels is None or {*pods.levels} <= {*flavor.levels}
+
+
+def only_topologies(known: Quotas, queue: Node) -> bool:
+    """Tell whether all flavors of a queue have a topology, so that all its pods get a place in one."""
+    names = [name for _, flavors in queue.groups for name in flavors]
+    return all(_has_topology(known, name) for name in names)
+
+
+def counted(known: Quotas, queue: Node, pods: PodSet) -> dict[str, Decimal]:
+    """Return what a queue has to have quota of for pods; what is left out, Kueue does not look at."""
+    found = {}
+    for resource, value in pods.requests.items():
+        if resource in queue.covered:
+            is_counted = resource == PODS or not resource.startswith(known.excluded)
+        else:
+            is_counted = bool(value) and resource != PODS and not _is_ignored(known, resource)
+        if is_counted:
+            found[resource] = value
+    return found
+
+
+def _is_ignored(known: Quotas, resource: str) -> bool:
+    """Tell whether Kueue does not look at a resource that the queue does not cover."""
+    if known.declared:
+        return resource != TPU
+    return known.ignores_undeclared or resource.startswith(known.excluded)
+
+
+def uncovered(known: Quotas, queue: Node, pods: PodSet) -> list[str]:
+    """Return the resources that pods ask for, and for which the queue has no group."""
+    return [resource for resource in counted(known, queue, pods) if resource not in queue.covered]
+
+
+def stuck(known: Quotas, queue: Node, sets: Sequence[PodSet]) -> PodSet | None:
+    """Return a pod set after which Kueue stops: none of what it asks for is counted, and others follow it.
+
+    Kueue then writes an admission of the first pod sets alone, which the API server refuses.
+    """
+    for pods in sets[:-1]:
+        asked = [name for name in pods.requests if name != PODS and not name.startswith(known.excluded)]
+        if asked and not known.declared and not counted(known, queue, pods):
+            return pods
+    return None
+
+
+def choices(known: Quotas, queue: Node, sets: Iterable[PodSet]) -> list[Choice]:
+    """Return what has to be chosen to admit a workload: a flavor for each pod set and resource group."""
+    together: dict[str, list[PodSet]] = {}
+    for index, pods in enumerate(sets):
+        together.setdefault(pods.topology_group or f"{index}", []).append(pods)
+    found = []
+    for members in together.values():
+        asked: dict[str, Decimal] = {}
+        for pods in members:
+            for resource, value in counted(known, queue, pods).items():
+                asked[resource] = asked.get(resource, _ZERO) + value
+        for covered, flavors in queue.groups:
+            requests = {resource: asked[resource] for resource in covered if resource in asked}
+            if requests:
+                suiting = tuple(
+                    name
+                    for name in flavors
+                    for flavor in (known.flavors.get(name, Flavor({})),)
+                    if all(
+                        _suits_topology(known, queue, pods, flavor, covered) and suits_nodes(pods, flavor)
+                        for pods in members
+                    )
+                )
+                found.append(Choice(tuple(members), requests, suiting, flavors))
+    return found
+
+
+def assign(known: Quotas, queue: Node, wanted: Sequence[Choice]) -> tuple[str, ...] | None:
+    """Return the flavor that is taken for each choice; None where the workload waits.
+
+    Where a pod set finds nothing, Kueue tries again at once, and those before it go on with the flavor after
+    the one that they had. It stops when none of them has a flavor left to go on with.
+    """
+    after: dict[int, int] = {}
+    seen: list[dict[int, int]] = []
+    while after not in seen and len(seen) < _CYCLES:
+        seen.append(after)
+        found, after = _cycle(known, queue, wanted, after)
+        if len(found) == len(wanted):
+            return tuple(found)
+    return None
+
+
+def _cycle(
+    known: Quotas, queue: Node, wanted: Sequence[Choice], begin: dict[int, int]
+) -> tuple[list[str], dict[int, int]]:
+    """Return the flavors of the first choices, up to one that finds none, and where to go on next time."""
+    used: dict[Key, Decimal] = {}
+    found: list[str] = []
+    after: dict[int, int] = {}
+    for index, choice in enumerate(wanted):
+        flavor, tried = _first(known, queue, choice, used, begin.get(index, 0))
+        if not flavor:
+            # What the pod set took for other resources is not remembered.
+            return found, {at: next_ for at, next_ in after.items() if wanted[at].pods is not choice.pods}
+        found.append(flavor)
+        if tried + 1 < len(choice.group):
+            after[index] = tried + 1
+        for resource, value in choice.requests.items():
+            used[flavor, resource] = used.get((flavor, resource), _ZERO) + value
+    return found, after
+
+
+def _first(
+    known: Quotas, queue: Node, choice: Choice, used: dict[Key, Decimal], begin: int
+) -> tuple[str, int]:
+    """Return the flavor that is taken, or nothing, and the index of the last one that was looked at."""
+    best, least = "", 0
+    for index, flavor in enumerate(choice.group[begin:], begin):
+        if flavor in choice.flavors:
+            asked = {
+                (flavor, name): used.get((flavor, name), _ZERO) + value
+                for name, value in choice.requests.items()
+            }
+            if any(value > most(known, queue, key).total for key, value in asked.items()):
+                continue
+            far = max(distance(known, queue, key, value) for key, value in asked.items())
+            if not far or not queue.avoids_borrowing:
+                return flavor, index
+            if not best or far < least:
+                best, least = flavor, far
+    return best, len(choice.group)
+
+
+def admit(
+    known: Quotas, queue: Node, sets: Sequence[PodSet], wanted: Sequence[Choice] | None = None
+) -> tuple[Given, ...] | None:
+    """Return the flavors that each pod set of a workload is given; None where it is never admitted.
+
+    Where fewer pods will do, as many are admitted as fit. `wanted` are the choices of all, where known.
+    """
+    spare = [pods.count - (pods.count if pods.least is None else pods.least) for pods in sets]
+    whole = sum(spare)
+
+    def attempt(step: int) -> tuple[Given, ...] | None:
+        counts = [pods.count - less * step // (whole or 1) for pods, less in zip(sets, spare, strict=True)]
+        some = [pods.of(count) for pods, count in zip(sets, counts, strict=True)]
+        found = give(known, queue, some, None if step else wanted)
+        return None if found is None or any(misplaced(known, queue, given) for given in found) else found
+
+    return attempt(0) or attempt(bisect_left(range(whole), x=True, key=lambda step: bool(attempt(step))))
+
+
+def give(
+    known: Quotas, queue: Node, sets: Sequence[PodSet], wanted: Sequence[Choice] | None = None
+) -> tuple[Given, ...] | None:
+    """Return the flavors that each pod set is given, all pods of each; None where the workload waits."""
+    if any(uncovered(known, queue, pods) for pods in sets) or stuck(known, queue, sets):
+        return None
+    wanted = choices(known, queue, sets) if wanted is None else wanted
+    taken = assign(known, queue, wanted)
+    if taken is None:
+        return None
+    found = []
+    for pods in sets:
+        own = counted(known, queue, pods)
+        flavors = {
+            resource: flavor
+            for choice, flavor in zip(wanted, taken, strict=True)
+            if pods in choice.pods
+            for resource in choice.requests
+            if resource in own
+        }
+        found.append(Given(pods, flavors))
+    return tuple(found)
+
+
+def _has_topology(known: Quotas, flavor: str) -> bool:
+    return flavor in known.flavors and known.flavors[flavor].has_topology
+
+
+def misplaced(known: Quotas, queue: Node, given: Given) -> bool:
+    """Tell whether pods have to get a place in a topology, and get none.
+
+    Their flavors have to have one and only one, and the pods have to ask for something.
+    """
+    pods = given.pods
+    if not pods.count or (pods.levels is None and not only_topologies(known, queue)):
+        return False
+    names = {*given.flavors.values()}
+    return not pods.requests.keys() - {PODS} or sum(_has_topology(known, name) for name in names) != 1

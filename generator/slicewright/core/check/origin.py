@@ -1,0 +1,239 @@
+"""A value of a rendered object -> the field of the TPUWorkload or TPUCluster that a person changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.compose import pointer
+from slicewright.core.plan import keys
+from slicewright.core.plan.program import main_container
+from slicewright.core.platform.flavor import capacities
+from slicewright.core.render.existing import ROOT
+from slicewright.core.run.identity import run_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.intent.source import Source
+    from slicewright.core.intent.workload import Workload
+    from slicewright.core.plan.site import Site
+    from slicewright.core.problem import Path, Problem
+
+_NAME: Path = ("metadata", "name")
+_OF_CLUSTER = {
+    "AdmissionCheck": "admissionChecks",
+    "AppProject": "gitops",
+    "Application": "gitops",
+    "ClusterQueue": "clusterQueues",
+    "Cohort": "cohorts",
+    "ComputeClass": "computeClasses",
+    "ConfigMap": "kueue",
+    "GitRepository": "gitops",
+    "Kustomization": "gitops",
+    "LocalQueue": "clusterQueues",
+    "Namespace": "teams",
+    "Node": "pools",
+    "PriorityClass": "priorityClasses",
+    "ProvisioningRequestConfig": "provisioningRequestConfigs",
+    "ResourceFlavor": "pools",
+    "ResourceQuota": "teams",
+    "Role": "teams",
+    "RoleBinding": "teams",
+    "ServiceAccount": "teams",
+    "Topology": "topologies",
+    "WorkloadPriorityClass": "priorityClasses",
+}
+"""The field of a TPUCluster's spec that asks for an object, by its kind."""
+_LABELS = {
+    keys.QUEUE: "queueName",
+    keys.PRIORITY_CLASS: "workloadPriorityClassName",
+    keys.MAX_EXECUTION_TIME: "maxExecutionTimeSeconds",
+}
+"""The field of a TPUWorkload's spec that a label says."""
+_COUNTS = frozenset({"replicas", "parallelism", "completions", "numSlices"})
+"""Fields of an object that follow from `slices` and `tpu`."""
+_CONTAINERS = (("containers",), ("initContainers",))
+_PLACEMENT: tuple[Path, ...] = (("spec", "provisioning"), ("spec", "tpu"))
+
+
+class Origins:
+    """The documents that the objects of a tree follow from."""
+
+    def __init__(self, workloads: Iterable[Workload], sites: Mapping[str, Site]) -> None:
+        """Take the workloads, and the clusters by their names."""
+        self._sites = sites
+        everyone = tuple(workloads)
+        self.sources = [*(one.source for one in everyone), *(site.cluster.source for site in sites.values())]
+        self._workloads = {
+            f"{cluster}/{workload.key}": workload for workload in everyone for cluster in workload.clusters
+        }
+
+    def placed(self, problem: Problem, item: Item | None) -> Problem:
+        """Return a problem of an object at the line that a person wrote; as it is where there is none."""
+        root, _, folder = problem.file.partition("/")
+        if item is None or item.source is not None or root != ROOT:
+            return problem
+        cluster, _, below = folder.partition("/")
+        site, workload = self._sites.get(cluster), self._workloads.get(folder)
+        if workload is not None:
+            return _at(problem, workload.source, of_workload(workload, item, problem.path))
+        if site is not None and below.startswith("_"):
+            return _at(problem, site.cluster.source, of_cluster(site, item.data, problem.path))
+        return problem
+
+
+def _at(problem: Problem, source: Source, path: Path) -> Problem:
+    line, column = source.places.of(path)
+    return replace(problem, file=source.file.path, line=line, column=column, folder=problem.file)
+
+
+def of_workload(workload: Workload, item: Item, path: Path) -> Path:
+    """Return the field of a TPUWorkload to change for a value of one of its objects.
+
+    That of a run which is frozen with another intent is nowhere in the file any more: its name is returned.
+    """
+    run = run_id(workload.spec) if workload.naming == "Hashed" else ""
+    if item.labels.get(keys.RUN, run) != run:
+        return _NAME
+    ways = _ways(workload, item, path) if item.name in (workload.name, f"{workload.name}-{run}") else ()
+    return _first(workload.source.data, (*ways, ("spec", "components")))
+
+
+def _ways(workload: Workload, item: Item, path: Path) -> Iterator[Path]:
+    """Yield the fields that may say a value, the nearest first."""
+    for index, patch in enumerate(workload.patches):
+        for entry in patch["ops"] if patch["target"]["kind"] == item.kind else ():
+            tokens = pointer.parse(entry["path"])
+            if tokens == tuple(map(str, path[: len(tokens)])):
+                yield "spec", "patches", index
+    match path:
+        case ("metadata", "labels", str(key)) if key in _LABELS:
+            yield "spec", _LABELS[key]
+        case ("metadata", *_):
+            yield path
+    job = next((pods for pods in item.pods if _below(path, pods.path[:3])), None)
+    role = job.name if job else ""
+    auxiliary = next((at for at, job in enumerate(workload.auxiliary_jobs) if job.name == role), None)
+    holder: Path = () if auxiliary is None else ("spec", "auxiliaryJobs", auxiliary)
+    if role == "pathways-head" or path[:2] == ("spec", "controller"):
+        holder = ("spec", "pathways", "head")
+    if job is not None and _below(path, job.path):
+        yield from _in_pods(workload, item, (job.path, path), holder)
+    if holder:
+        yield holder[: 2 if holder[1] == "pathways" else 3]
+    if path and path[-1] in _COUNTS:
+        yield from (("spec", "slices"), ("spec", "tpu"))
+    for start in (("spec",), ("spec", "pathways")) if path[:1] == ("spec",) else ():
+        found = _along(workload.source.data, start, item.data, path, 1)
+        if len(found) > len(start):
+            yield found
+
+
+def _below(path: Path, start: Path) -> bool:
+    return path[: len(start)] == start
+
+
+def _in_pods(workload: Workload, item: Item, way: tuple[Path, Path], holder: Path) -> Iterator[Path]:
+    """Yield the fields that may say a value in the pods of a template."""
+    template, path = way
+    within = path[len(template) :]
+    written = workload.source.data
+    container = path[: len(template) + 3]
+    is_main = _name(_get(item.data, container)) == main_container(workload)
+    if within[1:2] in _CONTAINERS and is_main:
+        found = _along(written, ("spec", "container"), item.data, path, len(container))
+        if len(found) > len(("spec", "container")) or path == container:
+            yield found
+    start: Path = (*(holder or ("spec",)), "podTemplate")
+    found = _along(written, start, item.data, path, len(template))
+    if len(found) - len(start) >= min(3 if within[1:2] in _CONTAINERS else 2, len(within)):
+        yield found
+    if within[:2] == ("spec", "nodeSelector") and not holder:
+        yield from _PLACEMENT
+    if within[1:2] in _CONTAINERS:
+        yield "spec", "container" if is_main or workload.pathways is None else "pathways"
+
+
+def _along(written: Any, start: Path, built: Any, path: Path, steps: int) -> Path:
+    """Return how far the rest of a path in an object goes in a document; list entries are found by name."""
+    found, value = start, _get(written, start)
+    for at in range(steps, len(path)):
+        part = path[at]
+        if isinstance(value, list):
+            part = _named(value, _get(built, path[: at + 1]))
+        value = _get(value, (part,))
+        if value is None:
+            break
+        found = (*found, part)
+    return found
+
+
+def _named(entries: list[Any], entry: Any) -> int:
+    name = _name(entry)
+    return next((at for at, one in enumerate(entries) if name and _name(one) == name), -1)
+
+
+def _name(entry: Any) -> str:
+    return str(entry.get("name", "")) if isinstance(entry, dict) else ""
+
+
+def _get(value: Any, path: Path) -> Any:
+    """Return what stands at a path, None where nothing does."""
+    for part in path:
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value):
+            value = value[part]
+        else:
+            return None
+    return value
+
+
+def _first(written: Any, ways: Iterable[Path]) -> Path:
+    return next((way for way in ways if _get(written, way) is not None), _NAME)
+
+
+def of_cluster(site: Site, item: dict[str, Any], path: Path = ()) -> Path:
+    """Return the field of a TPUCluster to change for a value of an object of its platform."""
+    spec = site.cluster.spec
+    field = _OF_CLUSTER.get(item["kind"], "")
+    if field not in spec:
+        return _NAME
+    start: Path = ("spec", field)
+    name, namespace = item["metadata"]["name"], item["metadata"].get("namespace", "default")
+    if item["kind"] == "ResourceFlavor":
+        return (*start, *_pools_of(site, name)[:1])
+    if item["kind"] == "LocalQueue":
+        for at, queue in enumerate(spec[field]):
+            for index, local in enumerate(queue.get("localQueues", ())):
+                if (local["name"], local.get("namespace", "default")) == (name, namespace):
+                    return (*start, at, "localQueues", index)
+    if field == "teams":
+        own = name if item["kind"] == "Namespace" else namespace
+        return (*start, *[at for at, team in enumerate(spec[field]) if team["namespace"] == own][:1])
+    if not isinstance(spec[field], list):
+        return start
+    for at, entry in enumerate(spec[field]):
+        if entry.get("name") == name:
+            return _quota(site, item, path, (*start, at)) or _along(
+                site.cluster.source.data, (*start, at), item, path, 1
+            )
+    return start
+
+
+def _pools_of(site: Site, flavor: str) -> list[int]:
+    return [found.pool.index for found in capacities(site).values() if found.flavor.name == flavor]
+
+
+def _quota(site: Site, item: dict[str, Any], path: Path, entry: Path) -> Path:
+    """Return the quota of a queue or a cohort behind a value of its resource groups; () for other values."""
+    if path[:2] != ("spec", "resourceGroups"):
+        return ()
+    quotas = _get(site.cluster.spec, (*entry[1:], "quota"))
+    flavor = _get(item, path[:5])
+    if not quotas or not isinstance(flavor, dict):
+        return entry
+    pools = {site.cluster.spec["pools"][index]["name"] for index in _pools_of(site, flavor.get("name", ""))}
+    return (*entry, "quota", *[at for at, quota in enumerate(quotas) if quota["pool"] in pools][:1])

@@ -1,0 +1,255 @@
+"""Rules of flavors: whether pods can run on the nodes of the flavors that Kueue gives them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.catalogue.nearest import joined
+from slicewright.core.check import assignment, quota_read
+from slicewright.core.check.meeting import PURCHASE
+from slicewright.core.check.quota import most
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.fit import Asked, asked
+from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
+from slicewright.core.check.scheduler import NodeSelector
+from slicewright.core.plan.keys import TPU
+from slicewright.core.plan.placement import NODE_POOL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.quota import Node, PodSet, Quotas
+    from slicewright.core.check.world import World
+    from slicewright.core.problem import Path
+
+_LABEL: Path = ("metadata", "labels", QUEUE)
+_INSTANCE_TYPE, _FAMILY = "node.kubernetes.io/instance-type", "cloud.google.com/machine-family"
+_ONE_GROUP = (
+    "cover all resources of these pods with one resource group of the same flavors, or drop the requests and "
+    "limits that another group covers, or give the other pods a queue of their own"
+)
+_APART = (
+    "give each such flavor a taint in spec.nodeTaints (its nodes need none) that only the pods meant for it "
+    "tolerate, or give these pods a queue of their own"
+)
+_SOURCES = (
+    "kubernetes-sigs/kueue v0.19.2: pkg/scheduler/flavorassigner/flavorassigner.go (flavorLabelKeys)",
+    "kubernetes-sigs/kueue v0.19.2: pkg/podset/podset.go (FromAssignment)",
+)
+
+
+def _judged(item: Item, world: World) -> tuple[list[Finding], list[Finding]]:
+    """Return what is wrong with the flavors that a workload is given first, and with others for it."""
+    ask, known = asked(item, world), quota_read.quotas(world)
+    first: list[Finding] = []
+    others: list[Finding] = []
+    # Of a flavor that is not known nobody knows the labels.
+    if ask is None or known.declared or not all(name in known.flavors for name in _names(ask.queue)):
+        return first, others
+    seen: dict[int, tuple[list[Finding], list[Finding]]] = world.once("flavors", lambda _: {})
+    if id(item) not in seen:
+        for given in assignment.admit(known, ask.queue, ask.sets, ask.choices) or ():
+            names = list(dict.fromkeys(given.flavors.values()))
+            if said := _contradiction(world, ask.queue, given.pods, names):
+                message = f"pods '{given.pods.name}' are given {_named(names)}: {said[0]}"
+                first.append(Finding(_LABEL, message, said[1]))
+            else:
+                others += _others(world, ask, given, names)
+        seen[id(item)] = first, others
+    return seen[id(item)]
+
+
+def _names(queue: Node) -> Iterator[str]:
+    return (name for _, names in queue.groups for name in names)
+
+
+def _named(names: Sequence[str]) -> str:
+    return f"flavor{'s' * (len(names) > 1)} {joined(names)}"
+
+
+def _others(world: World, ask: Asked, given: assignment.Given, first: list[str]) -> Iterator[Finding]:
+    who = f"pods '{given.pods.name}' are given"
+    if said := _elsewhere(world, given.pods, first):
+        yield Finding(_LABEL, f"{who} {_named(first)}: {said}", _ONE_GROUP)
+    for flavor, names in _instead(quota_read.quotas(world), ask, given):
+        if worse := _contradiction(world, ask.queue, given.pods, names):
+            full = f"{_named(first)} {'is' if len(first) == 1 else 'are'} full"
+            yield Finding(_LABEL, f"{who} flavor {flavor} when {full}: {worse[0]}", worse[1])
+
+
+def _instead(known: Quotas, ask: Asked, given: assignment.Given) -> Iterator[tuple[str, list[str]]]:
+    """Yield (flavor, all flavors with it) of those that pods can be given in place of their first choice."""
+    for choice in ask.choices:
+        if given.pods.name not in [pods.name for pods in choice.pods]:
+            continue
+        now = {given.flavors.get(resource) for resource in choice.requests}
+        others = [name for resource, name in given.flavors.items() if resource not in choice.requests]
+        for name in choice.flavors:
+            enough = all(
+                value <= most(known, ask.queue, (name, resource)).total
+                for resource, value in choice.requests.items()
+            )
+            if enough and name not in now:
+                yield name, list(dict.fromkeys([name, *others]))
+
+
+def _contradiction(world: World, queue: Node, pods: PodSet, names: Sequence[str]) -> tuple[str, str] | None:
+    """Return (why pods never run on nodes of all of some flavors, what to write); nothing where they may."""
+    known = quota_read.quotas(world)
+    labels: dict[str, str] = {}
+    source: dict[str, str] = {}
+    for name in names:
+        for key, value in known.flavors[name].labels.items():
+            if labels.setdefault(key, value) != value:
+                there = f"{labels[key]} in {source[key]} and {value} in {name}"
+                return f"Kueue adds the labels of all, and {key} is {there}", _ONE_GROUP
+            source.setdefault(key, name)
+    if not pods.nodes.suits(labels):
+        return "no term of their node affinity accepts the labels of all of them", _ONE_GROUP
+    fixed = pods.nodes.fixed()
+    return (
+        _two_ways({**fixed, **labels}, source)
+        or _sibling(known, queue, fixed, names)
+        or _no_pool(world, pods, labels, names)
+        or _no_chips(world, pods, names)
+    )
+
+
+def _two_ways(wanted: dict[str, str], source: dict[str, str]) -> tuple[str, str] | None:
+    """Say that a node would have to be bought in two ways."""
+    ways = [key for key in PURCHASE if key in wanted]
+    if len(ways) < len(("one", "other")):
+        return None
+    whose = {key: f"flavor {source[key]}" if key in source else "the pods" for key in ways}
+    said = joined([f"{key}={wanted[key]} (of {whose[key]})" for key in ways])
+    return f"no node of GKE has {said}", _APART
+
+
+def _sibling(
+    known: Quotas, queue: Node, fixed: dict[str, str], names: Sequence[str]
+) -> tuple[str, str] | None:
+    """Say that another flavor of the group has all labels of one, and those beside that the pods select."""
+    for _, group in queue.groups:
+        for name in names:
+            for other in group if name in group else ():
+                own, more = known.flavors[name].labels, known.flavors[other].labels
+                beside = {key: value for key, value in more.items() if key not in own}
+                selected = [key for key in beside if key in fixed]
+                if selected and own.items() <= more.items() and {**fixed, **beside} == fixed:
+                    key = selected[0]
+                    said = (
+                        f"they select {key}={fixed[key]} and run on nodes of {other}, while Kueue counts them"
+                    )
+                    return f"{said} in {name}", _APART
+    return None
+
+
+def _no_pool(
+    world: World, pods: PodSet, labels: dict[str, str], names: Sequence[str]
+) -> tuple[str, str] | None:
+    """Say that no pool of the cluster has nodes for pods with these flavors, where its pools are known."""
+    pools = _pools(world)
+    known = quota_read.quotas(world)
+    own = {name: pools[name] for name in names if name in pools and known.flavors[name].labels}
+    if not own:
+        return None
+    shared = [pool for pool in next(iter(own.values())) if all(pool in others for others in own.values())]
+    if not shared:
+        return "Kueue adds the labels of all, and they have no node in common", _ONE_GROUP
+    keys = world.once("label keys of pools", _keys)
+    wanted = NodeSelector({**pods.nodes.labels, **labels}, pods.nodes.terms)
+    if any(wanted.suits(node, keys) for pool in shared for node in _nodes(pool)):
+        return None
+    beside = [
+        f"{key}={value}"
+        for key, value in pods.nodes.fixed().items()
+        if key in keys and not any(value in pool.get(key, ()) for pool in shared)
+    ]
+    if beside:
+        return f"they select {beside[0]}, which its nodes do not have", _APART
+    return "their node affinity keeps them off its nodes", _APART
+
+
+def _keys(world: World) -> frozenset[str]:
+    """Return the label keys of which it is known which pools have them."""
+    return frozenset(PURCHASE).union(*(pool for pools in _pools(world).values() for pool in pools))
+
+
+def _nodes(pool: dict[str, tuple[str, ...]]) -> Iterator[dict[str, str]]:
+    """Yield the labels of a node of each node pool."""
+    rest = {key: values[0] for key, values in pool.items()}
+    return ({**rest, NODE_POOL: name} for name in pool[NODE_POOL])
+
+
+def _pools(world: World) -> dict[str, list[dict[str, tuple[str, ...]]]]:
+    """Return the labels of the nodes of each pool, by the flavor of the pool."""
+    return world.once("labels of pools", _read_pools)
+
+
+def _read_pools(world: World) -> dict[str, list[dict[str, tuple[str, ...]]]]:
+    found: dict[str, list[dict[str, tuple[str, ...]]]] = {}
+    for pool, shape, _ in quota_read.pools_of(world.site) if world.site else ():
+        labels = quota_read.pool_labels(pool, shape)
+        found.setdefault(quota_read.flavor_name(pool, shape), []).append(labels)
+    return found
+
+
+def _no_chips(world: World, pods: PodSet, names: Sequence[str]) -> tuple[str, str] | None:
+    """Say that pods that ask for chips are sent to machines without any."""
+    if not pods.requests.get(TPU):
+        return None
+    machines, families = world.once("machines with chips", _machines)
+    for name in names:
+        labels = quota_read.quotas(world).flavors[name].labels
+        for key, chips in ((_INSTANCE_TYPE, machines), (_FAMILY, families)):
+            if key in labels and labels[key] not in chips:
+                return f"Kueue adds {key}={labels[key]} of {name}, and such nodes have no TPU", _ONE_GROUP
+    return None
+
+
+def _machines(world: World) -> tuple[set[str], set[str]]:
+    """Return the machine types that have chips, and their families."""
+    machines = {machine for machine, _ in world.catalogue.on_machine}
+    return machines, {machine.partition("-")[0] for machine in machines}
+
+
+def _elsewhere(world: World, pods: PodSet, names: Sequence[str]) -> str:
+    """Say that a flavor for other resources binds pods that ask for chips to a node pool."""
+    known = quota_read.quotas(world)
+    own = [known.flavors[name].labels for name in names]
+    bound = [
+        (name, labels[NODE_POOL]) for name, labels in zip(names, own, strict=True) if NODE_POOL in labels
+    ]
+    if not pods.requests.get(TPU) or len(bound) in (0, len(names)) or _pools(world):
+        return ""
+    name, pool = bound[0]
+    return f"Kueue adds {NODE_POOL}={pool} of {name}, so they run only if that node pool has their TPUs"
+
+
+RULES = (
+    Rule(
+        id="FIT120",
+        severity="error",
+        title="Pods can run on the nodes of the flavors that Kueue gives them",
+        why="Kueue compares pods with a flavor only by the labels of this flavor, and gives them the first "
+        "one that suits and has the quota. Then it adds the labels of all their flavors to them. Pods that "
+        "select other nodes hold the quota and never run, or run on nodes whose own quota stays free.",
+        hint=_APART,
+        kinds=RUN_KINDS,
+        check=lambda item, world: _judged(item, world)[0],
+        sources=_SOURCES,
+    ),
+    Rule(
+        id="FIT121",
+        severity="warning",
+        title="Pods can run on the nodes of every flavor that they can be given",
+        why="Where the first flavor is full, Kueue goes on with the next one that suits by its own labels. "
+        "If the pods select other nodes, they hold its quota and never run, or run on nodes whose own quota "
+        "stays free.",
+        hint=_APART,
+        kinds=RUN_KINDS,
+        check=lambda item, world: _judged(item, world)[1],
+        sources=_SOURCES,
+    ),
+)

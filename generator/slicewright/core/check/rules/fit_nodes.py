@@ -1,0 +1,91 @@
+"""A rule of nodes: a pod fits one of the pool that it selects."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from slicewright.core.catalogue.nearest import joined
+from slicewright.core.check import quota_workload
+from slicewright.core.check.read import plain
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.shapes import RUN_KINDS
+from slicewright.core.plan.names import PATHWAYS_HEAD
+from slicewright.core.plan.placement import NODE_POOL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.cpu_machine import CpuMachine
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.world import World
+    from slicewright.core.intent.cluster import CpuPool
+
+_MEBI = Decimal(2**20)
+
+
+def needs(names: list[str]) -> str:
+    """Return how a message begins that says what some pod sets ask for."""
+    if names == [PATHWAYS_HEAD]:
+        return "the Pathways head needs"
+    listed = joined([f"'{name}'" for name in names])
+    return f"pods {listed} need"
+
+
+def beyond(item: Item, world: World) -> Iterator[tuple[Finding, str, str]]:
+    """Yield what a pod asks for beyond a node of its pool, with the names of its pod set and the resource."""
+    for pods, asked in zip(item.pods, quota_workload.pod_sets(item, world), strict=False):
+        pool, machine = world.once("node pools", _pools).get(pods.selector.get(NODE_POOL, ""), (None, None))
+        if pool is None or machine is None or not asked.count:
+            continue
+        for resource, most in _sizes(machine).items():
+            wanted = asked.requests.get(resource, Decimal(0)) / asked.count
+            if wanted > most:
+                each = " each" if asked.count > 1 else ""
+                has = _shown(resource, most).removesuffix(f" {resource}")
+                message = f"{needs([asked.name])} {_shown(resource, wanted)}{each}; "
+                message += f"pool {pool.name} has {has} per node"
+                hint = f"write a larger machineType than {pool.machine_type} for the pool, or ask for less"
+                yield Finding(pods.spec_path, message, hint), asked.name, resource
+
+
+def _pools(world: World) -> dict[str, tuple[CpuPool, CpuMachine]]:
+    """Return the CPU pools of a cluster whose machines are known, by the names of their node pools."""
+    site = world.site
+    if site is None:
+        return {}
+    return {
+        name: (pool, site.machines[pool.name])
+        for pool in site.cluster.cpu_pools
+        for name in pool.node_pool_names
+        if pool.name in site.machines
+    }
+
+
+def _sizes(machine: CpuMachine) -> dict[str, Decimal]:
+    millicpus, mebibytes = machine.allocatable_millicpus, machine.allocatable_mib
+    return {"cpu": Decimal(millicpus) / 1000, "memory": Decimal(mebibytes) * _MEBI}
+
+
+def _shown(resource: str, value: Decimal) -> str:
+    return f"{plain(value)} cpu" if resource == "cpu" else f"{plain(round(value / 2**30, 1))}Gi memory"
+
+
+def _too_large(item: Item, world: World) -> Iterator[Finding]:
+    for finding, _, _ in beyond(item, world):
+        yield finding
+
+
+RULES = (
+    Rule(
+        id="FIT130",
+        severity="error",
+        title="A pod fits a node of its pool",
+        why="A pod runs on one node. Where it asks for more than a node of the pool that it selects has for "
+        "pods, the scheduler never places it, whatever the quota is.",
+        hint="write a larger machineType for the pool, or ask for less",
+        kinds=RUN_KINDS,
+        check=_too_large,
+        sources=("GKE documentation, page Plan node sizes (allocatable resources)",),
+    ),
+)

@@ -1,0 +1,81 @@
+"""Rules of TPU pods whose nodes Kueue chooses by a Topology."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.check import assignment, quota_read, quota_workload
+from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.rules.fit import queue_of
+from slicewright.core.check.rules.shapes import RUN_KINDS, exclusive
+from slicewright.core.check.scheduler import tolerates
+from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY, TPU
+from slicewright.core.plan.placement import NODE_POOL
+from slicewright.core.plan.topology import SLICE_LEVEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.item import Item
+    from slicewright.core.check.quota import Flavor, PodSet
+    from slicewright.core.check.read import Pods
+    from slicewright.core.check.world import World
+
+_TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
+_PLACES = "kubernetes-sigs/kueue v0.19.2: pkg/cache/scheduler/tas_flavor_snapshot.go"
+
+
+def _placed(item: Item, world: World) -> Iterator[tuple[Pods, PodSet, str, Flavor]]:
+    """Yield the TPU pods that can get only flavors with a Topology: name and facts of the first of these."""
+    queue, known = queue_of(item, world), quota_read.quotas(world)
+    if queue is None:
+        return
+    for choice in assignment.choices(known, queue, quota_workload.pod_sets(item, world)):
+        flavors = [known.flavors[name] for name in choice.flavors if name in known.flavors]
+        if TPU not in choice.requests or not flavors or not all(flavor.has_topology for flavor in flavors):
+            continue
+        members = {member.name: member for member in choice.pods}
+        found = ((pods, members.get(pods.name or "main")) for pods in item.pods)
+        yield from ((pods, one, choice.flavors[0], flavors[0]) for pods, one in found if one)
+
+
+def _tainted(item: Item, world: World) -> Iterator[Finding]:
+    for pods, member, name, flavor in _placed(item, world):
+        if not tolerates((*member.tolerations, *flavor.tolerations), _TAINT):
+            message = f"Kueue looks for nodes of flavor '{name}' that are not tainted {TPU}: there are none"
+            yield Finding(pods.spec_path, message)
+
+
+def _exclusive(item: Item, world: World) -> Iterator[Finding]:
+    for pods, _, name, _ in _placed(item, world):
+        if exclusive(item, pods) != NODE_POOL or SLICE_LEVEL in pods.annotations:
+            continue
+        message = f"Kueue chooses the nodes by the Topology of flavor '{name}', and {EXCLUSIVE_TOPOLOGY} too"
+        yield Finding(pods.spec_path, message)
+
+
+RULES = (
+    Rule(
+        id="TPU154",
+        severity="error",
+        title="Pods that Kueue places by a Topology tolerate the taint of TPU nodes",
+        why="Kueue leaves out nodes whose taints neither pod template nor flavor tolerate. GKE taints all "
+        "TPU nodes, and adds the toleration to pods only after Kueue has admitted them: it never does.",
+        hint=f"add a toleration of {TPU} (operator: Exists, effect: NoSchedule) to the pod template",
+        kinds=RUN_KINDS,
+        check=_tainted,
+        sources=(_PLACES,),
+    ),
+    Rule(
+        id="TPU155",
+        severity="warning",
+        title="Either Kueue or JobSet chooses the node pools of slices",
+        why="Kueue spreads the pods over nodes without regard to slices. JobSet's exclusive placement then "
+        "refuses pods whose node pool has another slice, and no slice is whole.",
+        hint=f"leave exclusive-topology out and annotate the pod template with {SLICE_LEVEL}: {NODE_POOL} "
+        "and podset-slice-size",
+        kinds=frozenset({"JobSet"}),
+        check=_exclusive,
+        sources=(_PLACES, "kubernetes-sigs/jobset v0.12.0: pkg/webhooks/pod_webhook.go"),
+    ),
+)

@@ -1,0 +1,82 @@
+"""What is edited and not rendered yet: the tree as a render would leave it, beside the one that is there."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.difference.compare import compare
+from slicewright.core.difference.side import Side
+from slicewright.core.problem import Problem, errors
+from slicewright.core.render.existing import is_namespace, is_workload
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.difference.compare import Difference
+    from slicewright.core.render.changes import Rendering
+    from slicewright.core.render.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Unrendered:
+    """What the next render does, and to which workloads and clusters."""
+
+    workloads: tuple[str, ...]
+    """`namespace/name`."""
+    clusters: tuple[str, ...]
+    is_edited: bool
+    """Whether a file of the input differs from the earlier version; else the tool or a base does."""
+    difference: Difference
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "workloads": list(self.workloads),
+            "clusters": list(self.clusters),
+            "edited": self.is_edited,
+            "difference": self.difference.record(),
+        }
+
+
+def rendered(side: Side, rendering: Rendering) -> Side:
+    """Return a version of the tree as a render would leave it."""
+    deleted, writes = frozenset(rendering.deletes), rendering.writes
+
+    def read_text(path: str) -> str | None:
+        return None if path in deleted else writes[path] if path in writes else side.read_text(path)
+
+    return Side(f"{side.name}, rendered", side.paths - deleted | writes.keys(), read_text)
+
+
+def unrendered(
+    before: Side, now: Side, rendering: Rendering, repository: Repository, catalogue: Catalogue
+) -> Unrendered | None:
+    """Return what the next render does to the tree; None where it writes and deletes nothing."""
+    folders = {posixpath.dirname(path) for path in (*rendering.writes, *rendering.deletes)}
+    if not folders:
+        return None
+    workloads = {folder.split("/", 2)[2] for folder in folders if is_workload(folder)}
+    lists = {folder for folder in folders if is_workload(folder) or (workloads and is_namespace(folder))}
+    clusters = {folder.split("/")[1] for folder in folders - lists}
+    difference = compare(now, rendered(now, rendering), catalogue)
+    is_edited = _is_edited(before, repository, workloads)
+    return Unrendered(tuple(sorted(workloads)), tuple(sorted(clusters)), is_edited, difference)
+
+
+def _is_edited(before: Side, repository: Repository, workloads: set[str]) -> bool:
+    """Tell whether a file of the input is another one than in an earlier version, or is gone."""
+    sources = [workload.source for workload in repository.workloads]
+    sources += [site.cluster.source for site in repository.sites.values()]
+    gone = workloads - {workload.key for workload in repository.workloads}
+    return bool(gone) or any(before.read_text(one.file.path) != one.file.text for one in sources)
+
+
+def refused(rendering: Rendering) -> Problem | None:
+    """Return a warning where a render would refuse to write, so that nobody knows what it would do."""
+    wrong = len(errors(rendering.problems))
+    if not wrong:
+        return None
+    said = "1 error" if wrong == 1 else f"{wrong:,} errors"
+    message = f"your unrendered edits are not shown, because slicewright render finds {said}"
+    return Problem("RUN020", message, "run slicewright render --check", severity="warning")

@@ -1,0 +1,96 @@
+"""Topology-aware scheduling: what pods ask of Kueue where the flavor of their pool has a Topology.
+
+Kueue then chooses the nodes. JobSet's exclusive placement chooses too, and both together leave slices that
+are never whole. Pods without a request get no flavor with a Topology in a queue that has other flavors
+(Kueue v0.19.2: pkg/cache/scheduler/tas_flavor_snapshot.go, .../flavorassigner/tas_flavorassigner.go).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.plan import keys, placement
+from slicewright.core.plan.ways import called, fits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.workload import Workload
+    from slicewright.core.plan.site import Site
+    from slicewright.core.problem import Path, Problem
+
+_REQUEST = f"{keys.KUEUE}podset-"
+SLICE_LEVEL = f"{_REQUEST}slice-required-topology"
+SLICE_SIZE = f"{_REQUEST}slice-size"
+UNCONSTRAINED = f"{_REQUEST}unconstrained-topology"
+
+
+def of_slices(workload: Workload, shape: Shape, site: Site) -> dict[str, str]:
+    """Return the annotations by which each slice gets a node pool of its own; none without a Topology.
+
+    A request that the user writes is left as it is: then these are none, but what is left of the user's.
+    """
+    if not any(names - {""} for names in _by_way(workload, shape, site)):
+        return {}
+    written = workload.pod_template.get("metadata", {}).get("annotations", {})
+    own = {key: value for key, value in written.items() if key.startswith(_REQUEST)}
+    return own or {SLICE_LEVEL: placement.NODE_POOL, SLICE_SIZE: str(shape.hosts)}
+
+
+def of_pool(workload: Workload, name: str, site: Site) -> dict[str, str]:
+    """Return the annotations of a queued pod on a CPU pool, which may run on any of its nodes."""
+    pools = {cpu.name: cpu.index for cpu in site.cluster.cpu_pools}
+    if not workload.queue_name or name not in pools:
+        return {}
+    return {UNCONSTRAINED: "true"} if site.cluster.spec["pools"][pools[name]].get("topologyName") else {}
+
+
+def problems(workload: Workload, shape: Shape, site: Site) -> Iterator[Problem]:
+    """Warn where a run cannot ask for its slices by node pool."""
+    by_way = _by_way(workload, shape, site)
+    names = set[str]().union(*by_way) - {""}
+    if names and workload.api == "PathwaysJob":
+        message = "the workers of a PathwaysJob cannot ask for a topology, and their pool's flavor has one"
+        hint = "write api: JobSet with the same pathways block"
+        yield workload.source.problem("TPU153", ("spec", "api"), message, hint, warning=True)
+        return
+    yield from _never_given(workload, by_way if names else [])
+    for topology in site.cluster.spec.get("topologies", []):
+        levels = [level["nodeLabel"] for level in topology["levels"]]
+        asked = of_slices(workload, shape, site).get(SLICE_LEVEL)
+        if topology["name"] in names and asked is not None and asked not in levels:
+            path: Path = ("spec", "queueName")
+            message = f"the slices ask for {asked}, which is not a level of Topology '{topology['name']}'"
+            hint = f"add the level {placement.NODE_POOL} to a Topology in {site.cluster.source.file.path}"
+            yield workload.source.problem("TPU152", path, message, hint)
+
+
+def _never_given(workload: Workload, by_way: list[set[str]]) -> Iterator[Problem]:
+    """Refuse ways whose pools have no Topology where a run asks for one; warn where only some have none."""
+    for index, (way, names) in enumerate(zip(workload.ways, by_way, strict=False)):
+        if "" in names:
+            path: Path = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")
+            which = "no pool" if names == {""} else "only part of the pools"
+            message = f"the run asks for a Topology, and {which} of {called(way)} in its queue has one: "
+            message += "Kueue gives it no flavor without one"
+            hint = "write topologyName in all of the pools that the run may get, or in none"
+            yield workload.source.problem("TPU156", path, message, hint, warning=names != {""})
+
+
+def _by_way(workload: Workload, shape: Shape, site: Site) -> list[set[str]]:
+    """Return, for each way of a run, the Topologies of the pools that it can get; '' for a pool without one.
+
+    Nothing without a queue.
+    """
+    if not workload.queue_name:
+        return []
+    cluster = site.cluster
+    queue = cluster.queue_behind(workload.queue_name, workload.namespace)
+    quota = {entry.pool for entry in queue.quota} if queue else set()
+    pools = [
+        (pool.provisioning, cluster.spec["pools"][pool.index].get("topologyName", ""))
+        for pool, has in site.pools
+        if has == shape and (not cluster.cluster_queues or pool.name in quota)
+    ]
+    return [{name for has, name in pools if fits(way, has)} for way in workload.ways]

@@ -1,0 +1,192 @@
+"""Ways to have one shape, kept apart: each run is counted, and runs, on the nodes that it asks for.
+
+Kueue compares the selectors and the affinity of a pod with a flavor only by the label keys that this flavor
+has (v0.19.2, flavorassigner.go): a Spot pod would fit the flavor of nodes on demand. Taints of a flavor it
+compares in any case. So flavors bear a taint that no node has, and runs tolerate that of their own ways. The
+scheduler never sees such a taint; it is told by node affinity which nodes are other runs'.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.plan.extent import extent, slice_names
+from slicewright.core.plan.keys import PROVISIONING, TPU
+from slicewright.core.plan.placement import (
+    FLEX_START,
+    NODE_POOL,
+    provisioning_selector,
+    shape_selector,
+    tolerated_taints,
+)
+from slicewright.core.plan.placement import tolerations as placed_tolerations
+from slicewright.core.run.identity import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.cluster import Cluster, TpuPool
+    from slicewright.core.intent.workload import Provisioning, Workload
+    from slicewright.core.plan.site import Site
+
+Fields = dict[str, Any]
+
+_LABEL_VALUE = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_TPU_TOLERATION = {"key": TPU, "operator": "Exists", "effect": "NoSchedule"}
+"""GKE adds it to pods; machines of queued flex-start are asked for before there are any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """What the pods on TPU hosts carry, so that the run meets no other way of its shape."""
+
+    tolerations: tuple[Fields, ...] = ()
+    required: tuple[Fields, ...] = ()
+    """Expressions about nodes that have to match."""
+    preferred: tuple[Fields, ...] = ()
+    """Preferences for nodes, where a run may take several ways."""
+    of_nodes: tuple[Fields, ...] = ()
+    """Tolerations of the taints that nodes of the run's own way have, where it has one: workers have them."""
+    cpu_node_pools: tuple[str, ...] = ()
+    """The CPU node pools of a cluster whose queues have quota of the cpu of these hosts."""
+
+    @property
+    def of_head(self) -> Apart:
+        """What a head of Pathways carries that shares the workers' hosts.
+
+        It asks for cpu and no chips, and would be given the flavor of a CPU pool. Such a flavor has the label
+        of its node pool alone, which Kueue compares with the affinity.
+        """
+        off = {"key": NODE_POOL, "operator": "NotIn", "values": list(self.cpu_node_pools)}
+        required = (*self.required, off) if self.cpu_node_pools else self.required
+        return replace(self, tolerations=(*self.of_nodes, *self.tolerations), required=required)
+
+
+def value(wanted: Provisioning) -> str:
+    """Return the value of a way's taint: `Spot`, `Reservation_r1`, or a digest where that is too long."""
+    parts = (wanted.type, wanted.name, wanted.project, wanted.block, wanted.sub_block)
+    text = "_".join(parts).rstrip("_")
+    return text if _LABEL_VALUE.fullmatch(text) else f"{wanted.type}_{digest(parts)[:16]}"
+
+
+def taint(wanted: Provisioning) -> Fields:
+    """Return the taint that the flavor of a way has, and no node."""
+    return {"key": PROVISIONING, "value": value(wanted), "effect": "NoSchedule"}
+
+
+def on_cluster(workload: Workload, cluster: Cluster) -> Workload:
+    """Return a workload whose reservations name no project where it is the cluster's own, the default."""
+    own = cluster.spec.get("project", "")
+    first, *others = (replace(way, project="") if way.project == own else way for way in workload.ways)
+    return replace(workload, provisioning=first, alternative_provisioning=tuple(others))
+
+
+def called(way: Provisioning) -> str:
+    """Return what messages call a way: `Spot`, or `Reservation r1 block b1`."""
+    words = [way.type, way.name]
+    for word, part in (("project", way.project), ("block", way.block), ("subBlock", way.sub_block)):
+        words += [word, part] if part else []
+    return " ".join(filter(None, words))
+
+
+def fits(wanted: Provisioning, has: Provisioning) -> bool:
+    """Tell whether nodes of a way are what is wanted: `Reservation r1` may be any block of it."""
+    same = wanted.type == has.type
+    return same and provisioning_selector(wanted).items() <= provisioning_selector(has).items()
+
+
+def alike(site: Site, shape: Shape) -> list[TpuPool]:
+    """Return the pools of a cluster whose nodes have the labels of a shape."""
+    return [pool for pool, has in site.pools if shape_selector(has) == shape_selector(shape)]
+
+
+def apart(workload: Workload, shape: Shape, site: Site) -> Apart:
+    """Return what keeps a run apart from the other ways of its shape on a cluster; nothing where it is alone.
+
+    On Autopilot GKE makes the nodes for the pods and keeps others off.
+    """
+    pools, ways = alike(site, shape), workload.ways
+    quotas = [one.quota for one in site.cluster.cohorts] + [one.quota for one in site.cluster.cluster_queues]
+    counted = {quota.pool for each in quotas for quota in each if quota.cpu_and_memory}
+    several = len({pool.provisioning for pool in pools}) > 1 or len(ways) > 1
+    if not several and counted.isdisjoint(pool.name for pool in pools):
+        return Apart()
+    fitting = [pool for pool in pools if any(fits(way, pool.provisioning) for way in ways)]
+    own = tuple(dict.fromkeys((*ways, *(pool.provisioning for pool in fitting))))
+    tolerations = [{**taint(way), "operator": "Equal"} for way in own]
+    if len(ways) > 1 and any(way.type == "FlexStartQueued" for way in ways):
+        tolerations.append(_TPU_TOLERATION)
+    if site.cluster.mode == "Autopilot":
+        return Apart(tuple(map(_in_order, tolerations)))
+    on_hosts = not counted.isdisjoint(pool.name for pool in pools)
+    others = [pool for pool in pools if pool not in fitting]
+    return Apart(
+        tuple(map(_in_order, tolerations)),
+        tuple(_required(site, own, others)),
+        tuple(_preferred(site, own, fitting)) if len(ways) > 1 else (),
+        placed_tolerations(ways[0]) if len(ways) == 1 else (),
+        tuple(name for pool in site.cluster.cpu_pools for name in pool.node_pool_names) if on_hosts else (),
+    )
+
+
+def _in_order(toleration: Fields) -> Fields:
+    return {key: toleration[key] for key in ("key", "operator", "value", "effect") if key in toleration}
+
+
+def node_labels(way: Provisioning) -> dict[str, str]:
+    """Return the labels of the nodes of a way; what queued ones have, their pods do not count on."""
+    return {FLEX_START: "true"} if way.type == "FlexStartQueued" else provisioning_selector(way)
+
+
+def _lands(pod: Provisioning, nodes: Provisioning) -> bool:
+    """Tell whether the labels of a way's nodes let pods of a way run there."""
+    return provisioning_selector(pod).items() <= node_labels(nodes).items()
+
+
+def _tolerates(pods: Iterable[Provisioning], nodes: Provisioning) -> bool:
+    return {*tolerated_taints(nodes)} <= {key for way in pods for key in tolerated_taints(way)}
+
+
+def _required(site: Site, own: tuple[Provisioning, ...], others: list[TpuPool]) -> Iterator[Fields]:
+    """Yield what nodes of other ways do not match: by a label of theirs, else by names of node pools."""
+    ours = {item for way in own for item in node_labels(way).items()}
+    refused: dict[str, set[str]] = {}
+    named: list[TpuPool] = []
+    for pool in others:
+        labels = node_labels(pool.provisioning)
+        if not any(_lands(way, pool.provisioning) for way in own):
+            continue
+        key = next((key for key, value in labels.items() if (key, value) not in ours), "")
+        if key:
+            refused.setdefault(key, set()).add(labels[key])
+        elif _tolerates(own, pool.provisioning):
+            named.append(pool)
+    for key, values in sorted(refused.items()):
+        if key in dict(ours):
+            yield {"key": key, "operator": "NotIn", "values": sorted(values)}
+        else:
+            yield {"key": key, "operator": "DoesNotExist"}
+    if named:
+        yield {"key": NODE_POOL, "operator": "NotIn", "values": _node_pools(site, named)}
+
+
+def _preferred(site: Site, own: tuple[Provisioning, ...], pools: list[TpuPool]) -> Iterator[Fields]:
+    """Yield which nodes to take first of those that the labels of the admitted flavor leave.
+
+    Kueue adds the labels of the flavor, and tolerations, but no affinity: without a label of its own a way
+    would take the nodes of another one. Queued nodes come first, for only who was admitted to them tolerates
+    their taint, then those with the fewest labels. Quota leaves room on them for who was admitted there.
+    """
+    for way in own:
+        weight = 100 if way.type == "FlexStartQueued" else 50 // (1 + len(node_labels(way)))
+        mine = [pool for pool in pools if pool.provisioning == way]
+        if mine and any(other != way and _lands(way, other) for other in own):
+            expression = {"key": NODE_POOL, "operator": "In", "values": _node_pools(site, mine)}
+            yield {"weight": weight, "preference": {"matchExpressions": [expression]}}
+
+
+def _node_pools(site: Site, pools: list[TpuPool]) -> list[str]:
+    return [name for pool in pools for name in slice_names(pool, extent(site, pool).most)]

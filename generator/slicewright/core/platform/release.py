@@ -1,0 +1,217 @@
+"""A controller's release in the tree: bases/controllers/<name>-<version>, as it was released.
+
+Kustomize cannot pin what it fetches by a digest, so the tree holds a copy, and its kustomization the digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from slicewright.core.compose.spec import FILE_NAME, OTHER_NAMES, second
+from slicewright.core.document.write import write_document
+from slicewright.core.plan.keys import KEPT
+from slicewright.core.platform.kueue import DEFAULT_RELEASE
+from slicewright.core.platform.kueue_configuration import NAME
+from slicewright.core.problem import Problem
+from slicewright.core.run.listing import KUSTOMIZATION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from slicewright.core.compose.spec import ReadText
+
+ROOT = "bases/controllers"
+MANIFESTS = "manifests.yaml"
+_CONTENTS = 8
+"""Manifests whose digest is remembered: a tree has a few, and every cluster asks for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """A controller that slicewright installs."""
+
+    field: str
+    """Its key in `versions`."""
+    title: str
+    name: str
+    """What the folders of its releases begin with, and its Deployment and its namespace."""
+    default: str
+    """The release that a TPUCluster has which does not say."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of its pod."""
+        return f"{self.name}-system"
+
+    @property
+    def deployment(self) -> str:
+        """The Deployment of its pod."""
+        return f"{self.name}-controller-manager"
+
+
+JOBSET = Controller("jobset", "JobSet", "jobset", "v0.12.0")
+KUEUE = Controller("kueue", "Kueue", "kueue", DEFAULT_RELEASE)
+PATHWAYS = Controller("pathwaysJob", "PathwaysJob", "pathways-job", "v0.1.4")
+CONTROLLERS = (JOBSET, KUEUE, PATHWAYS)
+"""In the order in which they are listed and applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One release of a controller."""
+
+    controller: Controller
+    version: str
+
+    @property
+    def folder(self) -> str:
+        """The folder of its copy in the tree."""
+        return f"{ROOT}/{self.controller.name}-{self.version}"
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return f"{self.controller.title} {self.version}"
+
+    def read(self, name: str, read_text: ReadText) -> str | None:
+        """Return the text of a file of its copy, whose lines end in line feeds on every system."""
+        text = read_text(f"{self.folder}/{name}")
+        return None if text is None else text.replace("\r\n", "\n")
+
+
+def release_of(folder: str) -> Release | None:
+    """Return the release whose copy a folder of the tree holds; None for another folder."""
+    for controller in CONTROLLERS:
+        version = folder.removeprefix(f"{ROOT}/{controller.name}-")
+        if _VERSION.fullmatch(version):
+            return Release(controller, version)
+    return None
+
+
+_VERSION = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z][-0-9A-Za-z.]*)?")
+"""As the schema of `versions` has it."""
+_HEAD = re.compile(r"# [^\n]*; sha256:([0-9a-f]{64})\n")
+_KEEP = [
+    {"op": "add", "path": f"/metadata/annotations/{key.replace('/', '~1')}", "value": value}
+    for key, value in KEPT.items()
+]
+_BODY = write_document(
+    {
+        **KUSTOMIZATION,
+        "resources": [MANIFESTS],
+        "patches": [
+            {
+                "target": {"group": "apiextensions.k8s.io", "kind": "CustomResourceDefinition"},
+                "patch": write_document(_KEEP),
+            }
+        ],
+    }
+)
+"""A definition that is pruned takes every object of its kind along, and so every run."""
+
+
+def kustomization(source: str, manifests: str) -> str:
+    """Return the kustomization of a copy, with the digest of the manifests that came from a source."""
+    return f"# {source}; sha256:{digest_of(manifests)}\n{_BODY}"
+
+
+@lru_cache(maxsize=_CONTENTS)
+def digest_of(manifests: str) -> str:
+    """Return the digest of manifests; how lines end does not count."""
+    return hashlib.sha256(manifests.replace("\r\n", "\n").encode()).hexdigest()
+
+
+def recorded(text: str) -> str:
+    """Return the digest that a kustomization of ours records; empty where it is not one of ours."""
+    head = _HEAD.match(text)
+    return head[1] if head and text[head.end() :] == _BODY else ""
+
+
+def content(release: Release, read_text: ReadText) -> str:
+    """Return the digest of what a copy installs: its manifests, and its kustomization below the head."""
+    written = release.read(FILE_NAME, read_text) or ""
+    head = _HEAD.match(written)
+    return digest_of(f"{written[head.end() if head else 0 :]}{release.read(MANIFESTS, read_text) or ''}")
+
+
+_REWRITE = "delete the file: slicewright init --upgrade writes it again, with the digest of the manifests"
+_RESTORE = "restore it (git checkout), or delete the folder: slicewright init --upgrade brings it as shipped"
+
+
+def problems(
+    release: Release, read_text: ReadText, shipped: Mapping[str, str], *, configures: bool
+) -> Iterator[Problem]:
+    """Yield what stands against a copy that is in the tree.
+
+    `shipped` holds the digests of the releases that come with slicewright, by the names of their folders;
+    `configures` tells whether a cluster changes the configuration of Kueue.
+    """
+    manifests, file = f"{release.folder}/{MANIFESTS}", f"{release.folder}/{FILE_NAME}"
+    written = release.read(FILE_NAME, read_text) or ""
+    kustomized = recorded(written)
+    text = release.read(MANIFESTS, read_text) or ""
+    others = (name for name in OTHER_NAMES if release.read(name, read_text) is not None)
+    yield from second(release.folder, others)
+    wanted = shipped.get(posixpath.basename(release.folder), kustomized)
+    if not kustomized:
+        message = f"{FILE_NAME} of {release.title} is missing, or not as slicewright writes it"
+        yield Problem("CTRL003", message, _REWRITE, file=file)
+    elif names := set(_VERSION.findall(written.partition("\n")[0])) - {release.version}:
+        message = f"the first line of {FILE_NAME} of {release.title} names {' and '.join(sorted(names))}"
+        yield Problem("CTRL003", message, _REWRITE, file=file)
+    elif digest_of(text) != wanted:
+        message = (
+            f"the manifests of {release.title} were edited: they do not have the digest that is recorded"
+        )
+        yield Problem("CTRL002", message, _RESTORE, file=manifests)
+    elif kustomized != wanted:
+        message = f"the digest of {release.title} was edited: it is not that of the release"
+        yield Problem("CTRL002", message, _RESTORE, file=file)
+    else:
+        against = list(_against_text(release, text, manifests, configures=configures))
+        yield from against
+        if not against and posixpath.basename(release.folder) not in shipped:
+            message = f"slicewright does not know the digest of {release.title}: its manifests may be edited"
+            hint = (
+                "compare them with what its authors published, then name this file and CTRL007 with that as "
+            )
+            hint += "the reason in .slicewright-ignore.yaml"
+            yield Problem("CTRL007", message, hint, severity="warning", file=manifests)
+
+
+def _against_text(release: Release, text: str, file: str, *, configures: bool) -> Iterator[Problem]:
+    """Yield what stands against manifests that are as somebody brought them."""
+    others = sorted(_tags(release.controller.name, text) - {release.version})
+    if others:
+        message = f"the manifests of {release.title} run the image of {others[0]}"
+        hint = (
+            f"put the manifests of {release.version} there and delete {FILE_NAME} beside it, or write "
+            f"{release.controller.field}: {others[0]}; then run slicewright init --upgrade"
+        )
+        yield Problem("CTRL006", message, hint, file=file)
+    if configures and release.controller == KUEUE and lacks_configuration(text):
+        message = (
+            f"the manifests of {release.title} have no ConfigMap or Deployment that 'kueue' could change"
+        )
+        hint = "vendor the manifests.yaml of Kueue's release, or write controllers: {managed: false}"
+        yield Problem("CTRL004", message, hint, file=file)
+
+
+_IMAGE = re.compile(r"""^[ -]*image: ["']?(?:\S*/)?([^/:@\s]+):([^/:@\s"']+)""", re.MULTILINE)
+
+
+@lru_cache(maxsize=_CONTENTS)
+def _tags(name: str, manifests: str) -> frozenset[str]:
+    """Return the tags of a controller's image, `.../kueue:v0.19.2`; an image may have only a digest."""
+    start = name.replace("-", "")
+    return frozenset(tag for image, tag in _IMAGE.findall(manifests) if image.startswith(start))
+
+
+def lacks_configuration(text: str) -> bool:
+    """Tell whether manifests of Kueue have no ConfigMap or Deployment under the names of its release."""
+    return f"name: {NAME}\n" not in text or f"name: {KUEUE.deployment}\n" not in text

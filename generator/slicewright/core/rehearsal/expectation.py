@@ -1,0 +1,208 @@
+"""What a workload expects of its rehearsal, against what happened: it held, it broke, or nobody can tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from slicewright.core.rehearsal.duration import seconds, shown
+from slicewright.core.rehearsal.script import run_key
+from slicewright.core.rehearsal.simulate import ends_by_itself
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from slicewright.core.rehearsal.script import Part
+    from slicewright.core.rehearsal.story import Story
+
+Result = Literal["passed", "failed", "cannotTell", "undecided"]
+"""`cannotTell`: the rehearsal came to its end, and shows neither. `undecided`: it was cut short before."""
+
+OWN_SECONDS = 5.0
+"""What the controllers take for themselves, in seconds of real time: a shorter gap may be theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one expectation."""
+
+    kind: str
+    result: Result
+    message: str = ""
+    """What is wrong, or why nobody can tell; empty where it passed."""
+    gap: float | None = None
+    """The seconds (of the rehearsal's clock) by which it was missed, or that are to be told; None: none."""
+
+    def record(self) -> dict[str, str]:
+        """Return the JSON form."""
+        return {"kind": self.kind, "result": self.result, "message": self.message}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Of whom an expectation is, and what happened to everybody."""
+
+    part: Part
+    everyone: Mapping[str, Part]
+    stories: Mapping[str, Story]
+    resolution: float
+    """The shortest span that the rehearsal tells, in seconds of its clock; 0 where that is not known."""
+
+    @property
+    def own(self) -> Story:
+        """Return the story of the current run."""
+        return self.stories[self.part.current]
+
+    def other(self, name: str) -> Story | None:
+        """Return the story of a workload that an expectation names; None where it takes no part."""
+        key = name if "/" in name else f"{self.part.workload.namespace}/{name}"
+        part = self.everyone.get(key)
+        return self.stories.get(part.current) if part else None
+
+
+def answers(
+    part: Part,
+    everyone: Mapping[str, Part],
+    stories: Mapping[str, Story],
+    *,
+    cut_short: bool,
+    speed: float | None,
+) -> tuple[Answer, ...]:
+    """Return what became of each expectation of a workload, in their order.
+
+    In a rehearsal that was `cut_short` an expectation counts where all runs are over that it is about. One
+    that is finer than a second of real time at a `speed` can never have passed.
+    """
+    if part.current not in stories:
+        return ()
+    asked = Asked(part, everyone, stories, speed or 0.0)
+    found = []
+    for expected in part.expect:
+        (kind, value) = next(iter(expected.items()))
+        if cut_short and not _is_decided(kind, value, asked):
+            found.append(Answer(kind, "undecided", "the rehearsal was cut short before"))
+        else:
+            found.append(_CHECK[kind](value, asked))
+    return tuple(found)
+
+
+def _is_decided(kind: str, value: Any, asked: Asked) -> bool:
+    names = {
+        "order": value,
+        "together": value,
+        "notBefore": [value["workload"]] if kind == "notBefore" else (),
+    }
+    others = map(asked.other, names.get(kind, ()))
+    return all(story is None or story.is_over for story in (asked.own, *others))
+
+
+def _order(names: list[str], asked: Asked) -> Answer:
+    before: tuple[str, float] | None = None
+    close: Answer | None = None
+    for name in names:
+        story = asked.other(name)
+        if story is None or story.started is None:
+            return Answer("order", "failed", f"'{name}' did not start" if story else _unknown(name))
+        if before is not None and story.started <= before[1]:
+            message = (
+                f"'{name}' should start after '{before[0]}': it started at {shown(story.started)}, "
+                f"the other at {shown(before[1])}"
+            )
+            return Answer("order", "failed", message, before[1] - story.started)
+        if before is not None and story.started - before[1] < asked.resolution and close is None:
+            gap = story.started - before[1]
+            close = _finer("order", f"'{name}' started {shown(gap)} after '{before[0]}'", gap, asked)
+        before = (name, story.started)
+    return close or Answer("order", "passed")
+
+
+def _together(names: list[str], asked: Asked) -> Answer:
+    spans = _running(asked.own)
+    for name in names:
+        story = asked.other(name)
+        if story is None:
+            return Answer("together", "failed", _unknown(name))
+        theirs = _running(story)
+        gaps = [max(begin - end, start - finish) for start, end in spans for begin, finish in theirs]
+        spans = [
+            (max(start, begin), min(end, finish))
+            for start, end in spans
+            for begin, finish in theirs
+            if max(start, begin) < min(end, finish)
+        ]
+        if not spans:
+            message = f"'{asked.part.workload.name}' and '{name}' never ran at the same time"
+            return Answer("together", "failed", message, min(gaps, default=None))
+    longest = max((end - start for start, end in spans), default=0.0)
+    if longest < asked.resolution:
+        return _finer("together", f"they ran at the same time for {shown(longest)}", longest, asked)
+    return Answer("together", "passed")
+
+
+def _not_before(wanted: dict[str, str], asked: Asked) -> Answer:
+    name, state = wanted["workload"], wanted.get("state", "Finished")
+    own, other = asked.own, asked.other(name)
+    if other is None:
+        return Answer("notBefore", "failed", _unknown(name))
+    if own.started is None:
+        return Answer("notBefore", "cannotTell", f"{own.run} never started")
+    reached = {"Admitted": other.admitted, "Running": other.started, "Finished": other.ended}[state]
+    if reached is None or own.started < reached:
+        when = "never was" if reached is None else f"was so at {shown(reached)}"
+        message = f"it started at {shown(own.started)}, before '{name}' was {state.lower()}: that {when}"
+        return Answer("notBefore", "failed", message, None if reached is None else reached - own.started)
+    # Whoever had been there for a while when the other came so far, and started then, has waited for it.
+    came = own.started if own.submitted is None else own.submitted
+    gap = own.started - reached
+    if max(gap, reached - came) < asked.resolution:
+        return _finer("notBefore", f"it started {shown(gap)} after '{name}' was {state.lower()}", gap, asked)
+    return Answer("notBefore", "passed")
+
+
+def _wait_below(most: str, asked: Asked) -> Answer:
+    limit, wait = seconds(most), asked.own.wait
+    if wait is None:
+        return Answer("waitBelow", "failed", f"it was never admitted, and should be within {most}")
+    if not asked.own.is_queued:
+        return Answer("waitBelow", "cannotTell", "it has no queue, so it does not wait for an admission")
+    if limit < asked.resolution and wait - limit < OWN_SECONDS * asked.resolution:
+        return _finer("waitBelow", f"it waited {shown(wait)}, and should wait less than {most}", limit, asked)
+    if wait >= limit:
+        message = f"it waited {shown(wait)} for its admission, and should wait less than {most}"
+        return Answer("waitBelow", "failed", message, wait - limit)
+    return Answer("waitBelow", "passed")
+
+
+def _finishes(wanted: bool, asked: Asked) -> Answer:
+    outcome = asked.own.outcome
+    if wanted:
+        return Answer("finishes", "passed" if outcome == "finished" else "failed")
+    if outcome == "finished":
+        return Answer("finishes", "failed", "it finished, and was expected not to")
+    ends = any(ends_by_itself(item) for item in asked.part.runs if run_key(item) == asked.part.current)
+    if outcome == "notSubmitted" or (outcome == "running" and ends):
+        how = "was still running" if outcome == "running" else "had not been submitted"
+        return Answer("finishes", "cannotTell", f"it {how} when the rehearsal ended")
+    return Answer("finishes", "passed")
+
+
+def _finer(kind: str, what: str, gap: float, asked: Asked) -> Answer:
+    told = f"{what}: the time resolution of this rehearsal is {shown(asked.resolution)}"
+    return Answer(kind, "cannotTell", told, gap)
+
+
+def _unknown(name: str) -> str:
+    return f"no workload '{name}' takes part in this rehearsal"
+
+
+def _running(story: Story) -> list[tuple[float, float]]:
+    return [(span.start, span.end) for span in story.spans if span.state == "running"]
+
+
+_CHECK: dict[str, Callable[[Any, Asked], Answer]] = {
+    "order": _order,
+    "together": _together,
+    "notBefore": _not_before,
+    "waitBelow": _wait_below,
+    "finishes": _finishes,
+}

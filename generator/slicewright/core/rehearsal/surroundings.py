@@ -1,0 +1,150 @@
+"""What the pods of runs need beside them: what the tree holds, what gets a stand-in, and what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.pod_references import absent_keys, needed
+from slicewright.core.check.read import pods_of
+from slicewright.core.rehearsal.script import run_key
+from slicewright.core.rehearsal.simulate import PENDING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slicewright.core.intent.cluster import Existing
+    from slicewright.core.problem import Problem
+    from slicewright.core.rehearsal.script import Part
+
+Object = dict[str, Any]
+
+_NOT_LOOKED_AT = ("ConfigMap", "Secret")
+"""Kinds of which simulated nodes do not know whether they are there: the API server refuses the pods of a
+ServiceAccount that is missing, and the scheduler those of a volume claim."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Need:
+    """One object that pods need."""
+
+    kind: str
+    namespace: str
+    name: str
+    key: str = ""
+    """The key that the object lacks, where it is there."""
+
+    def told(self) -> str:
+        """Return what is wrong where it is missing."""
+        lacks = f"has no key '{self.key}'" if self.key else "is not in the tree"
+        return f"{self.kind} '{self.name}' of namespace '{self.namespace}' {lacks}"
+
+    def record(self) -> dict[str, str]:
+        """Return the JSON form."""
+        return {"kind": self.kind, "namespace": self.namespace, "name": self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is beside the runs of a rehearsal."""
+
+    stand_ins: tuple[tuple[Need, Object], ...]
+    """What the cluster is said to have: empty objects, with the keys that pods need."""
+    missing: Mapping[str, tuple[Need, ...]]
+    """What runs need and nobody has, by run."""
+
+
+def surroundings(
+    parts: Iterable[Part], objects: Iterable[Object], existing: Iterable[Existing]
+) -> Surroundings:
+    """Return what is beside the runs of some parts, where the tree holds some `objects` beside theirs."""
+    playing, declared = tuple(parts), tuple(existing)
+    tree = (*objects, *(other for part in playing for other in part.others))
+    held = {need_of(item): item for item in tree}
+    keys: dict[Need, set[str]] = {}
+    missing: dict[str, tuple[Need, ...]] = {}
+    for item in (item for part in playing for item in part.runs):
+        lacks = []
+        namespace = need_of(item).namespace
+        for found, is_declared in needed(pods_of(item, item["kind"]), namespace, declared):
+            need = Need(found.kind, namespace, found.name)
+            if need in held:
+                lacks += [replace(need, key=key) for key in absent_keys(found.keys, held[need])]
+            elif is_declared:
+                keys.setdefault(need, set()).update(found.keys)
+            else:
+                lacks.append(need)
+        if lacks:
+            missing[run_key(item)] = tuple(dict.fromkeys(lacks))
+    return Surroundings(tuple((need, _stand_in(need, keys[need])) for need in sorted(keys)), missing)
+
+
+def not_in_tree(
+    parts: Iterable[Part], missing: Mapping[str, tuple[Need, ...]], file: str
+) -> Iterator[Problem]:
+    """Yield a problem for whatever a run needs and nobody has; `file` is that of the TPUCluster."""
+    whole = f"add it to the tree, or list it under existing: in {file}"
+    for part in parts:
+        for run in map(run_key, part.runs):
+            for need in missing.get(run, ()):
+                message = f"{run} cannot start: {need.told()}"
+                hint = "add the key, or correct its name" if need.key else whole
+                yield part.workload.source.problem("REH021", ("metadata", "name"), message, hint)
+
+
+def need_of(item: Object) -> Need:
+    """Return an object as what pods may need."""
+    metadata = item["metadata"]
+    return Need(item["kind"], metadata.get("namespace", "default"), metadata["name"])
+
+
+def held_back(item: Object, missing: Iterable[Need]) -> Object:
+    """Return a run, changed, of which those pods never start that a kubelet would not start.
+
+    The pods of a Pathways head get the annotations of its PathwaysJob.
+    """
+    lacks = {need for need in missing if need.kind in _NOT_LOOKED_AT}
+    namespace = need_of(item).namespace
+    for pods in pods_of(item, item["kind"]):
+        needs = (
+            Need(found.kind, namespace, found.name, key)
+            for found, _ in needed((pods,), namespace)
+            for key in ("", *found.keys)
+        )
+        if not lacks.isdisjoint(needs):
+            holder = item if item["kind"] == "PathwaysJob" else pods.template
+            holder.setdefault("metadata", {}).setdefault("annotations", {})[PENDING] = "true"
+    return item
+
+
+def _stand_in(need: Need, keys: Iterable[str]) -> Object:
+    made: Object = {
+        "apiVersion": "v1",
+        "kind": need.kind,
+        "metadata": {"name": need.name, "namespace": need.namespace},
+    }
+    if need.kind == "PersistentVolumeClaim":
+        made["spec"] = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+    elif need.kind in _NOT_LOOKED_AT:
+        made["data" if need.kind == "ConfigMap" else "stringData"] = dict.fromkeys(sorted(keys), "")
+    return made
+
+
+def volume(claim: Object) -> Object:
+    """Return a PersistentVolume for a claim as the API server returned it: nobody provisions disks here."""
+    metadata, spec = claim["metadata"], claim["spec"]
+    reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "uid": metadata["uid"]}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": spec.get("volumeName") or f"pvc-{metadata['uid']}"},
+        "spec": {
+            "capacity": dict(spec["resources"]["requests"]),
+            "accessModes": list(spec["accessModes"]),
+            "storageClassName": spec.get("storageClassName") or "",
+            "volumeMode": spec.get("volumeMode", "Filesystem"),
+            "persistentVolumeReclaimPolicy": "Retain",
+            "hostPath": {"path": "/nowhere"},
+            "claimRef": {**reference, "name": metadata["name"], "namespace": metadata["namespace"]},
+        },
+    }

@@ -1,0 +1,97 @@
+"""Runs that Kueue would count on the wrong flavor of their queue, or on one whose nodes they never get."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.plan.ways import alike, called, fits
+from slicewright.core.platform.flavor import CpuCapacity, TpuCapacity, capacities
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.intent.cluster import ClusterQueue
+    from slicewright.core.intent.workload import Workload
+    from slicewright.core.plan.plan import Plan
+    from slicewright.core.plan.site import Site
+    from slicewright.core.problem import Path, Problem
+
+
+def against_flavors(workload: Workload, plan: Plan, site: Site) -> Iterator[Problem]:
+    """Say where the flavors of a run's queue are not those on whose nodes it can run."""
+    if plan.pattern == "pathwaysjob" and plan.apart.required:
+        message = "nothing keeps the workers of a PathwaysJob off nodes that are had in another way"
+        hint = "write api: JobSet with the same pathways block: its pods can say so"
+        yield workload.source.problem("POOL031", ("spec", "api"), message, hint, warning=True)
+    queue = site.cluster.queue_behind(workload.queue_name, workload.namespace)
+    if queue is not None:
+        yield from _ways(workload, plan, site, queue)
+        yield from _requests(workload, plan, site, queue)
+
+
+def _ways(workload: Workload, plan: Plan, site: Site, queue: ClusterQueue) -> Iterator[Problem]:
+    """Yield the ways of a run of which its queue has no quota, where it has the shape in others."""
+    quoted = {quota.pool for quota in queue.quota}
+    has = [pool.provisioning for pool in alike(site, plan.shape) if pool.name in quoted]
+    for index, wanted in enumerate(workload.ways if has else ()):
+        if any(fits(wanted, one) for one in has):
+            continue
+        place: Path = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")
+        others = ", ".join(dict.fromkeys(map(called, has)))
+        message = f"ClusterQueue '{queue.name}' has {plan.shape.topology} on {plan.shape.machine_type} "
+        message += f"only as {others}, not as {called(wanted)}"
+        hint = f"write one of those, or give the queue quota of a pool of {called(wanted)} in "
+        hint += site.cluster.source.file.path
+        warning = index == 0 or not site.cluster.managed
+        yield workload.source.problem("REF150", place, message, hint, warning=warning)
+
+
+def _requests(workload: Workload, plan: Plan, site: Site, queue: ClusterQueue) -> Iterator[Problem]:
+    """Refuse requests of pods on TPU hosts that the queue has only on the nodes of a CPU pool.
+
+    Kueue adds the labels of every flavor that a pod gets: its pods would select nodes of both pools.
+    """
+    colocated = workload.pathways is not None and workload.pathways.deployment_mode != "default"
+    asked = list(_resources(workload))
+    if not asked and not colocated:
+        return
+    known = capacities(site)
+    had: set[str] = set()
+    for quota in queue.quota:
+        capacity = known.get(quota.pool)
+        if isinstance(capacity, TpuCapacity):
+            same = capacity.shape == plan.shape
+            fitting = same and any(fits(one, capacity.pool.provisioning) for one in workload.ways)
+            if quota.cpu_and_memory and fitting:
+                return
+        elif isinstance(capacity, CpuCapacity) and capacity.flavor.node_labels:
+            had.update(("cpu", "memory") if quota.nominal_quota is None else quota.nominal_quota)
+    if had and colocated:
+        message = (
+            f"ClusterQueue '{queue.name}' has {' and '.join(sorted(had))} on CPU pools only: Kueue would "
+        )
+        message += "send the head to their nodes, which shares the workers' hosts, and it would never run"
+        hint = "write deploymentMode: default, or cpuAndMemory: true in the queue's quota of the TPU pool in "
+        hint += site.cluster.source.file.path
+        yield workload.source.problem("REF151", ("spec", "pathways", "deploymentMode"), message, hint)
+    for path, resources in asked:
+        for name in sorted(had & {*resources.get("requests", {}), *resources.get("limits", {})}):
+            field = "requests" if name in resources.get("requests", {}) else "limits"
+            message = f"ClusterQueue '{queue.name}' has {name} on CPU pools only: "
+            message += "Kueue would send the pods on TPU hosts to their nodes, and they would never run"
+            hint = "leave it out, or write cpuAndMemory: true in the queue's quota of the TPU pool in "
+            hint += site.cluster.source.file.path
+            yield workload.source.problem("REF151", (*path, field, name), message, hint, key=True)
+
+
+def _resources(workload: Workload) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield the resources that the words of a workload give to pods on TPU hosts, with their places."""
+    spec = workload.pod_template.get("spec", {})
+    found: list[tuple[Path, dict[str, Any]]] = []
+    if workload.pathways is None:
+        found.append((("spec", "container"), workload.container))
+    path: Path = ("spec", "podTemplate", "spec")
+    found.append((path, spec))
+    for field in ("containers", "initContainers"):
+        found += [((*path, field, index), item) for index, item in enumerate(spec.get(field, []))]
+    yield from (((*place, "resources"), item["resources"]) for place, item in found if "resources" in item)

@@ -1,0 +1,134 @@
+"""Frozen runs that the taint of a flavor would lock out: the taint waits until they are over.
+
+A run that was rendered while the cluster had its shape with one kind of provisioning does not tolerate the
+taint. Where it is evicted, or is not admitted yet, Kueue would never admit it to a flavor that has one.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.document.read import read_documents
+from slicewright.core.plan.keys import PROVISIONING, QUEUE
+from slicewright.core.plan.placement import (
+    COMPUTE_CLASS,
+    FLEX_START,
+    RESERVATION,
+    SPOT,
+    provisioning_selector,
+    shape_selector,
+)
+from slicewright.core.plan.ways import fits
+from slicewright.core.platform.flavor import TpuCapacity, capacities, kept_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.cluster import ClusterQueue
+    from slicewright.core.intent.workload import Provisioning
+    from slicewright.core.plan.site import Site
+    from slicewright.core.problem import Path, Problem
+    from slicewright.core.render.existing import Existing
+    from slicewright.core.render.plans import Planned
+
+_WAYS = (SPOT, FLEX_START, COMPUTE_CLASS, RESERVATION)
+"""How the labels of a way of provisioning begin that pods select."""
+_DEFAULT = "default"
+"""The LocalQueue that Kueue's webhook gives what names none, where the namespace has it."""
+_SHOWN = 3
+
+
+def locked_out(site: Site, existing: Existing, paths: Iterable[str]) -> dict[str, list[str]]:
+    """Return the files of frozen runs among some paths that a taint would lock out, by the flavor's name."""
+    tainted = {name: one for name, one in kept_apart(site).items() if one.flavor.may_have_taint}
+    found: dict[str, list[str]] = {}
+    start = f"overlays/{site.cluster.name}/"
+    for path in sorted(paths) if tainted else ():
+        text = existing.texts[path] if path in existing.frozen and path.startswith(start) else ""
+        parts = [part for document in read_documents(text, path)[0] for part in _mappings(document.data)]
+        if not text or any(part.get("key") == PROVISIONING for part in parts):
+            continue
+        named = next((part[QUEUE] for part in parts if QUEUE in part), _DEFAULT)
+        queue = site.cluster.queue_behind(named, path.split("/")[2])
+        for name in dict.fromkeys(one.flavor.name for one in _capacities(site, queue)):
+            one = tainted.get(name)
+            if one and _is_of(parts, one.shape) and _may_take(parts, one.pool.provisioning):
+                found.setdefault(name, []).append(path)
+    return found
+
+
+def waiting(site: Site, found: Mapping[str, list[str]]) -> Iterator[Problem]:
+    """Warn of each flavor whose taint waits for runs to end."""
+    apart = kept_apart(site)
+    for name, paths in found.items() if site.cluster.managed else ():
+        runs = [posixpath.basename(path).removesuffix(".yaml") for path in paths]
+        more = f" and {len(runs) - _SHOWN} more" if len(runs) > _SHOWN else ""
+        who = ", ".join(runs[:_SHOWN]) + more
+        were = "was" if len(runs) == 1 else "were"
+        message = f"flavor '{name}' gets no taint yet: {who} {were} rendered without the toleration. "
+        over = "that run is" if len(runs) == 1 else "those runs are"
+        message += f"Until {over} over, Kueue may count runs of another provisioning on it"
+        hint = "wait until they are over and delete them, or start them again: slicewright rerun NAME"
+        place: Path = ("spec", "pools", apart[name].pool.index, "name")
+        yield site.cluster.source.problem("POOL051", place, message, hint, warning=True)
+
+
+def refused(entry: Planned, site: Site) -> Iterator[Problem]:
+    """Refuse a new PathwaysJob where all flavors of its own way have a taint: its workers tolerate nothing.
+
+    The taints of the others keep it off them, as they should.
+    """
+    workload, shape = entry.workload, entry.plan.shape
+    if entry.plan.pattern != "pathwaysjob" or not site.cluster.managed:
+        return
+    queue = site.cluster.queue_behind(workload.queue_name or _DEFAULT, workload.namespace)
+    apart = kept_apart(site)
+    own = [
+        one
+        for one in _capacities(site, queue)
+        if one.shape == shape and any(fits(way, one.pool.provisioning) for way in workload.ways)
+    ]
+    if own and all(one.flavor.name in apart and one.flavor.may_have_taint for one in own):
+        name, pool = own[0].flavor.name, own[0].pool.name
+        message = f"flavor '{name}' of its queue has a taint, which a PathwaysJob cannot tolerate"
+        hint = "write api: JobSet with the same pathways block, or flavorTaint: false in pool "
+        hint += f"'{pool}' of {site.cluster.source.file.path}"
+        yield workload.source.problem("REF152", ("spec", "api"), message, hint)
+
+
+def _capacities(site: Site, queue: ClusterQueue | None) -> list[TpuCapacity]:
+    """Return the TPU pools of a queue in the order in which Kueue tries their flavors."""
+    known = capacities(site)
+    pools = [known.get(quota.pool) for quota in queue.quota] if queue else []
+    return [one for one in pools if isinstance(one, TpuCapacity)]
+
+
+def _may_take(parts: list[dict[str, Any]], way: Provisioning) -> bool:
+    """Tell whether a frozen run may have been admitted to a way; a PathwaysJob to its own alone.
+
+    It begins only where the flavors of its own way have no taint, and the others keep it off.
+    """
+    if not any(part.get("kind") == "PathwaysJob" for part in parts):
+        return True
+    own = {key: value for part in parts for key, value in part.items() if str(key).startswith(_WAYS)}
+    labels = provisioning_selector(way)
+    return own.items() <= labels.items() and bool(own) == bool(labels)
+
+
+def _mappings(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield a value and all within it that are mappings."""
+    if isinstance(value, dict):
+        yield value
+    if isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _mappings(part)
+
+
+def _is_of(parts: list[dict[str, Any]], shape: Shape) -> bool:
+    """Tell whether pods of a frozen run select a shape; the workers of a PathwaysJob name the machine."""
+    of_worker = {"type": shape.machine_type, "topology": shape.topology}
+    return any(
+        words.items() <= part.items() for words in (shape_selector(shape), of_worker) for part in parts
+    )

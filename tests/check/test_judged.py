@@ -1,0 +1,271 @@
+"""A render says what validate would say of the runs that it begins, at the line that a person wrote."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from slicewright.workspace import ignores
+from slicewright.workspace.load import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+    from tests.conftest import Done, Repo
+
+    from slicewright.core.problem import Problem
+
+CLUSTER = """\
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUCluster
+metadata: {name: c1}
+spec:
+  project: p
+  location: us-west4
+  nodeLocations: [us-west4-a]
+  pools: [{name: v5e, tpu: v5litepod-8, slices: 3}]
+  clusterQueues:
+  - name: tpu
+    quota: [{pool: v5e, nominalSlices: 3}]
+    localQueues: [{name: team, namespace: default}]
+"""
+FITS = """
+clusters: [c1]
+tpu: v5litepod-8
+slices: 3
+queueName: team
+container: {image: 'x:1.0.0'}
+"""
+NEVER = FITS.replace("slices: 3", "slices: 5")
+FIXED = FITS + "naming: Fixed\n"
+WARNED = "workloads/a.yaml:7:11: warning: FIT101 JobSet default/a"
+
+
+def shrunk(repo: Repo) -> None:
+    """Take a slice from the quota of the cluster."""
+    repo.write("clusters/c1.yaml", CLUSTER.replace("nominalSlices: 3", "nominalSlices: 2"))
+
+
+def said(done: Done) -> list[tuple[Any, ...]]:
+    """Return severity, id, file, line and folder of each problem in JSON."""
+    return [
+        (one["severity"], one["id"], one["file"], one["line"], one.get("folder"))
+        for one in done.json["problems"]
+    ]
+
+
+def test_run_that_never_fits_is_refused_with_everything_else(empty: Repo) -> None:
+    """Beside a misspelt priority class of another workload, in one round; nothing is written."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    empty.workload("a", NEVER)
+    empty.workload("b", f"{FITS}workloadPriorityClassName: hihg")
+    empty.workload("c", NEVER.replace("x:1", "x:2"))
+
+    assert [
+        ("error", "FIT101", "workloads/a.yaml", 7, "overlays/c1/default/a"),
+        ("error", "REF003", "workloads/b.yaml", 10, None),
+        ("error", "FIT101", "workloads/c.yaml", 7, "overlays/c1/default/c"),
+    ] == said(empty.run("render", "-o", "json", code=1))
+    assert not (empty.root / "overlays").exists()
+    assert 1 == len(said(empty.run("render", "b", "-o", "json", code=1))), "the other one is not rendered"
+    assert "FIT101 JobSet default/a-" in empty.run("render", "--check", code=1).err
+
+
+def test_frozen_run_that_fits_no_more_keeps_nobody_from_rendering(empty: Repo) -> None:
+    """It is a warning of the render that takes the quota, and an error of validate, at one line."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    empty.write("clusters/c2.yaml", CLUSTER.replace("name: c1", "name: c2"))
+    empty.workload("a", FITS.replace("[c1]", "[c1, c2]"))
+    empty.run("render")
+    shrunk(empty)
+    empty.workload("b", FITS.replace("slices: 3", "slices: 2"))
+
+    done = empty.run("render")
+
+    assert WARNED in done.err
+    assert ["b"] == [name[:1] for name in empty.runs("b")]
+    assert "FIT101" not in empty.run("render").err, "nothing begins, and no platform changes"
+    assert [("error", "FIT101", "workloads/a.yaml", 7, "overlays/c1/default/a")] == said(
+        empty.run("validate", "-o", "json", code=1)
+    )
+
+
+def test_fixed_workload_is_refused_only_when_it_changes(empty: Repo) -> None:
+    """What is there already is a warning like a frozen run; a change of it has to fit."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    empty.workload("a", FIXED)
+    empty.run("render")
+    shrunk(empty)
+    assert WARNED in empty.run("render").err
+
+    empty.workload("a", FIXED.replace("x:1", "x:2"))
+
+    assert [("error", "FIT101", "workloads/a.yaml", 7, "overlays/c1/default/a")] == said(
+        empty.run("render", "-o", "json", code=1)
+    )
+
+
+def test_earlier_run_that_is_kept_leads_to_the_name(empty: Repo) -> None:
+    """What it asks for stands nowhere in the file any more."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    empty.workload("a", f"{FITS}onChange: Keep")
+    empty.run("render")
+    shrunk(empty)
+    empty.workload("a", f"{FITS.replace('slices: 3', 'slices: 1')}onChange: Keep")
+    empty.run("render")
+
+    (found,) = empty.run("validate", "-o", "json", code=1).json["problems"]
+
+    assert ("FIT101", "workloads/a.yaml", 3, 18) == tuple(
+        found[key] for key in ("id", "file", "line", "column")
+    )
+
+
+def test_run_that_begins_once_more_is_judged(empty: Repo) -> None:
+    """A frozen file that no list names starts when the list does."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    empty.workload("a", FITS)
+    empty.run("render")
+    listing = "overlays/c1/default/a/kustomization.yaml"
+    empty.write(listing, empty.read(listing).replace(empty.runs()[0], "other.yaml"))
+    shrunk(empty)
+
+    assert [("error", "FIT101", "workloads/a.yaml", 7, "overlays/c1/default/a")] == said(
+        empty.run("render", "-o", "json", code=1)
+    )
+
+
+def test_own_parts_of_pods_are_judged_by_all_rules(empty: Repo) -> None:
+    """A mount without a volume is refused; it stands where the person wrote it."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    empty.workload("a", FITS.replace("}", ", volumeMounts: [{name: gone, mountPath: /x}]}"))
+
+    (found,) = empty.run("render", "-o", "json", code=1).json["problems"]
+
+    assert ("JS125", "workloads/a.yaml", 9) == (found["id"], found["file"], found["line"])
+
+
+def test_cluster_with_a_mistake_of_its_own_is_not_held_against_runs(empty: Repo) -> None:
+    """What a run lacks there may follow from it."""
+    empty.write("clusters/c1.yaml", CLUSTER.replace("pool: v5e,", "pool: v5,"))
+    empty.workload("a", NEVER)
+
+    assert {"clusters/c1.yaml"} == {one[2] for one in said(empty.run("render", "-o", "json", code=1))}
+
+
+def test_reason_silences_an_error_of_a_rule(empty: Repo) -> None:
+    """By the file that a person wrote, or by the folder; as in validate."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    empty.workload("a", NEVER)
+    for file in ("workloads/a.yaml", "overlays/c1/*/a"):
+        entry = f"{{rule: FIT101, file: {file}, reason: more comes}}"
+        other = "{rule: REF008, reason: not met}"
+        empty.write(".slicewright-ignore.yaml", f"ignore: [{entry}, {other}]\n")
+        assert "FIT101" not in empty.run("render").err
+        assert ["IGN102"] == [one[1] for one in said(empty.run("validate", "-o", "json"))]
+        (empty.root / ".slicewright-ignore.yaml").unlink()
+        empty.workload("a", NEVER.replace("x:1", f"x:{len(file)}"))
+
+
+def test_intent_silences_no_error_of_what_is_rendered_from_it(empty: Repo) -> None:
+    """A patch may annotate the run, and the annotation silences warnings of a rule only."""
+    hush = "{slicewright.dev/ignore-FIT101: r, slicewright.dev/ignore-GIT120: r}"
+    ops = f"{{op: add, path: /metadata/annotations, value: {hush}}}"
+    patched = FITS.replace("x:1.0.0", "x:latest") + f"patches: [{{target: {{kind: JobSet}}, ops: [{ops}]}}]\n"
+    empty.write("clusters/c1.yaml", CLUSTER)
+    empty.workload("a", patched)
+    empty.run("render")
+    shrunk(empty)
+    empty.run("render")
+
+    assert ["FIT101"] == [one[1] for one in said(empty.run("validate", "-o", "json", code=1))]
+
+    empty.workload("a", patched.replace("slices: 3", "slices: 5"))
+    assert ["FIT101"] == [one[1] for one in said(empty.run("render", "-o", "json", code=1))]
+
+
+def test_ignore_file_is_read_once(empty: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what stands against the input, and for what the rules say of runs."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    empty.workload("a", NEVER.replace("queueName: team\n", ""))
+    empty.write(".slicewright-ignore.yaml", "ignore: [{rule: REF008, reason: r}]\n")
+    opened: list[str] = []
+
+    def counted(path: Path, name: str) -> str | Problem:
+        opened.append(name)
+        return load(path, name)
+
+    monkeypatch.setattr(ignores, "load", counted)
+
+    assert "REF008" not in empty.run("render").err
+    assert [".slicewright-ignore.yaml"] == opened
+
+
+def test_nothing_of_the_rules_is_imported_for_nothing(empty: Repo) -> None:
+    """A render without warnings, in which nothing begins, knows neither rules nor reasons for silence."""
+    empty.write("clusters/c1.yaml", CLUSTER + "  kueue: {}\n")
+    empty.workload("a", FITS)
+    empty.run("render")
+    heavy = "('slicewright.core.check', 'slicewright.workspace.ignores', 'slicewright.binaries')"
+    code = (
+        "import sys\nfrom slicewright.cli.main import cli\n"
+        "try:\n    cli(['render'], prog_name='slicewright')\nexcept SystemExit:\n    pass\n"
+        f"print([name for name in sys.modules if name.startswith({heavy})])\n"
+    )
+    command = [sys.executable, "-c", code]
+
+    done = subprocess.run(command, cwd=empty.root, check=True, capture_output=True, text=True)
+
+    assert ("", "[]") == (done.stderr, done.stdout.splitlines()[-1])
+
+
+def test_validate_annotates_the_line_that_a_person_wrote(empty: Repo) -> None:
+    """`-o github` names the input, with the object; SARIF has its line, JUnit fails the object's case."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    empty.workload("a", FITS)
+    empty.run("render")
+    shrunk(empty)
+    empty.run("render")
+    name = empty.runs()[0].removesuffix(".yaml")
+
+    annotation = empty.run("validate", "-o", "github", code=1).out.splitlines()[0]
+    sarif = json.loads(empty.run("validate", "-o", "sarif", code=1).out)["runs"][0]["results"]
+    cases = empty.run("validate", "-o", "junit", code=1).out
+
+    assert annotation.startswith(
+        f"::error file=workloads/a.yaml,line=7,col=11,title=FIT101 JobSet default/{name}::"
+        "overlays/c1/default/a: "
+    )
+    place = sarif[0]["locations"][0]["physicalLocation"]
+    assert "workloads/a.yaml" == place["artifactLocation"]["uri"]
+    assert {"startLine": 7, "startColumn": 11} == place["region"]
+    assert f'classname="overlays/c1/default/a" name="JobSet default/{name}">\n      <failure' in cases
+
+
+def test_queue_of_others_without_a_quota_refuses_no_run(repo: Repo) -> None:
+    """What a queue that somebody else makes has is not known unless the file says it."""
+    repo.workload("a", "clusters: [c1]\ntpu: v5litepod-8\nslices: 9\nqueueName: queue\ncontainer: {image: x}")
+
+    assert ["starts"] == [effect.split()[0] for effect in repo.effects()]
+
+
+def test_run_from_before_a_topology_is_to_start_again(empty: Repo) -> None:
+    """It cannot be annotated any more, and a new one asks for whole slices: that is what the hint says."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    empty.workload("a", FITS)
+    empty.run("render")
+    levels = "levels: [{nodeLabel: cloud.google.com/gke-nodepool}, {nodeLabel: kubernetes.io/hostname}]"
+    cpu = "{name: cpu, machineType: n2-standard-64}"
+    text = CLUSTER.replace("slices: 3}]", f"slices: 3, topologyName: t}}, {cpu}]")
+    text = text.replace("nominalSlices: 3}]", "nominalSlices: 3}, {pool: cpu}]")
+    empty.write("clusters/c1.yaml", f"{text}  topologies: [{{name: t, {levels}}}]\n")
+
+    (found,) = [one for one in empty.run("render", "-o", "json").json["problems"] if one["id"] == "FIT102"]
+    assert found["hint"].endswith("asks for what the flavors have now: slicewright rerun default/a")
+
+    empty.run("rerun", "default/a")
+    empty.run("render")
+    assert [] == said(empty.run("validate", "-o", "json"))

@@ -1,0 +1,114 @@
+"""The offline model of flavors against Kueue: who is admitted, and to which flavors."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from tests.e2e_rules.drawn import draw
+
+from slicewright.core.check.assignment import admit
+from slicewright.core.check.item import Item
+from slicewright.core.check.quota_read import quotas
+from slicewright.core.check.quota_workload import pod_sets
+from slicewright.core.check.rules.fit import queue_of
+from slicewright.core.check.world import World
+from slicewright.testbed.wait import stretched
+from slicewright.workspace.package import package
+
+if TYPE_CHECKING:
+    from slicewright.testbed.api import Api
+
+Object = dict[str, Any]
+Flavors = dict[str, dict[str, str]] | None
+"""The flavors of each pod set by resource; None where a workload is not admitted."""
+
+SEED = 12
+QUEUES = 400
+QUIET = 8.0
+"""After so many seconds without news (more on a busy machine) nothing new is expected."""
+EVERY = 10
+"""Of so many workloads one is submitted as a JobSet; the others as the Workload that Kueue would make."""
+
+
+def _workload(jobset: Object) -> Object:
+    """Return the Workload that Kueue makes of a JobSet."""
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {"name": jobset["metadata"]["name"], "namespace": "default"},
+        "spec": {
+            "queueName": jobset["metadata"]["name"],
+            "podSets": [_pod_set(entry) for entry in jobset["spec"]["replicatedJobs"]],
+        },
+    }
+
+
+def _pod_set(entry: Object) -> Object:
+    job = entry["template"]["spec"]
+    found = {
+        "name": entry["name"],
+        "count": entry["replicas"] * job["parallelism"],
+        "template": job["template"],
+    }
+    for key, value in job["template"].get("metadata", {}).get("annotations", {}).items():
+        way = key.removeprefix("kueue.x-k8s.io/podset-")
+        request = found.setdefault("topologyRequest", {})
+        if way == "group-name":
+            request["podSetGroupName"] = value
+        else:
+            request[way.removesuffix("-topology")] = value == "true" or value
+    return found
+
+
+def _name(workload: Object) -> str:
+    owners = workload["metadata"].get("ownerReferences", [])
+    return str(owners[0]["name"] if owners else workload["metadata"]["name"])
+
+
+def _flavors(workload: Object) -> Flavors:
+    admission = workload.get("status", {}).get("admission")
+    if admission is None:
+        return None
+    return {entry["name"]: entry.get("flavors", {}) for entry in admission["podSetAssignments"]}
+
+
+def _settled(api: Api, count: int) -> dict[str, Flavors]:
+    """Return what the workloads were given by their names, once Kueue has nothing new to say of any.
+
+    Of some it always says something else, for it tries their flavors in turns; of some it says nothing.
+    """
+    before: dict[str, tuple[bool, Flavors]] = {}
+    since = time.monotonic()
+    while len(before) < count or time.monotonic() - since < stretched(QUIET):
+        time.sleep(1)
+        workloads = api.list("kueue.x-k8s.io/v1beta2", "Workload", "default")
+        now = {_name(entry): (bool(entry.get("status")), _flavors(entry)) for entry in workloads}
+        if now != before:
+            before, since = now, time.monotonic()
+    return {name: flavors for name, (_, flavors) in before.items()}
+
+
+def test_model_gives_the_flavors_that_kueue_gives(api: Api) -> None:
+    """On random queues it admits the same workloads, and gives each pod set the same flavors."""
+    drawn = draw(SEED, QUEUES)
+    api.each(api.create, drawn.nodes)
+    api.each(api.create, drawn.platform)
+    direct = [jobset for index, jobset in enumerate(drawn.jobsets) if index % EVERY == 0]
+    api.each(api.create, direct)
+    api.each(api.create, [_workload(entry) for entry in drawn.jobsets if entry not in direct])
+    found = _settled(api, QUEUES)
+    world = World([Item(entry, "") for entry in (*drawn.platform, *drawn.jobsets)], package().catalogue)
+    wrong = {}
+    admitted = 0
+    for item in world.of_kind("JobSet"):
+        queue = queue_of(item, world)
+        assert queue is not None
+        given = admit(quotas(world), queue, pod_sets(item, world))
+        expected = None if given is None else {entry.pods.name: entry.flavors for entry in given}
+        admitted += expected is not None
+        if expected != found[item.name]:
+            wrong[item.name] = {"model": expected, "Kueue": found[item.name]}
+
+    assert {} == wrong
+    assert QUEUES // 3 < admitted < QUEUES * 2 // 3

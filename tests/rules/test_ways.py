@@ -1,0 +1,89 @@
+"""What the model of flavors says of rendered platforms whose queues have one shape in several ways."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.e2e.test_flavors import WAYS, called, cluster, flavor_names, of, queue_name, rendered
+
+from slicewright.core.check.assignment import admit
+from slicewright.core.check.item import Item
+from slicewright.core.check.quota_read import quotas
+from slicewright.core.check.quota_workload import pod_sets
+from slicewright.core.check.rules import RULES, run
+from slicewright.core.check.rules.fit import queue_of
+from slicewright.core.check.world import World
+from slicewright.core.platform.flavor import kept_apart
+from slicewright.core.platform.tree import objects
+from slicewright.workspace.package import catalogue
+
+if TYPE_CHECKING:
+    from slicewright.core.plan.site import Site
+
+Object = dict[str, Any]
+
+MIXTURES = [*permutations(WAYS, 2), *permutations(WAYS, 3)]
+
+
+@pytest.fixture(scope="module")
+def everything() -> tuple[Site, list[Object]]:
+    """Return a site with each ordered pair and triple of ways in a queue, and runs of each way in it."""
+    quotas = {mixture: [{"pool": name, "nominalSlices": 1} for name in mixture] for mixture in MIXTURES}
+    specs = {name: {"provisioning": way, "queueName": queue_name(of(name))} for name, way in WAYS.items()}
+    site, runs = rendered(cluster(quotas), specs)
+    return site, [
+        called(runs[name], f"{queue_name(mixture)}.{name}", queue_name(mixture))
+        for mixture in MIXTURES
+        for name in mixture
+    ]
+
+
+def _world(site: Site, platform: list[Object], runs: list[Object]) -> World:
+    return World([Item(data, "") for data in (*platform, *runs)], catalogue(), site)
+
+
+def _given(world: World) -> dict[str, str]:
+    """Return the flavor of each run."""
+    found = {}
+    for item in world.of_kind("Job"):
+        queue = queue_of(item, world)
+        assert queue is not None
+        (given,) = admit(quotas(world), queue, pod_sets(item, world)) or ()
+        found[item.name] = given.flavors["google.com/tpu"]
+    return found
+
+
+def _said(world: World) -> dict[str, str]:
+    """Return which rule has something to say of which run."""
+    problems = run(world, [rule for rule in RULES if rule.id in ("FIT120", "FIT121")])
+    return {problem.object: problem.id for problem in problems}
+
+
+def test_rendered_runs_are_given_their_own_flavors(everything: tuple[Site, list[Object]]) -> None:
+    """As tests/e2e/test_flavors.py sees it on Kueue and the scheduler; the rules of flavors are silent."""
+    site, runs = everything
+    world = _world(site, objects(site), runs)
+    own = flavor_names(site)
+
+    assert {name: own[name.rpartition(".")[2]] for name in _given(world)} == _given(world)
+    assert len(runs) == len(_given(world)) == 30 * 2 + 120 * 3
+    assert {} == _said(world)
+
+
+def test_without_taints_the_rules_name_every_run_that_is_given_another_flavor(
+    everything: tuple[Site, list[Object]],
+) -> None:
+    """With an error, and no other run; those that can be given another flavor later with a warning."""
+    site, runs = everything
+    world = _world(site, objects(site, kept_apart(site)), runs)
+    own, said = flavor_names(site), _said(world)
+    wrong = {name for name, flavor in _given(world).items() if flavor != own[name.rpartition(".")[2]]}
+    errors, warnings = (
+        {name for name, rule in said.items() if rule == ident} for ident in ("FIT120", "FIT121")
+    )
+
+    assert {f"Job default/{name}" for name in wrong} == errors
+    assert len(runs) > len(errors) > len(runs) // 2
+    assert warnings
