@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import at, mapping, number, text, texts
+from slicewright.core.check.read import at, entries, number, text, texts
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import (
     SLICE_TOPOLOGY,
@@ -36,12 +36,9 @@ _TAS = "kueue.x-k8s.io/podset-"
 def _blanked(pods: Pods) -> bool:
     """Tell whether the pods blank MEGASCALE_NUM_SLICES, as independent replicas do."""
     return any(
-        at(entry, "name") == _NUM_SLICES
-        and not text(at(entry, "value"))
-        and "valueFrom" not in mapping(entry)
+        entry.get("name") == _NUM_SLICES and not text(entry.get("value")) and "valueFrom" not in entry
         for _, container in pods.containers
-        for entry in container.get("env") or ()
-        if isinstance(container.get("env"), list)
+        for _, entry in entries(container.get("env"))
     )
 
 
