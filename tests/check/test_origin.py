@@ -13,6 +13,7 @@ from slicewright.core.check.origin import Origins, of_cluster
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.platform.tree import objects
 from slicewright.core.problem import errors
+from slicewright.core.render import tree
 from slicewright.core.render.changes import render
 from slicewright.core.render.repository import Repository, Settings, read_repository
 from slicewright.workspace.package import package
@@ -138,7 +139,9 @@ def items() -> dict[str, Item]:
     """Return the objects of the runs, and those of the platform, by folder (and kind and name)."""
     rendering = render(repository(), {})
     assert () == errors(rendering.problems)
-    runs = {folder: Item(made[-1], folder) for folder, made in rendering.made.items()}
+    bases = tree.Bases(repository().read_text, package().schemas)
+    made = {entry.plan.folder: tree.make(entry, bases)[0] for entry in rendering.planned}
+    runs = {folder: Item(run.objects[-1], folder) for folder, run in made.items() if run}
     of_platform = [Item(data, "overlays/c1/_platform") for data in objects(repository().sites["c1"])]
     return runs | {f"{item.kind} {item.name}": item for item in of_platform}
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 from slicewright.cli.main import main
@@ -19,15 +18,15 @@ _STEPS = ("mkdir", "replace", "unlink", "rmdir")
 
 
 def _count(name: str, left: list[int]) -> None:
-    real = getattr(Path, name)
+    real = getattr(os, name)
 
-    def step(self: Path, *arguments: Any, **options: Any) -> Any:
+    def step(*arguments: Any, **options: Any) -> Any:
         left[0] -= 1
         if left[0] < 0:
             os._exit(137)
-        return real(self, *arguments, **options)
+        return real(*arguments, **options)
 
-    setattr(Path, name, step)
+    setattr(os, name, step)
 
 
 def _render(root: str, steps: int) -> None:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from slicewright.binaries.path import which
-from slicewright.workspace import load, write
+from slicewright.workspace import load
 from slicewright.workspace.read import read_checkout
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conftest import Repo
 
 
@@ -66,20 +66,6 @@ def test_folders_that_a_killed_render_left_go(repo: Repo) -> None:
     assert not (repo.root / "overlays/c1/gone").exists()
     assert (repo.root / "overlays/c1/kept/.hidden").is_dir()
     assert () == read_checkout(repo.root).empty
-
-
-def test_full_disk_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no room for a file, that file is named, and not the stage on which it waits."""
-
-    def full(path: Path, _: bytes) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device", str(path))
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    (problem,) = write.apply(tmp_path, {"overlays/a.yaml": "x"}, ())
-    assert ("overlays/a.yaml", "cannot be written: No space left on device") == (
-        problem.file,
-        problem.message,
-    )
 
 
 @pytest.mark.parametrize("path", ["", ".", "bin", ":", "bin:."])

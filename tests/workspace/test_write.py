@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import stat
 import threading
 from pathlib import Path
@@ -187,15 +188,16 @@ def test_folder_that_may_not_be_written_to_is_said_before_anything_is(
     assert everything(tmp_path) == ["o"]
 
 
-def test_full_disk_is_found_while_files_are_staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing has changed then, and no stage is left."""
+def test_file_that_cannot_be_written_is_found_while_files_are_staged(tmp_path: Path) -> None:
+    """The file is named, not the stage on which it waits; nothing has changed then, and no stage is left."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
+    try:
+        (problem,) = apply(tmp_path, {"o/x.yaml": "xyz"}, ())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
-    def full(self: Path, _data: bytes) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device", str(self))
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-
-    assert "FILE003 cannot be written: No space left on device\n" in said(tmp_path, {"o/x.yaml": "x"})
+    assert ("o/x.yaml", "cannot be written: File too large") == (problem.file, problem.message)
     assert everything(tmp_path) == []
 
 

@@ -241,7 +241,7 @@ def _body(entry: Planned, bases: tree.Bases, existing: Existing, found: list[Pro
     """Return the objects of a run as text: as they are frozen, where the run is there, else as of today."""
     path = tree.frozen_file(entry.plan)
     if path in existing.frozen:
-        found += (*edited(existing, [path]), *reused(existing, path, entry.workload.source))
+        found += (*edited(existing, [path]), *reused(existing, path, entry))
         return existing.body(path) or ""
     made, problems = tree.make(entry, bases)
     found += problems

@@ -183,14 +183,13 @@ def _walk(root: Path, folder: str, found: list[Problem], empty: list[str] | None
 
 def _links(base: str, relative: str, folders: list[str]) -> Iterator[Problem]:
     for name in folders:
-        if os.path.islink(os.path.join(base, name)):  # noqa: PTH114, PTH118 - as os.walk gives it
+        if os.path.islink(os.path.join(base, name)):
             message = "a link to a folder is not followed"
             yield Problem("FILE004", message, "move the files here", file=f"{relative}/{name}")
 
 
 def _leads_out(path: str, within: str) -> bool:
-    # As text: there are thousands of files, and a Path takes its time.
-    return os.path.islink(path) and not os.path.realpath(path).startswith(f"{within}/")  # noqa: PTH114
+    return os.path.islink(path) and not os.path.realpath(path).startswith(f"{within}/")
 
 
 def _out(name: str) -> Problem:
@@ -202,7 +201,7 @@ def _read(root: Path, name: str, found: list[Problem]) -> str | None:
     text = load(f"{root}/{name}", name)
     if not isinstance(text, Problem):
         return text
-    if not os.path.exists(f"{root}/{name}"):  # noqa: PTH110
+    if not os.path.exists(f"{root}/{name}"):
         text = Problem("FILE001", "the link leads to no file", "put a file in its place", file=name)
     found.append(text)
     return None

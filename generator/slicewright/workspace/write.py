@@ -10,7 +10,6 @@ import re
 import shutil
 import sys
 import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicewright.core.problem import Problem
@@ -18,6 +17,7 @@ from slicewright.core.run import header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
 STAGE = ".slicewright-stage-"
 """Name prefix of the folder in which files wait; a leftover of a killed render is removed by the next."""
@@ -63,42 +63,43 @@ def apply(
     if not (writes or deletes):
         return ()
     try:
-        stage = Path(tempfile.mkdtemp(prefix=STAGE, dir=root))
+        stage = tempfile.mkdtemp(prefix=STAGE, dir=root)
     except OSError as error:
         return (_unwritable(".", error),)
     path = "."
     try:
         for number, (path, text) in enumerate(writes.items()):
-            _stage(stage / str(number), root / path, text)
+            _stage(f"{stage}/{number}", f"{root}/{path}", text)
         for folder in dict.fromkeys(path.rpartition("/")[0] for path in writes):
-            (root / folder).mkdir(parents=True, exist_ok=True)
+            os.makedirs(f"{root}/{folder}", exist_ok=True)
         for number, path in enumerate(writes):
-            (stage / str(number)).replace(root / path)
+            os.replace(f"{stage}/{number}", f"{root}/{path}")
         for path in deletes:
             _delete(root, path)
     except OSError as error:
         # A file that is staged has no name of its own yet: it is the one that was being written.
-        named = Path(error.filename or stage)
-        return (_unwritable(path if named.is_relative_to(stage) else os.path.relpath(named, root), error),)
+        named = os.path.relpath(error.filename or stage, root)
+        return (_unwritable(path if named.startswith(STAGE) else named, error),)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
     return ()
 
 
-def _stage(staged: Path, target: Path, text: str) -> None:
+def _stage(staged: str, target: str, text: str) -> None:
     """Write a file as it will stand in the place of another one."""
-    is_somebodys = not header.is_ours(text) and target.exists()
+    is_somebodys = not header.is_ours(text) and os.path.exists(target)
     mark = _mark(target) if is_somebodys else b""
-    staged.write_bytes(mark + text.encode().removeprefix(mark))
-    if target.suffix == ".sh":
-        staged.chmod(staged.stat().st_mode | 0o111)
+    with open(staged, "wb") as file:
+        file.write(mark + text.encode().removeprefix(mark))
+    if target.endswith(".sh"):
+        os.chmod(staged, os.stat(staged).st_mode | 0o111)  # noqa: S103 - a script, for whoever may read it
     if is_somebodys:
         shutil.copymode(target, staged)
 
 
-def _mark(path: Path) -> bytes:
+def _mark(path: str) -> bytes:
     """Return the byte order mark with which a file begins; readers take it away."""
-    with path.open("rb") as file:
+    with open(path, "rb") as file:
         return codecs.BOM_UTF8 if file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8 else b""
 
 
@@ -119,28 +120,28 @@ def _refused(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) ->
             folder = "/".join(parts[:end])
             if folder in seen:
                 continue
-            if not os.path.lexists(root / folder):
+            if not os.path.lexists(f"{root}/{folder}"):
                 break
             seen.add(folder)
-            problem = _in_the_way(root / folder, folder or ".")
+            problem = _in_the_way(f"{root}/{folder}" if folder else str(root), folder or ".")
             if problem is not None:
                 found[folder] = problem
     for path in writes:
-        target = root / path
-        if target.is_symlink():
+        target = f"{root}/{path}"
+        if os.path.islink(target):
             hint = "replace the link by the file that it leads to"
             found[path] = Problem("FILE004", "a link stands where a file belongs", hint, file=path)
-        elif target.is_dir():
+        elif os.path.isdir(target):
             message, hint = "a folder stands where a file belongs", "move the folder away"
             found[path] = Problem("FILE003", message, hint, file=path)
     return tuple(found.values())
 
 
-def _in_the_way(folder: Path, name: str) -> Problem | None:
-    if folder.is_symlink() and name != ".":
+def _in_the_way(folder: str, name: str) -> Problem | None:
+    if os.path.islink(folder) and name != ".":
         message, hint = "a link stands where a folder belongs", "replace the link by a folder"
         return Problem("FILE004", message, hint, file=name)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         return Problem("FILE003", "a file stands where a folder belongs", "move the file away", file=name)
     if not os.access(folder, os.W_OK | os.X_OK):
         hint = "check the permissions of the folder"

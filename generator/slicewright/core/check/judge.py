@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import posixpath
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.doubles import of_inputs, said_of_input
@@ -21,11 +22,12 @@ from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import errors, in_order
+from slicewright.core.render import tree
 from slicewright.core.render.changes import Rendering
 from slicewright.core.run import header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.silence import Entry
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from slicewright.core.plan.site import Site
     from slicewright.core.platform.kueue import KubernetesObject
     from slicewright.core.problem import Problem
+    from slicewright.core.render.plans import Planned
     from slicewright.core.render.repository import Repository
 
 _PLAIN = frozenset({"image", "command", "args", "script", "env", "name"})
@@ -56,21 +59,20 @@ def judged(
     """
     wrong = {problem.file for problem in errors(rendering.problems)}
     origins = Origins(repository.workloads, repository.sites)
-    likeness = {entry.plan.folder: _likeness(entry.workload) for entry in rendering.planned}
+    bases = tree.Bases(repository.read_text, repository.package.schemas)
     notes = inputs(repository.sources)
     found: list[Problem] = []
     for name, site in repository.sites.items():
-        runs = [] if site.cluster.source.file.path in wrong else list(_runs(name, rendering, existing))
+        runs = [] if site.cluster.source.file.path in wrong else list(_runs(name, rendering, existing, bases))
         if runs:
             untainted = rendering.untainted.get(name, ())
             below = platform.objects(site, untainted) if site.cluster.managed else []
-            said = _against(site, below, runs, likeness, repository.package.catalogue)
-            places = {(item.file, item.subject): (item, begins) for item, begins in runs}
+            said, places = _against(site, below, runs, repository.package.catalogue)
             placed = [origins.placed(problem, places[problem.file, problem.object][0]) for problem in said]
-            heard = silence(placed, (*(item for item, _ in runs), *notes), ignored) if placed else ()
+            heard = silence(placed, (*(item for item, _ in places.values()), *notes), ignored)
             found += (
                 one if places[one.folder, one.object][1] else replace(one, severity="warning")
-                for one in heard
+                for one in (heard if said else ())
                 if not one.id.startswith("IGN")
             )
     refused = of_inputs(rendering.problems)
@@ -81,43 +83,84 @@ def judged(
     return Rendering(problems=problems, planned=rendering.planned)
 
 
-def _runs(cluster: str, rendering: Rendering, existing: Mapping[str, str]) -> Iterator[tuple[Item, bool]]:
-    """Yield the objects of runs that begin in a cluster, and those that stay on a platform that changes."""
+_Places = dict[tuple[str, str], tuple[Item, bool]]
+"""Objects of runs by file and name, and whether their run begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run that the rules look at."""
+
+    begins: bool
+    like: str
+    """What it shares with runs that meet their cluster alike; empty where a person wrote parts of pods."""
+    items: Callable[[], list[Item]]
+
+
+def _runs(
+    cluster: str, rendering: Rendering, existing: Mapping[str, str], bases: tree.Bases
+) -> Iterator[_Run]:
+    """Yield the runs that begin in a cluster, and those that stay on a platform that changes."""
     begun = {posixpath.dirname(run) for run in rendering.begun}
+    staying = frozenset(rendering.staying)
+    workloads = {entry.plan.folder: entry.workload for entry in rendering.planned}
     below = platform.folder(cluster)
     changes = any(posixpath.dirname(change.path) == below for change in rendering.platform)
-    for folder, objects in rendering.made.items():
-        if folder.split("/")[1] == cluster and (changes or folder in begun):
-            yield from ((Item(data, folder), folder in begun) for data in objects)
+    for entry in rendering.planned:
+        plan, begins = entry.plan, entry.plan.folder in begun
+        looked_at = begins and tree.frozen_file(plan) not in staying if plan.run else begins or changes
+        if plan.cluster == cluster and looked_at:
+            yield _Run(
+                begins, _likeness(entry.workload) if begins else plan.folder, partial(_made, entry, bases)
+            )
     for path in rendering.staying:
         begins = path.removesuffix(".yaml") in rendering.begun
         if path.split("/")[1] == cluster and (changes or begins):
-            documents, _ = read_documents(header.body_of(existing[path]), path)
-            folder = posixpath.dirname(path)
-            yield from ((Item(document.data, folder), begins) for document in documents)
+            like = _likeness(workloads[posixpath.dirname(path)]) and path if begins else path
+            yield _Run(begins, like, partial(_read, path, existing[path]))
+
+
+def _made(entry: Planned, bases: tree.Bases) -> list[Item]:
+    made, _ = tree.make(entry, bases)
+    return [Item(data, entry.plan.folder) for data in made.objects] if made else []
+
+
+def _read(path: str, text: str) -> list[Item]:
+    documents, _ = read_documents(header.body_of(text), path)
+    return [Item(document.data, posixpath.dirname(path)) for document in documents]
 
 
 def _against(
-    site: Site,
-    objects: list[KubernetesObject],
-    runs: list[tuple[Item, bool]],
-    likeness: Mapping[str, str],
-    catalogue: Catalogue,
-) -> tuple[Problem, ...]:
-    """Return what the rules find in the runs of a cluster, on the objects of its platform."""
-    below = (Item(data, platform.folder(site.cluster.name)) for data in objects)
-    world = World((*below, *(item for item, _ in runs)), catalogue, site)
-    written: list[Item] = []
-    others: list[Item] = []
-    alike: dict[tuple[str, str], Item] = {}
-    for item, begins in runs:
-        like = likeness[item.file] if begins else item.name
-        (others if like else written).append(item)
-        if like:
-            alike.setdefault((item.kind, like), item)
-    # One of those that are alike tells of all, as long as nothing is found.
-    found = run(world, _ABOUT_PLACE, alike.values())
-    return (*run(world, _ALL, written), *(run(world, _ABOUT_PLACE, others) if found else ()))
+    site: Site, objects: list[KubernetesObject], runs: list[_Run], catalogue: Catalogue
+) -> tuple[tuple[Problem, ...], _Places]:
+    """Return what the rules find in the runs of a cluster on the objects of its platform, and where it is.
+
+    One of the runs that are alike tells of all, as long as nothing is found.
+    """
+    below = [Item(data, platform.folder(site.cluster.name)) for data in objects]
+    alike: dict[str, list[_Run]] = {}
+    for entry in runs:
+        alike.setdefault(entry.like, []).append(entry)
+    own = _places(alike.pop("", ()))
+    others = _places(some[0] for some in alike.values())
+    found = run(_world(site, catalogue, below, own, others), _ABOUT_PLACE, _items(others))
+    if found:
+        others = _places(entry for some in alike.values() for entry in some)
+    world = _world(site, catalogue, below, own, others)
+    found = run(world, _ABOUT_PLACE, _items(others)) if found else ()
+    return (*run(world, _ALL, _items(own)), *found), own | others
+
+
+def _places(runs: Iterable[_Run]) -> _Places:
+    return {(item.file, item.subject): (item, entry.begins) for entry in runs for item in entry.items()}
+
+
+def _items(places: _Places) -> list[Item]:
+    return [item for item, _ in places.values()]
+
+
+def _world(site: Site, catalogue: Catalogue, below: list[Item], *runs: _Places) -> World:
+    return World((*below, *(item for some in runs for item in _items(some))), catalogue, site)
 
 
 def _likeness(workload: Workload) -> str:

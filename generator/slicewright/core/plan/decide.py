@@ -22,7 +22,7 @@ from slicewright.core.plan.plan import Auxiliary, Pattern, Plan
 from slicewright.core.plan.site import is_older
 from slicewright.core.plan.ways import apart
 from slicewright.core.problem import Path, Problem, did_you_mean, errors
-from slicewright.core.run.identity import run_id
+from slicewright.core.run.identity import id_of, intent_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +83,8 @@ def decide(decision: Decision, site: Site) -> tuple[Plan | None, tuple[Problem, 
 def _plan(workload: Workload, shape: Shape, site: Site) -> Plan:
     cluster = site.cluster
     pattern = _pattern(workload, shape)
-    run = run_id(workload.spec) if workload.naming == "Hashed" else ""
+    intent = intent_digest(workload.spec) if workload.naming == "Hashed" else ""
+    run = id_of(intent)
     name = f"{workload.name}-{run}" if run else workload.name
     standard = cluster.mode == "Standard"
     placed = placement.place(workload, shape, autopilot=not standard)
@@ -92,6 +93,7 @@ def _plan(workload: Workload, shape: Shape, site: Site) -> Plan:
         cluster=cluster.name,
         namespace=workload.namespace,
         workload=workload.name,
+        intent=intent,
         run=run,
         name=name,
         pattern=pattern,

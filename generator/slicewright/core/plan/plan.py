@@ -67,8 +67,10 @@ class Plan:
     cluster: str
     namespace: str
     workload: str
+    intent: str
+    """The SHA-256 of the intent of a run; empty for a Fixed workload."""
     run: str
-    """The run's id, 8 hexadecimal digits; empty for a Fixed workload."""
+    """The run's id, the first 8 hexadecimal digits of its intent; empty for a Fixed workload."""
     name: str
     """Of the run object, and of the Service of an indexed Job."""
     pattern: Pattern

@@ -73,8 +73,6 @@ class Rendering:
     """What happens to the files of platforms, which are live."""
     problems: tuple[Problem, ...] = ()
     planned: tuple[Planned, ...] = ()
-    made: Mapping[str, list[tree.KubernetesObject]] = field(default_factory=dict)
-    """The objects of the runs that were built, by folder: of those that start, and of all that are Fixed."""
     staying: tuple[str, ...] = ()
     """The files of frozen runs that stay as they are."""
     begun: frozenset[str] = frozenset()
@@ -111,7 +109,6 @@ class _Draft:
     files: dict[str, str] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     runs: list[RunChange] = field(default_factory=list)
-    made: dict[str, list[tree.KubernetesObject]] = field(default_factory=dict)
 
     def note(self, effect: Effect, folder: str, name: str, reason: str) -> None:
         """Note what happens to a run."""
@@ -179,7 +176,7 @@ def render(
             draft.problems += found
     begun = frozenset(f"{run.folder}/{run.name}" for run in draft.runs if run.effect != "ends")
     finished = _finish(draft, planned, repository)
-    return replace(finished, made=draft.made, staying=staying, begun=begun, untainted=untainted)
+    return replace(finished, staying=staying, begun=begun, untainted=untainted)
 
 
 def _key(folder: str) -> str:
@@ -200,7 +197,6 @@ def _render_fixed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
     draft.problems += problems
     if made is None:
         return
-    draft.made[plan.folder] = made.objects
     files, problems = tree.live_files(made)
     draft.problems += problems
     listed = f"{plan.folder}/{FILE_NAME}"
@@ -228,7 +224,7 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) 
     earlier = [other for other in live if other != path]
     if path in existing.frozen:
         draft.kept.add(path)
-        draft.problems += reused(existing, path, entry.workload.source)
+        draft.problems += reused(existing, path, entry)
         if path not in live or not existing.is_ours(f"{folder}/{FILE_NAME}"):
             draft.note("starts", folder, plan.name, "its list did not name it")
     elif path in live and path not in existing.texts:
@@ -239,7 +235,6 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) 
         draft.problems += problems
         if made is None:
             return
-        draft.made[folder] = made.objects
         draft.files[path] = tree.frozen_text(made, tool)
         reason = "the intent changed" if earlier else "the workload is new"
         draft.note("starts", folder, plan.name, "the workload became Hashed" if overlay else reason)

@@ -10,12 +10,11 @@ from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
-from slicewright.core.run.identity import intent_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from slicewright.core.intent.source import Source
+    from slicewright.core.render.plans import Planned
 
 ROOT = "overlays"
 PATCH = ".patch.yaml"
@@ -97,13 +96,13 @@ class Existing:
         return [str(entry) for entry in entries] if isinstance(entries, list) else None
 
 
-def reused(existing: Existing, path: str, source: Source) -> Iterator[Problem]:
+def reused(existing: Existing, path: str, entry: Planned) -> Iterator[Problem]:
     """Yield a problem where the frozen run at a path was rendered from another intent with the same id."""
     frozen = existing.frozen[path]
-    if frozen.intent and frozen.intent != intent_digest(source.data["spec"]):
+    if frozen.intent and frozen.intent != entry.plan.intent:
         message = f"this intent has the id of the run in {path}, which was rendered from another intent"
         hint = "write another value of 'run': slicewright rerun NAME"
-        yield source.problem("RUN007", ("spec",), message, hint, key=True)
+        yield entry.workload.source.problem("RUN007", ("spec",), message, hint, key=True)
 
 
 def edited(existing: Existing, paths: Iterable[str]) -> Iterator[Problem]:

@@ -15,7 +15,6 @@ from slicewright.core.document.write import write_document, write_documents
 from slicewright.core.plan.plan import MARKER
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
-from slicewright.core.run.identity import intent_digest
 from slicewright.core.run.listing import listing
 
 if TYPE_CHECKING:
@@ -191,8 +190,7 @@ def frozen_file(plan: Plan) -> str:
 
 def frozen_text(made: Made, tool: str) -> str:
     """Return a hashed run's file, written by a version of the tool."""
-    intent = intent_digest(made.planned.workload.spec)
-    return header.frozen(made.inputs, intent, tool, frozen_body(made))
+    return header.frozen(made.inputs, made.planned.plan.intent, tool, frozen_body(made))
 
 
 def frozen_body(made: Made) -> str:

@@ -12,7 +12,12 @@ NOT_INTENT = frozenset({"clusters", "rehearsal", "onChange", "workloadPriorityCl
 
 def run_id(spec: dict[str, Any]) -> str:
     """Return the id of the run that a spec, as written, asks for."""
-    return intent_digest(spec)[:8]
+    return id_of(intent_digest(spec))
+
+
+def id_of(intent: str) -> str:
+    """Return the id of the run that an intent with a digest asks for."""
+    return intent[:8]
 
 
 def intent_digest(spec: dict[str, Any]) -> str:
