@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rules.kit import FIXTURES, site_of
@@ -69,7 +70,29 @@ def _broken(draw: st.DrawFn) -> dict[str, Any]:
     return dict(data)
 
 
-@settings(max_examples=150, deadline=None)
+_WRONG = (True, None, -1, 1e28, "1e99", [True], [[True]], {"a": True})
+
+
+def test_no_rule_fails_on_one_wrong_value_anywhere() -> None:
+    """Each place of the objects of the fixtures holds each wrong value once; pairs are drawn below."""
+    site = site_of(_SITE)
+    places = {
+        (data.get("kind"), *(key if isinstance(key, str) else 0 for key in path)): (data, path)
+        for data in _OBJECTS
+        for path in _paths(data)
+        if len(path) > 1
+    }
+
+    for data, path in places.values():
+        for wrong in _WRONG:
+            item = Item(_replaced(data, path, wrong), "dir/kustomization.yaml")
+            try:
+                run(World([item], catalogue(), site))
+            except Exception as error:  # noqa: BLE001 - whatever a rule raises
+                pytest.fail(f"{item.kind} with {wrong!r} at {path}: {error!r}")
+
+
+@settings(max_examples=75, deadline=None)
 @given(st.lists(_broken(), min_size=1, max_size=4), st.booleans())
 def test_rules_never_fail_on_broken_objects(objects: list[dict[str, Any]], with_site: bool) -> None:
     """Wrong types anywhere are for another stage to report; no rule raises, and every path is one."""

@@ -77,7 +77,8 @@ def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Decimal] | Non
 
 def _counted(resource: str, value: Decimal) -> Decimal:
     """Return a quantity as Kueue counts it: cpu in thousandths, all else in whole numbers, rounded up."""
-    return value.quantize(Decimal("0.001") if resource == "cpu" else Decimal(1), ROUND_CEILING)
+    unit = Decimal("0.001") if resource == "cpu" else Decimal(1)
+    return (value / unit).to_integral_value(ROUND_CEILING) * unit
 
 
 def _of_pathwaysjob(item: Item, world: World) -> Iterator[PodSet]:

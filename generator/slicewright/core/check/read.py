@@ -146,10 +146,14 @@ def amount(value: Any) -> Decimal | None:
     return Decimal(digits).scaleb(int(suffix[1:]))
 
 
+def is_whole(value: Decimal) -> bool:
+    """Tell whether an amount is a whole number, of any size (`%` raises for a quotient of over 28 digits)."""
+    return value == value.to_integral_value()
+
+
 def plain(value: Decimal) -> str:
     """Return an amount as people write it: without exponent or needless zeros."""
-    whole = value.to_integral_value()
-    return str(int(whole)) if value == whole else f"{value.normalize():f}"
+    return str(int(value)) if is_whole(value) else f"{value.normalize():f}"
 
 
 @dataclass(frozen=True)

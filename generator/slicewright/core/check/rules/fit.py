@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.nearest import joined
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
-from slicewright.core.check.read import amount, at, entries, mapping, plain, text
+from slicewright.core.check.read import amount, at, entries, is_whole, mapping, plain, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules import fit_nodes
 from slicewright.core.check.rules.kueue_queues import groups, quotas
@@ -273,7 +273,7 @@ def _beyond_pools(item: Item, world: World) -> Iterator[Finding]:
 def _part_of_slice(item: Item, world: World) -> Iterator[Finding]:
     for path, flavor, value in _nominal(item, world):
         chips = _chips_of(flavor, world)
-        if chips is not None and value % chips[0]:
+        if chips is not None and not is_whole(value / chips[0]):
             message = f"quota of {plain(value)} chips of {flavor} is no multiple of a slice, {chips[0]} chips"
             yield Finding(path, message)
 
