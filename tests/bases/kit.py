@@ -17,6 +17,8 @@ from slicewright.core.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from slicewright.core.kubernetes.types import Object
+
 ROOT = Path(__file__).parents[2]
 VERSIONS = ("kustomize-oldest", "kustomize")
 """The oldest that overlays must build with, and the newest."""
@@ -30,8 +32,6 @@ VARIANTS = {
 OPENAPI = "bases/components/kustomize-openapi"
 ALONE = frozenset({"flex-start", "flex-start-queued", "spot", "reservation", "compute-class"})
 """Components of which a workload takes one at most: the ways of provisioning."""
-
-KubernetesObject = dict[str, Any]
 
 
 @cache
@@ -49,12 +49,12 @@ def kustomize(version: str, folder: Path) -> str:
     return done.stdout
 
 
-def parsed(text: str) -> list[KubernetesObject]:
+def parsed(text: str) -> list[Object]:
     """Return the objects of a stream, as a reader of YAML 1.1 sees them."""
     return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
 
 
-def canonical(objects: Iterable[KubernetesObject]) -> list[str]:
+def canonical(objects: Iterable[Object]) -> list[str]:
     """Return objects in a form in which equal ones are equal text, whatever their order."""
     return sorted(json.dumps(item, sort_keys=True) for item in objects)
 

@@ -13,13 +13,14 @@ from slicewright.core.render.changes import render
 from slicewright.core.render.repository import Settings, read_repository
 from slicewright.workspace.package import package
 
-from .kit import KubernetesObject, read_text
+from .kit import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.compose.kustomization import ReadText
+    from slicewright.core.kubernetes.types import Object
 
 API = "slicewright.dev/v1alpha1"
 CLUSTER: dict[str, Any] = {
@@ -105,7 +106,7 @@ def read_row(path: str) -> str | None:
     return rendered().get(path) or read_text(path)
 
 
-def pods(item: KubernetesObject) -> Iterator[tuple[int, dict[str, Any]]]:
+def pods(item: Object) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the pod specs of an object that claim chips, each with how many pods one slice has of it."""
     jobs = [item] if item["kind"] == "Job" else [job["template"] for job in item["spec"]["replicatedJobs"]]
     for job in jobs:

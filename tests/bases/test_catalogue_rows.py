@@ -14,11 +14,13 @@ from slicewright.core.plan import placement
 from slicewright.core.plan.plan import MARKER
 from slicewright.workspace.package import package
 
-from .kit import VERSIONS, KubernetesObject, binary, canonical, copy_bases, parsed, put, write
+from .kit import VERSIONS, binary, canonical, copy_bases, parsed, put, write
 from .rows import Case, accepted_by_operator, cases, pods, read_row, rendered
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from slicewright.core.kubernetes.types import Object
 
 TOGETHER = 100
 """How many overlays one process builds: the time that kustomize takes grows faster than their number."""
@@ -27,9 +29,9 @@ UNHURRIED = {**os.environ, "GOGC": "400"}
 
 
 @pytest.fixture(scope="module")
-def objects() -> dict[str, list[KubernetesObject]]:
+def objects() -> dict[str, list[Object]]:
     """What each case composes to, by name."""
-    found: dict[str, list[KubernetesObject]] = {}
+    found: dict[str, list[Object]] = {}
     for case in cases():
         made = compose(f"overlays/c/default/{case.name}", read_row)
         assert (made.problems, made.outside) == ((), ())
@@ -37,7 +39,7 @@ def objects() -> dict[str, list[KubernetesObject]]:
     return found
 
 
-def main_object(made: list[KubernetesObject]) -> KubernetesObject:
+def main_object(made: list[Object]) -> Object:
     """Return the run object, which comes after its Service."""
     return made[-1]
 
@@ -59,7 +61,7 @@ def test_every_row_and_pattern_is_here() -> None:
     assert len(of("pathwaysjob")) == len([row for row in pathways if accepted_by_operator(row)])
 
 
-def test_kinds_are_those_of_the_pattern(objects: dict[str, list[KubernetesObject]]) -> None:
+def test_kinds_are_those_of_the_pattern(objects: dict[str, list[Object]]) -> None:
     """A pattern is one object, and for Jobs of several hosts a Service beside it."""
     kinds = {
         "jobset": ["JobSet"],
@@ -73,7 +75,7 @@ def test_kinds_are_those_of_the_pattern(objects: dict[str, list[KubernetesObject
         assert kinds.get(case.pattern, job) == [item["kind"] for item in objects[case.name]], case
 
 
-def test_hosts_times_chips_are_the_topology(objects: dict[str, list[KubernetesObject]]) -> None:
+def test_hosts_times_chips_are_the_topology(objects: dict[str, list[Object]]) -> None:
     """Hosts (completions = parallelism) times chips a host (limits = requests) are the topology's product."""
     for case in cases():
         if case.pattern == "pathwaysjob":
@@ -87,7 +89,7 @@ def test_hosts_times_chips_are_the_topology(objects: dict[str, list[KubernetesOb
         assert math.prod(int(side) for side in case.shape.topology.split("x")) == hosts * int(chips), case
 
 
-def test_selectors_name_one_row(objects: dict[str, list[KubernetesObject]]) -> None:
+def test_selectors_name_one_row(objects: dict[str, list[Object]]) -> None:
     """The node selectors stand in the catalogue, and no other row has the same."""
     keys = (placement.ACCELERATOR, placement.TOPOLOGY, placement.ACCELERATOR_COUNT)
     rows = package().catalogue.rows("all")
@@ -108,7 +110,7 @@ def test_selectors_name_one_row(objects: dict[str, list[KubernetesObject]]) -> N
         assert [case.shape] == matching, case
 
 
-def test_slices_are_replicas(objects: dict[str, list[KubernetesObject]]) -> None:
+def test_slices_are_replicas(objects: dict[str, list[Object]]) -> None:
     """The slices of a JobSet are replicas; each of several hosts has a node pool to itself."""
     key = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 
@@ -119,7 +121,7 @@ def test_slices_are_replicas(objects: dict[str, list[KubernetesObject]]) -> None
         assert exclusive == job["template"].get("metadata"), case
 
 
-def test_pathways_names_its_slices(objects: dict[str, list[KubernetesObject]]) -> None:
+def test_pathways_names_its_slices(objects: dict[str, list[Object]]) -> None:
     """The resource manager is told how many slices there are, and of which type."""
     for case in of("pathways") + of("pathways-headless"):
         head = main_object(objects[case.name])["spec"]["replicatedJobs"][0]["template"]["spec"]["template"][
@@ -131,7 +133,7 @@ def test_pathways_names_its_slices(objects: dict[str, list[KubernetesObject]]) -
         assert f"--instance_type={case.shape.pathways_instance_type}" in flags
 
 
-def test_pathwaysjob_names_machine_and_topology(objects: dict[str, list[KubernetesObject]]) -> None:
+def test_pathwaysjob_names_machine_and_topology(objects: dict[str, list[Object]]) -> None:
     """A PathwaysJob names machine type, topology and slices, and selects what the operator would not."""
     for case in of("pathwaysjob"):
         (workers,) = main_object(objects[case.name])["spec"]["workers"]
@@ -141,12 +143,12 @@ def test_pathwaysjob_names_machine_and_topology(objects: dict[str, list[Kubernet
         assert (count if case.shape.needs_accelerator_count else None) == workers.get("nodeSelector"), case
 
 
-def test_no_marker_survives(objects: dict[str, list[KubernetesObject]]) -> None:
+def test_no_marker_survives(objects: dict[str, list[Object]]) -> None:
     """Nothing that a base asks for is left open."""
     assert [name for name, made in objects.items() if MARKER in str(made)] == []
 
 
-def test_kustomize_builds_the_same(tmp_path: Path, objects: dict[str, list[KubernetesObject]]) -> None:
+def test_kustomize_builds_the_same(tmp_path: Path, objects: dict[str, list[Object]]) -> None:
     """Both versions of kustomize build all of them, a hundred in one process, to what we compose."""
     copy_bases(tmp_path)
     put(tmp_path, rendered())

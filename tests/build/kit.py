@@ -16,13 +16,12 @@ from slicewright.core.render.repository import Settings, read_repository
 from slicewright.workspace.package import package
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
 
 ROOT = Path(__file__).parents[2]
 API = "slicewright.dev/v1alpha1"
-KubernetesObject = dict[str, Any]
 Pod = dict[str, Any]
-Container = dict[str, Any]
 
 POOLS = [{"name": "cpu", "machineType": "n2-standard-64"}, {"name": "more", "machineType": "n2-standard-8"}]
 _QUEUE = {"name": "q", "localQueues": [{"name": "lq", "namespace": "ns"}]}
@@ -61,12 +60,12 @@ def _read(path: str) -> str | None:
 class Run:
     """What one workload was rendered to."""
 
-    objects: tuple[KubernetesObject, ...]
+    objects: tuple[Object, ...]
     files: dict[str, str]
     """The files of the overlay, by name."""
 
     @property
-    def item(self) -> KubernetesObject:
+    def item(self) -> Object:
         """The run object: not the Service beside it, nor what a component brings along."""
         (found,) = [item for item in self.objects if item["kind"] in {"JobSet", "Job", "PathwaysJob"}]
         return found
@@ -90,7 +89,7 @@ class Run:
         """Return the pod spec of a replicatedJob; without a name, that of the user's program."""
         return dict(self.template(name)["spec"])
 
-    def container(self, name: str = "main", job: str = "") -> Container:
+    def container(self, name: str = "main", job: str = "") -> Object:
         """Return a container or init container of a pod."""
         spec = self.pod(job)
         every = [*spec.get("initContainers", []), *spec["containers"]]

@@ -17,13 +17,13 @@ from slicewright.testbed.trouble import BedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
     from slicewright.testbed.bed import Bed
     from slicewright.workspace.read import Checkout
 
 ROOT = Path(__file__).parents[2]
 
-Object = dict[str, Any]
 
 JOBSET = ("jobset.x-k8s.io/v1alpha2", "JobSet")
 JOB = ("batch/v1", "Job")

@@ -24,10 +24,10 @@ from .test_platform import platform_bed, put_up  # noqa: F401 - a fixture
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
     from slicewright.testbed.bed import Bed
 
-    from .kit import Object
 
 REQUEST = ("autoscaling.x-k8s.io/v1", "ProvisioningRequest")
 WAYS: dict[str, Any] = {

@@ -9,6 +9,7 @@ import pytest
 from . import kit
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 FLEX_START = "cloud.google.com/gke-flex-start"
@@ -37,7 +38,7 @@ def test_flex_start_job(workload: str, node_pool: str, hosts: int, bed: Bed) -> 
     assert labels == ["true"] * hosts
 
 
-def all_pods(bed: Bed, count: int) -> list[kit.Object]:
+def all_pods(bed: Bed, count: int) -> list[Object]:
     """Return the pods of the default namespace once there are as many as wanted."""
     found = bed.api.list(*kit.POD, namespace="default")
     return found if len(found) == count else []

@@ -25,9 +25,9 @@ from .test_platform import remove_platform
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-    from .kit import Object
 
 FLUX = "flux-system"
 MANAGER = "kustomize-controller"

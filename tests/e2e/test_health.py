@@ -17,9 +17,8 @@ from . import kit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
-
-    from .kit import Object
 
 
 @pytest.mark.parametrize("scene", scenes.SCENES, ids=lambda scene: scene.__name__)

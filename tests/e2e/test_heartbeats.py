@@ -16,9 +16,9 @@ from . import kit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-    from .kit import Object
 
 NODE = "guest-0"
 HEALTHY = {

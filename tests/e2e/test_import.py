@@ -20,10 +20,10 @@ from . import kit
 from .test_platform import EVERYTHING, platform_bed, put_up
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
     from slicewright.testbed.bed import Bed
 
-    from .kit import Object
 
 __all__ = ["platform_bed"]
 

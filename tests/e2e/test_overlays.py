@@ -9,9 +9,9 @@ import pytest
 from . import kit
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-    from .kit import Object
 
 CLUSTERS = sorted({folder.split("/")[1] for folder in kit.overlays()})
 

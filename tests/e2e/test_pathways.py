@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from . import kit
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-    from .kit import Object
 
 OVERLAYS = "overlays/pathways-cluster/default"
 COORDINATOR = "jobset.sigs.k8s.io/coordinator"

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from tests.conftest import Repo
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-    from .kit import Object
 
 PLATFORMS = sorted(
     path.parent.parent.name for path in (kit.ROOT / "overlays").glob("*/_platform/kustomization.yaml")

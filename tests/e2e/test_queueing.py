@@ -9,9 +9,9 @@ from . import kit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-    from .kit import Object
 
 OVERLAYS = "overlays/multislice-cluster/default"
 V5E = {

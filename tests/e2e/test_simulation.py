@@ -11,9 +11,10 @@ from slicewright.testbed.sites import site_of
 from slicewright.testbed.wait import stretched
 
 from . import kit
-from .kit import EXIT, SECONDS, Object
+from .kit import EXIT, SECONDS
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 CLUSTER = """

@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -17,9 +17,9 @@ from slicewright.core.problem import Problem
 from slicewright.testbed.manifests import for_host
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-Object = dict[str, Any]
 
 NAMESPACE = "argocd"
 DEFINITIONS = Path(__file__).with_name("crds")

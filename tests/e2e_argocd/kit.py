@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.e2e_argocd.argo import NAMESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-Object = dict[str, Any]
 
 APPLICATION = ("argoproj.io/v1alpha1", "Application")
 PROJECT = ("argoproj.io/v1alpha1", "AppProject")

@@ -13,9 +13,9 @@ from slicewright.testbed.sites import site_of
 if TYPE_CHECKING:
     from tests.e2e_argocd.repository import Git
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-Object = dict[str, Any]
 
 SITE = """
 apiVersion: slicewright.dev/v1alpha1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.e2e import kit as clusters
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from tests.e2e_argocd.repository import Tree
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-Object = dict[str, Any]
 
 GITOPS = "overlays/sample/_gitops"
 ROOT, PLATFORM, RUNS = "sample-gitops", "sample-platform", "sample.default"

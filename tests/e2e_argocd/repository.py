@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 from click.testing import CliRunner
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
 
-Object = dict[str, Any]
 
 _IDENTITY = ("-c", "user.name=Anybody", "-c", "user.email=anybody@example.com", "-c", "commit.gpgsign=false")
 _SLICE = (

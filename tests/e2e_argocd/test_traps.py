@@ -11,9 +11,9 @@ from tests.e2e_argocd.argo import NAMESPACE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tests.e2e_argocd.kit import Object
     from tests.e2e_argocd.repository import Git
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 APPLICATION = naive.APPLICATION

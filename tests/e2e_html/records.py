@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal.event import Event, Kind
@@ -10,7 +10,8 @@ from slicewright.core.rehearsal.report import Report
 from slicewright.core.rehearsal.story import Stories
 from slicewright.core.rehearsal.usage import by_pool, by_queue
 
-Record = dict[str, Any]
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
 
 _NO_QUOTA = "couldn't assign flavors to pod set slice: insufficient unused quota for google.com/tpu, "
 
@@ -50,7 +51,7 @@ class Play:
         self.note(at, "finished", run, reason="AllJobsCompleted", text="jobset completed successfully")
         self.note(at, "released", run, reason="Finished")
 
-    def record(self, cluster: str, end: float, **more: Any) -> Record:
+    def record(self, cluster: str, end: float, **more: Any) -> Object:
         """Return the JSON record, as `Report` writes it."""
         events = sorted(self.events, key=lambda event: event.at)
         stories = Stories(self.pods, self.pods)
@@ -97,7 +98,7 @@ class Play:
         return f"{stem}-{self._starts[stem]}"
 
 
-def eventful() -> Record:
+def eventful() -> Object:
     """Return teams that borrow, an eviction, faults, a restart, a growing pool, runs that never ran."""
     fine, base, night = "research/sweep-r01", "research/base-model", "prod/nightly"
     flex, big, refused, late = "prod/flex", "research/too-big", "prod/bad-name", "prod/late"
@@ -175,7 +176,7 @@ def eventful() -> Record:
     )
 
 
-def calm() -> Record:
+def calm() -> Object:
     """Return one run that waits a little and finishes, at the speed of real time."""
     play = Play({"default/demo-r01": 2, "default/next": 2})
     for at, run in ((0.0, "default/demo-r01"), (2.0, "default/next")):
@@ -191,7 +192,7 @@ def calm() -> Record:
     return play.record("calm", 120.0, quotas={"queue": 8}, chips={"nodepool": 8}, speed=1.0)
 
 
-def large(runs: int = 100, events: int = 4000) -> Record:
+def large(runs: int = 100, events: int = 4000) -> Object:
     """Return many runs over days, which wait for one another, with about as many events as asked."""
     names = [f"team-{index % 7}/a-rather-long-workload-name-{index:03}" for index in range(runs)]
     play = Play(dict.fromkeys(names, 16))

@@ -17,9 +17,9 @@ from slicewright.workspace.read import read_checkout
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-Record = dict[str, Any]
 ROOT = Path(__file__).parents[2]
 
 
@@ -40,34 +40,34 @@ def scene(root: Path, cluster: str = "c1") -> Scene:
     return found
 
 
-def play(bed: Bed, of: Repo | Scene, *, speed: float, **times: float) -> Record:
+def play(bed: Bed, of: Repo | Scene, *, speed: float, **times: float) -> Object:
     """Play on a cluster, remove what was made, and return the record, which is as its schema says."""
     if not isinstance(of, Scene):
         of.run("render")
         of = scene(of.root)
     report = rehearse(bed, of, tempo(of.parts, speed=speed, **times), clean=True)
-    record: Record = json.loads(json.dumps(report.record()))
+    record: Object = json.loads(json.dumps(report.record()))
     assert wrong({"rehearsals": [record]}) == []
     return record
 
 
-def run(record: Record, name: str) -> Record:
+def run(record: Object, name: str) -> Object:
     """Return the record of a run by its name."""
     (found,) = [entry for entry in record["workloads"] if entry["run"].partition("/")[2] == name]
     return dict(found)
 
 
-def states(entry: Record) -> list[str]:
+def states(entry: Object) -> list[str]:
     """Return the states of a run, one after another."""
     return [span["state"] for span in entry["states"]]
 
 
-def faults(record: Record) -> list[str]:
+def faults(record: Object) -> list[str]:
     """Return which faults struck what."""
     return [f"{entry['run']} {entry['reason']}" for entry in record["events"] if entry["kind"] == "fault"]
 
 
-def wrong(output: Record) -> list[str]:
+def wrong(output: Object) -> list[str]:
     """Return what the schema of `-o json` has against an output."""
     return [error.message for error in _schema().iter_errors(output)]
 

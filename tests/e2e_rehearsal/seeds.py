@@ -10,7 +10,7 @@ from . import kit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .kit import Record
+    from slicewright.core.kubernetes.types import Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,11 @@ class Seed:
 
     cluster: str
     speed: float
-    shown: Callable[[Record], Record]
-    expected: Record
+    shown: Callable[[Object], Object]
+    expected: Object
 
 
-def _multislice(record: Record) -> Record:
+def _multislice(record: Object) -> Object:
     """Seed 000: three slices run, then one and two together, and the queue is full each time.
 
     low-priority comes when they are through: its pods have another priority, so nothing keeps them apart.
@@ -49,7 +49,7 @@ def _multislice(record: Record) -> Record:
     }
 
 
-def _flex_start(record: Record) -> Record:
+def _flex_start(record: Object) -> Object:
     """Seed 001: both pools start empty, grow on demand, and are empty when all is over."""
     return {
         "problems": record["problems"],
@@ -61,7 +61,7 @@ def _flex_start(record: Record) -> Record:
     }
 
 
-def _training(record: Record) -> Record:
+def _training(record: Object) -> Object:
     """Seed 002: a workload of class low is pushed aside by one of class medium, and comes back."""
     pushed = kit.run(record, "hello-world-multislice")
     return {
@@ -72,7 +72,7 @@ def _training(record: Record) -> Record:
     }
 
 
-def _pathways(record: Record) -> Record:
+def _pathways(record: Object) -> Object:
     """Seed 003: as PathwaysJob and as JobSets; it ends when the program of its head does.
 
     The headless one runs on; a slice that is lost comes back.
@@ -88,14 +88,14 @@ def _pathways(record: Record) -> Record:
     }
 
 
-def _is_full(record: Record, at: float) -> bool:
+def _is_full(record: Object, at: float) -> bool:
     """Tell whether the only queue has all of its quota in use at a time."""
     (queue,) = record["queues"]
     used = [chips for since, chips in queue["used"] if since <= at]
     return bool(used[-1] >= queue["limitChips"])
 
 
-def _node_pools(record: Record, kind: str) -> set[str]:
+def _node_pools(record: Object, kind: str) -> set[str]:
     """Return the node pools that grew or shrank."""
     return {event["nodePool"] for event in record["events"] if event["kind"] == kind}
 

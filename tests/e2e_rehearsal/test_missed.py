@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import Repo
@@ -11,9 +11,9 @@ from tests.rehearsal.kit import jobset, replicated_job
 from .kit import play, run, spec
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-Record = dict[str, Any]
 
 CLUSTER = """
 pools:
@@ -46,7 +46,7 @@ rehearsal:
 
 
 @pytest.fixture(scope="module")
-def record(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Record:
+def record(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Object:
     """Play all at once, and return what happened. The second arrival finds its name taken by another."""
     taken = jobset("arrival-3", replicated_job("idle", chips=0), suspend=True)
     bed.api.create(taken)
@@ -63,7 +63,7 @@ def record(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Record:
     return record
 
 
-def test_fault_that_did_not_happen_is_told_at_its_place(record: Record) -> None:
+def test_fault_that_did_not_happen_is_told_at_its_place(record: Object) -> None:
     """What was missed or refused is an error, for it proves nothing; what came too late is a warning."""
     told = {
         (problem["object"].rpartition("/")[2], problem["path"]): (problem["severity"], problem["message"])
@@ -87,7 +87,7 @@ def test_fault_that_did_not_happen_is_told_at_its_place(record: Record) -> None:
     assert "failed" == record["verdict"]
 
 
-def test_run_that_arrives_is_in_the_log_from_its_submission_to_its_end(record: Record) -> None:
+def test_run_that_arrives_is_in_the_log_from_its_submission_to_its_end(record: Object) -> None:
     """With what Kueue says of it; it is none of the workloads, and has the name of none of them."""
     kinds = [event["kind"] for event in record["events"] if event.get("run") == "default/arrival-1"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import Repo
@@ -10,9 +10,9 @@ from tests.conftest import Repo
 from .kit import allow, play, run, spec, states
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-Record = dict[str, Any]
 
 CLUSTER = """
 pools:
@@ -64,7 +64,7 @@ patches:
 
 
 @pytest.fixture(scope="module")
-def record(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Record:
+def record(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Object:
     """Play all queues at once, which takes no longer than one of them, and return what happened."""
     repo = Repo(tmp_path_factory.mktemp("queues"))
     repo.cluster(spec=CLUSTER.replace("V6E", V6E))
@@ -80,18 +80,18 @@ def record(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Record:
     return play(bed, repo, speed=8, delay=20)
 
 
-def queue(record: Record, name: str) -> Record:
+def queue(record: Object, name: str) -> Object:
     """Return the record of a ClusterQueue."""
     (found,) = [entry for entry in record["queues"] if entry["name"] == name]
     return dict(found)
 
 
-def test_all_runs_come_to_their_end(record: Record) -> None:
+def test_all_runs_come_to_their_end(record: Object) -> None:
     """Whoever waited or was pushed aside finishes too."""
     assert ([], 6) == (record["problems"], record["summary"]["finished"])
 
 
-def test_arrival_of_a_higher_class_pushes_a_run_aside_until_it_is_over(record: Record) -> None:
+def test_arrival_of_a_higher_class_pushes_a_run_aside_until_it_is_over(record: Object) -> None:
     """Kueue says Preempted; the run is admitted again."""
     low = run(record, "low")
 
@@ -100,13 +100,13 @@ def test_arrival_of_a_higher_class_pushes_a_run_aside_until_it_is_over(record: R
     assert 16 == queue(record, "pushed")["peakChips"]
 
 
-def test_teams_borrow_from_each_other_and_take_back(record: Record) -> None:
+def test_teams_borrow_from_each_other_and_take_back(record: Object) -> None:
     """A lends its idle slice to B, and reclaims it when A itself has work."""
     assert (16, 0) == tuple(queue(record, f"team-{name}")["borrowedChips"] for name in "ba")
     assert ["Preempted"] == [eviction["reason"] for eviction in run(record, "borrows")["evictions"]]
 
 
-def test_quota_of_slices_that_are_done_is_not_counted_twice(record: Record) -> None:
+def test_quota_of_slices_that_are_done_is_not_counted_twice(record: Object) -> None:
     """Kueue gives it to a run that waits while the rest still runs: the queue is full, and not more."""
     staged, waits = run(record, "staged"), run(record, "waits")
     used = queue(record, "staged")
@@ -116,7 +116,7 @@ def test_quota_of_slices_that_are_done_is_not_counted_twice(record: Record) -> N
     assert [0, 16, 8, 16] == [chips for _, chips in used["used"][:4]]
 
 
-def test_queued_flex_start_waits_for_its_provisioning_request(record: Record) -> None:
+def test_queued_flex_start_waits_for_its_provisioning_request(record: Object) -> None:
     """Kueue asks for nodes, they come all at once, and only then the run is admitted."""
     queued = run(record, "queued")
     (grew,) = [event for event in record["events"] if event["kind"] == "poolGrew"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .kit import allow, play, spec
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from tests.conftest import Repo
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-Object = dict[str, Any]
 
 TPUS = {"small": "v5litepod-8", "large": "v5litepod-16"}
 """The TPU of each pool."""

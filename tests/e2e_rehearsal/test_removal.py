@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +16,9 @@ from slicewright.testbed.trouble import BedError
 from .test_elsewhere import everything
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-Object = dict[str, Any]
 
 SITE = """
 apiVersion: slicewright.dev/v1alpha1

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.testbed.nodes import SIMULATED
 
-Object = dict[str, Any]
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
 
 TPU = "google.com/tpu"
 RESOURCES = (TPU, "cpu", "memory", "example.com/link", "pods")

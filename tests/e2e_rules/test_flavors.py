@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.e2e_rules.drawn import draw
 
@@ -17,9 +17,9 @@ from slicewright.testbed.wait import stretched
 from slicewright.workspace.package import package
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.api import Api
 
-Object = dict[str, Any]
 Flavors = dict[str, dict[str, str]] | None
 """The flavors of each pod set by resource; None where a workload is not admitted."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -15,9 +15,9 @@ from slicewright.testbed.wait import until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.api import Api
 
-Object = dict[str, Any]
 
 WRONG = ("bad-machines", "bad-only-on-demand", "bad-order", "bad-pools", "bad-reservation", "bad-terms")
 RIGHT = ("good-one-group", "good-spot-first", "good-taints")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 from tests.bases.kit import kustomize, parsed
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from tests.conftest import Repo
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
 
-Object = dict[str, Any]
 
 FLUX = "sourceRef: {name: flux-system}"
 QUEUES = """

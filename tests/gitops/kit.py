@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 from tests.platforms.kit import cluster, repository
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from tests.conftest import Repo
 
     from slicewright.core.gitops.namespace import SyncedNamespace
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
 
-Object = dict[str, Any]
 
 URL = "https://example.com/tree.git"
 PLATFORM = """

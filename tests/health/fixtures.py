@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-Object = dict[str, Any]
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
+
 Said = dict[str, str]
 
 FOLDER = Path(__file__).parent / "fixtures"

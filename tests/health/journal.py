@@ -12,9 +12,9 @@ from slicewright.testbed.api import Api
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-Object = dict[str, Any]
 Kind = tuple[str, str]
 
 _JOIN_SECONDS = 10

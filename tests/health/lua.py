@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lupa import lua51  # type: ignore[import-untyped]
 
 import slicewright
 
-Object = dict[str, Any]
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
 
 LuaError: type[Exception] = lua51.LuaError
 

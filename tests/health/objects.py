@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tests.e2e import kit
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
-
-Object = dict[str, Any]
 
 
 CLUSTER_QUEUE = (kit.KUEUE, "ClusterQueue")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.e2e import kit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Object = dict[str, Any]
+    from slicewright.core.kubernetes.types import Object
 
 
 def without_status(item: Object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.e2e import kit
 from tests.health.objects import (
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 
     from tests.health.journal import Journal
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
-
-Object = dict[str, Any]
 
 
 def cluster_queues(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:

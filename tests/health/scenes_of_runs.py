@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.e2e import kit
 from tests.health.objects import CLUSTER, CLUSTER_QUEUE, end, job, jobset, queues, set_spec, template
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from tests.health.journal import Journal
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
-
-Object = dict[str, Any]
 
 
 def jobset_in_a_queue(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:

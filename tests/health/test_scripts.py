@@ -14,7 +14,8 @@ from tests.health.variants import changed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.health.fixtures import Object
+    from slicewright.core.kubernetes.types import Object
+
 
 RECORDED = recorded()
 OBJECTS = {**RECORDED, **changed(RECORDED)}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Object = dict[str, Any]
+    from slicewright.core.kubernetes.types import Object
 
 
 def _refused(item: Object) -> None:

@@ -11,9 +11,9 @@ from slicewright.testbed.nodes import simulated_nodes
 from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
 
-Object = dict[str, Any]
 
 KINDS = {
     "ResourceFlavor": "flavors",

@@ -18,7 +18,8 @@ from slicewright.workspace.package import package
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-Object = dict[str, Any]
+    from slicewright.core.kubernetes.types import Object
+
 
 A = "default/a"
 """The run of most stories."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,10 +12,10 @@ from slicewright.core.rehearsal.story import Story
 from .kit import job, jobset, part_of, pathwaysjob, replicated_job
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
     from slicewright.core.rehearsal.story import Outcome
 
-Object = dict[str, Any]
 CLASSES = ("low", "high")
 HOPELESS = {("default/a", 7): "FIT101 it asks for too much"}
 TWO_SLICES = jobset(

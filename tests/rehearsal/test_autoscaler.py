@@ -20,7 +20,8 @@ from slicewright.testbed.trouble import BedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-Object = dict[str, Any]
+    from slicewright.core.kubernetes.types import Object
+
 
 TIME = Tempo(speed=1.0, deadline=60.0, delay=0.0, idle=60.0)
 LABELS = {"cloud.google.com/gke-tpu-topology": "2x4"}

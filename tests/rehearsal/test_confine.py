@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.rehearsal.confine import confined
 
 from .kit import job, jobset, pathwaysjob, replicated_job
 
-Object = dict[str, Any]
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
 
 OURS = {"slicewright.dev/rehearsal": "1f"}
 

@@ -14,9 +14,9 @@ from slicewright.core.rehearsal.observe import Observer, chips_of
 from slicewright.core.rehearsal.story import Stories
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.rehearsal.story import Story
 
-Object = dict[str, Any]
 
 PODS = {
     "tpu-training/hello-world-multislice": 4,

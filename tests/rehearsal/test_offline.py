@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from slicewright.core.rehearsal.offline import never_fits
 from slicewright.workspace.package import package
 
-from .kit import Object, job, jobset, replicated_job
+from .kit import job, jobset, replicated_job
+
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.e2e_html.records import calm, eventful, large
@@ -15,7 +15,8 @@ from tests.e2e_html.records import calm, eventful, large
 from slicewright.core.rehearsal.chart_symbols import OUTCOMES
 from slicewright.core.rehearsal.page import page
 
-Record = dict[str, Any]
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
 
 _EMPTY = {"meta", "path", "rect", "circle", "line", "use"}
 
@@ -53,11 +54,11 @@ class _Reader(HTMLParser):
         return [attrs[attribute] or "" for _, attrs in self.found if attribute in attrs]
 
 
-def _text(*records: Record) -> str:
+def _text(*records: Object) -> str:
     return " ".join(" ".join(_Reader(page(records)).words).split())
 
 
-def _cells(record: Record, title: str) -> list[list[str]]:
+def _cells(record: Object, title: str) -> list[list[str]]:
     (table,) = re.findall(rf">{title}<span class=\"count\">.*?</table>", page([record]))
     rows = re.findall("<tr>(.*?)</tr>", table)
     cells = [re.findall("<t[dh][^>]*>(.*?)</t[dh]>", row) for row in rows]
@@ -150,7 +151,7 @@ def test_a_large_rehearsal_is_a_page_below_a_megabyte() -> None:
         ([], "passed: rehearsal of nothing"),
     ],
 )
-def test_the_verdict_stands_in_the_title(records: list[Record], title: str) -> None:
+def test_the_verdict_stands_in_the_title(records: list[Object], title: str) -> None:
     """The tab of the browser says how it went; of several clusters the worst counts."""
     assert [title] == re.findall("<head>.*<title>(.*?)</title>", page(records))
 

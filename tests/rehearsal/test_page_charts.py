@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.e2e_html.records import eventful, large
@@ -13,16 +13,17 @@ from slicewright.core.rehearsal.chart_steps import above, borrowed_seconds, char
 from slicewright.core.rehearsal.chart_symbols import MARKS, OUTCOMES, STATES, icon, legend, symbols
 from slicewright.core.rehearsal.chart_timeline import timeline
 
-Record = dict[str, Any]
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
 
 
-def _run(name: str) -> tuple[Record, list[Record]]:
+def _run(name: str) -> tuple[Object, list[Object]]:
     record = eventful()
     (run,) = [run for run in record["workloads"] if run["run"] == name]
     return run, [event for event in record["events"] if event.get("run") == name]
 
 
-def _usage(**fields: Any) -> Record:
+def _usage(**fields: Any) -> Object:
     usage = {"name": "queue", "limitChips": 8, "peakChips": 12, "borrowedChips": 4, "utilisation": 0.5}
     return {**usage, "used": [[0.0, 0], [10.0, 12], [30.0, 4]], "there": [], **fields}
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from slicewright.core.rehearsal.quota import held
 
-Object = dict[str, Any]
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
 
 
 def podset(name: str, chips: int, *, count: int | None = None, flavor: str = "v5e") -> Object:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from slicewright.core.rehearsal.simulate import SECONDS, ends_by_itself, has_head, marked, simulated
 
-from .kit import Object, job, jobset, pathwaysjob, replicated_job
+from .kit import job, jobset, pathwaysjob, replicated_job
+
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
 
 
 def timed(item: Object) -> list[str]:

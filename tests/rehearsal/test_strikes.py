@@ -21,9 +21,9 @@ from .kit import jobset, part_of, replicated_job
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.rehearsal.script import Part
 
-Object = dict[str, Any]
 
 RUN = "default/a"
 NOW = Tempo(speed=1.0, deadline=60.0, delay=0.0, idle=0.0)

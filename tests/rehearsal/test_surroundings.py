@@ -22,9 +22,9 @@ from slicewright.core.rehearsal.verdict import judge
 from .kit import A, job, jobset, part_of, pathwaysjob, replicated_job, says, told
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.rehearsal.script import Part
 
-Object = dict[str, Any]
 
 SECRET = {"name": "t", "secret": {"secretName": "token", "items": [{"key": "b", "path": "b"}]}}
 ENV = {"name": "T", "valueFrom": {"secretKeyRef": {"name": "token", "key": "a"}}}

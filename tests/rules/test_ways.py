@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.e2e.test_flavors import WAYS, called, cluster, flavor_names, of, queue_name, rendered
@@ -20,9 +20,9 @@ from slicewright.core.platform.tree import objects
 from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
 
-Object = dict[str, Any]
 
 MIXTURES = [*permutations(WAYS, 2), *permutations(WAYS, 3)]
 

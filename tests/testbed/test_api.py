@@ -6,11 +6,12 @@ import json
 import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from slicewright.core.kubernetes.types import Object
 from slicewright.testbed.api import Api, ApiError
 from slicewright.testbed.certs import Authority
 from slicewright.testbed.kubeconfig import Access
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-Object = dict[str, Any]
 Answer = tuple[int, Object | list[Object], dict[str, str]]
 """Status, body and headers; a list is a stream of events, which ends after the last one."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import slicewright
 from slicewright.core.compose.kustomization import compose
@@ -18,11 +18,11 @@ from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.kubernetes.types import Object
 
 ROOT = Path(__file__).parents[2]
 NODE_POOL = "cloud.google.com/gke-nodepool"
 
-Object = dict[str, Any]
 
 PLACE_SECONDS = 300
 

@@ -10,7 +10,7 @@ from slicewright.core.problem import Problem
 from slicewright.importing.kubectl import KubectlError
 
 if TYPE_CHECKING:
-    from slicewright.core.importing.inventory import Object
+    from slicewright.core.kubernetes.types import Object
     from slicewright.importing.kubectl import Kubectl
 
 _GROUP = "kueue.x-k8s.io"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.rehearsal.arrival import ARRIVAL, arrival, named
 from slicewright.core.rehearsal.script import run_key
 from slicewright.core.rehearsal.simulate import simulated
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from slicewright.core.rehearsal.script import Part
 
-Object = dict[str, Any]
 Arrivals = dict[tuple[str, int], Object]
 """What arrives, by the run that it is to push aside and the number of the fault."""
 

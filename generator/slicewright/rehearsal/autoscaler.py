@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from slicewright.core.check.scheduler import node_selector, tolerates
 from slicewright.core.plan.keys import TPU
@@ -21,13 +21,13 @@ from slicewright.testbed.api import ApiError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.rehearsal.tempo import Tempo
     from slicewright.rehearsal.capacity import NodePool
     from slicewright.rehearsal.clock import Clock
     from slicewright.rehearsal.journal import Journal
     from slicewright.rehearsal.stage import Stage
 
-Object = dict[str, Any]
 
 REQUEST = ("autoscaling.x-k8s.io/v1", "ProvisioningRequest")
 _LOOK_SECONDS = 0.25

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.plan.extent import extent, slice_names
 from slicewright.core.plan.keys import TPU
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.intent.cluster import CpuPool
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
 
-Object = dict[str, Any]
 
 _CPU_NODES = 100
 """The most nodes of a CPU pool that are simulated because it can have them, and not because they stand."""

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal.simulate import MARK
@@ -19,9 +19,9 @@ from slicewright.testbed.trouble import BedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.kubeconfig import Access
 
-Object = dict[str, Any]
 
 LEASE = ("coordination.k8s.io/v1", "Lease")
 NAME, NAMESPACE = "slicewright-rehearsal", "kube-system"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.plan.placement import NODE_POOL
 from slicewright.core.rehearsal.against import never_due, not_struck, not_undone, starved
@@ -18,6 +18,7 @@ from slicewright.testbed.api import ApiError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
     from slicewright.core.rehearsal.event import Kind
     from slicewright.core.rehearsal.script import Fault, Part
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     Undo = Callable[[], None] | None
     """What ends a fault, where it ends."""
 
-Object = dict[str, Any]
 
 _DISRUPTED = {
     "type": "DisruptionTarget",

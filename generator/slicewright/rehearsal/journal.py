@@ -15,10 +15,9 @@ from slicewright.rehearsal.capacity import chips_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.rehearsal.waiting import Rooms
     from slicewright.rehearsal.clock import Clock
-
-Object = dict[str, Any]
 
 
 class Journal:

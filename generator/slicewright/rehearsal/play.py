@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.rehearsal.event import NOT_IN_TREE
 from slicewright.core.rehearsal.script import run_key
@@ -14,6 +14,7 @@ from slicewright.testbed.api import ApiError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.rehearsal.script import Part
     from slicewright.core.rehearsal.surroundings import Need
     from slicewright.rehearsal.agenda import Agenda
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.program import Programs
     from slicewright.rehearsal.stage import Stage
 
-Object = dict[str, Any]
 
 _LOOK_SECONDS = 0.2
 

@@ -6,7 +6,7 @@ import os
 import secrets
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal import origin, usage
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.claim import Claim
     from slicewright.rehearsal.scene import Scene
     from slicewright.testbed.bed import Bed
-
-Object = dict[str, Any]
 
 
 class Rehearsal:

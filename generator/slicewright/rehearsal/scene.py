@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.check.pod_references import KINDS
 from slicewright.core.compose.kustomization import FILE_NAME, compose
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
     from slicewright.core.rehearsal.script import Part
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.platform import PlatformChange
     from slicewright.workspace.read import Checkout
 
-Object = dict[str, Any]
 
 _KUEUE = "kueue-manager-config.yaml"
 """The file of a platform that no API server gets in a rehearsal: Kueue is started with it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.rehearsal.confine import confined
 from slicewright.core.rehearsal.simulate import MARK, marked
@@ -20,13 +20,13 @@ from slicewright.testbed.trouble import BedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
     from slicewright.core.rehearsal.surroundings import Need
     from slicewright.rehearsal.capacity import Capacity
     from slicewright.testbed.api import Api
     from slicewright.testbed.bed import Bed
 
-Object = dict[str, Any]
 
 _ORDER = (
     *("Namespace", "ServiceAccount", "PriorityClass", "WorkloadPriorityClass", "Topology"),

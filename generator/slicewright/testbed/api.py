@@ -21,9 +21,9 @@ from urllib.parse import quote, urlencode, urlsplit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.kubeconfig import Access
 
-Object = dict[str, Any]
 
 MANAGER = "slicewright"
 _WORKERS = 16

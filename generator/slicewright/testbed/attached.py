@@ -13,7 +13,8 @@ from slicewright.testbed.simulated_operator import PATHWAYSJOB
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slicewright.testbed.api import Api, Object
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.testbed.api import Api
     from slicewright.testbed.bed import Ground
 
 

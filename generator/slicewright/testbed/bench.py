@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from slicewright.core.plan import placement
 from slicewright.core.plan.keys import TPU
@@ -20,8 +20,8 @@ from slicewright.testbed.sites import site_of
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.kubernetes.types import Object
 
-Object = dict[str, Any]
 
 _TPU = "v5litepod-64"
 _JOBSETS, _SLICES_EACH = 16, 4

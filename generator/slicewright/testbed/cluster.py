@@ -30,7 +30,8 @@ from slicewright.testbed.installation import Installation
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.testbed.api import Api, Object
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.testbed.api import Api
     from slicewright.testbed.bed import Ground
     from slicewright.testbed.credentials import Credentials
 

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.compose.spec import ReadText
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
     from slicewright.core.problem import Problem
-
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from slicewright.workspace.data import data_folder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.platform.release import Controller
 
-Object = dict[str, Any]
 
 FOLDER = Path(__file__).with_name("manifests")
 

@@ -7,13 +7,13 @@ the other.
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.kubernetes.types import Object
 
-Object = dict[str, Any]
 
 _SERVER = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/server"
 _PROXY = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/proxy_server"

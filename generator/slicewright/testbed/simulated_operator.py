@@ -10,14 +10,15 @@ import queue
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from slicewright.testbed import kubeconfig
 from slicewright.testbed.api import Api, ApiError
 from slicewright.testbed.pathways_jobset import UnknownShapeError, jobset, shape_of
 from slicewright.workspace.package import catalogue
 
-Object = dict[str, Any]
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
 
 PATHWAYSJOB = ("pathways-job.pathways.domain/v1", "PathwaysJob")
 JOBSET = ("jobset.x-k8s.io/v1alpha2", "JobSet")

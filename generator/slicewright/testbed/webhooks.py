@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from slicewright.testbed.api import Api, Object
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.testbed.api import Api
 
 
 def jobset_answers(api: Api) -> bool:

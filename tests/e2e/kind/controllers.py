@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import http
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.testbed import manifests, wait, webhooks
 from slicewright.testbed.nodes import SIMULATED
@@ -11,9 +11,9 @@ from slicewright.testbed.nodes import SIMULATED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.api import Api
 
-Object = dict[str, Any]
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 DAEMON_SET = ("apps/v1", "DaemonSet")

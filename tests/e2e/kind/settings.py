@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -14,12 +14,12 @@ import slicewright
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slicewright.core.kubernetes.types import Object
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 CONTROLLERS = "overlays/multislice-cluster/_controllers"
 IMAGES: dict[str, str] = yaml.safe_load((HERE / "images.yaml").read_text(encoding="utf-8"))
-
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.intent.workload import GcsFuse
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import Plan
 
-Container = dict[str, Any]
 
 _SHELL = ("bash", "-c")
 _ORDER = (
@@ -31,7 +31,7 @@ _ORDER = (
 """What people look for first in a container; the rest follows as it comes."""
 
 
-def fill(container: Container, plan: Plan) -> None:
+def fill(container: Object, plan: Plan) -> None:
     """Give a container of a base the user's program: `container:` of the TPUWorkload, in place."""
     written = {key: value for key, value in plan.container.items() if key != "script"}
     merge(container, {**written, "name": plan.main_container})
@@ -49,7 +49,7 @@ def tell_run(pod: dict[str, Any], plan: Plan) -> None:
             container["env"] = [*copied(ours), *theirs]
 
 
-def mount(pod: dict[str, Any], container: Container, buckets: tuple[GcsFuse, ...]) -> None:
+def mount(pod: dict[str, Any], container: Object, buckets: tuple[GcsFuse, ...]) -> None:
     """Mount Cloud Storage buckets into a container, through the CSI driver of GKE."""
     for index, bucket in enumerate(buckets):
         name = f"{FUSE_VOLUME}{index}"
@@ -64,13 +64,13 @@ def mount(pod: dict[str, Any], container: Container, buckets: tuple[GcsFuse, ...
         merge(container, {"volumeMounts": [mounted]})
 
 
-def every(pod: dict[str, Any]) -> Iterator[Container]:
+def every(pod: dict[str, Any]) -> Iterator[Object]:
     """Yield the containers of a pod spec, those that start first before the others."""
     yield from pod.get("initContainers", [])
     yield from pod["containers"]
 
 
-def in_order(container: Container) -> Container:
+def in_order(container: Object) -> Object:
     """Return a container with its fields in the order in which people read them."""
     first = {key: container[key] for key in _ORDER if key in container}
     return {**first, **container}

@@ -11,10 +11,10 @@ from slicewright.core.quantity import canonical
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-KubernetesObject = dict[str, Any]
+    from slicewright.core.kubernetes.types import Object
 
 
-def finish(item: KubernetesObject) -> None:
+def finish(item: Object) -> None:
     """Bring an object into the form that the API server keeps, so that a later diff is empty.
 
     Custom resources get the defaults that their webhooks and schemas fill in only at creation
@@ -30,7 +30,7 @@ def finish(item: KubernetesObject) -> None:
             _make_canonical(volume.get("emptyDir", {}), ("sizeLimit",))
 
 
-def pod_templates(item: KubernetesObject) -> Iterator[dict[str, Any]]:
+def pod_templates(item: Object) -> Iterator[dict[str, Any]]:
     """Yield the pod templates of a JobSet, Job or PathwaysJob."""
     spec = item.get("spec", {})
     kind = item["kind"]

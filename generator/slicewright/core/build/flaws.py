@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.intent.source import Source
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Path, Problem
 
-KubernetesObject = dict[str, Any]
 Loss = tuple["Path", str, str]
 """A place, what is wrong there, and what to do about it."""
 
@@ -38,7 +38,7 @@ _EXACT = 2**53
 """Integers up to here survive where a reader takes every number for a float."""
 
 
-def markers(objects: list[KubernetesObject], source: Source) -> Iterator[Problem]:
+def markers(objects: list[Object], source: Source) -> Iterator[Problem]:
     """Yield a problem for each marker of the bases that is left in the objects of a workload."""
     # One look at the text of it all: the walk is for the rare object in which a marker is left.
     for item in objects if MARKER in repr(objects) else ():
@@ -61,7 +61,7 @@ def in_words(source: Source, *, patched: bool) -> Iterator[Problem]:
             yield source.problem("BUILD002", path, message, hint)
 
 
-def in_base(item: KubernetesObject) -> Iterator[str]:
+def in_base(item: Object) -> Iterator[str]:
     """Yield what kustomize loses of an object of a base."""
     for path, message, _ in _lost(item, ()):
         yield f"{message}: {dotted(path)}"
@@ -73,7 +73,7 @@ def in_patches(documents: dict[str, Any]) -> Iterator[str]:
         yield message
 
 
-def is_fragile(objects: list[KubernetesObject]) -> bool:
+def is_fragile(objects: list[Object]) -> bool:
     """Tell whether something in a base would get lost if it came into a patch."""
     return any(True for _ in _lost_in_patches(objects, ()))
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.build import pod
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import Plan
 
-KubernetesObject = dict[str, Any]
 
-
-def fill(job: KubernetesObject, plan: Plan) -> None:
+def fill(job: Object, plan: Plan) -> None:
     """Make the base's Job the plan's, in place."""
     spec = job["spec"]
     spec["backoffLimit"] = plan.backoff_limit
@@ -26,6 +25,6 @@ def fill(job: KubernetesObject, plan: Plan) -> None:
         pod.fail_on_exit_codes(spec, plan)
 
 
-def fill_service(service: KubernetesObject, plan: Plan) -> None:
+def fill_service(service: Object, plan: Plan) -> None:
     """Point the headless Service at the Job's pods, in place."""
     service["spec"]["selector"] = {"job-name": plan.name}

@@ -10,15 +10,15 @@ from slicewright.core.plan import keys, placement
 from slicewright.core.plan.against import EXIT_CODES
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import Auxiliary, Plan
 
-KubernetesObject = dict[str, Any]
 
 _IN_PLACE_BACKOFF = 2_147_483_647
 """What JobSet's webhook asks of every replicatedJob under restartStrategy InPlaceRestart."""
 
 
-def fill(jobset: KubernetesObject, plan: Plan) -> None:
+def fill(jobset: Object, plan: Plan) -> None:
     """Make the base's JobSet the plan's, in place."""
     spec = jobset["spec"]
     slices = replicated_job(jobset, "slice")
@@ -37,7 +37,7 @@ def fill(jobset: KubernetesObject, plan: Plan) -> None:
     fail_on_exit_codes(jobset, "slice", plan)
 
 
-def replicated_job(jobset: KubernetesObject, name: str) -> dict[str, Any]:
+def replicated_job(jobset: Object, name: str) -> dict[str, Any]:
     """Return the replicatedJob of a name. Raises KeyError where there is none."""
     jobs: dict[str, dict[str, Any]] = {job["name"]: job for job in jobset["spec"]["replicatedJobs"]}
     return jobs[name]
@@ -69,7 +69,7 @@ def fill_failure_policy(spec: dict[str, Any], plan: Plan) -> None:
             job["template"]["spec"]["podReplacementPolicy"] = "Failed"
 
 
-def fail_on_exit_codes(jobset: KubernetesObject, name: str, plan: Plan) -> None:
+def fail_on_exit_codes(jobset: Object, name: str, plan: Plan) -> None:
     """Let the whole fail at once where the program of a replicatedJob ends with a code that does not restart.
 
     A Job says in its message by which of its rules it failed: that tells the program's end from the end of

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.intent.check import Schemas
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import Pattern
 
-KubernetesObject = dict[str, Any]
 Step = str | int | tuple[str]
 """A key, the index of an element, or the name of one."""
 Steps = tuple[Step, ...]
@@ -67,7 +67,7 @@ _OPTIONAL: tuple[Steps, ...] = (
 
 
 def missing(
-    pattern: Pattern, components: tuple[str, ...], objects: list[KubernetesObject], schemas: Schemas
+    pattern: Pattern, components: tuple[str, ...], objects: list[Object], schemas: Schemas
 ) -> tuple[int, str] | None:
     """Return the index of the first object that cannot be filled in, and what it lacks; None if all can."""
     for index, item in enumerate(objects):
@@ -79,9 +79,7 @@ def missing(
     return None
 
 
-def _lacks(
-    pattern: Pattern, components: tuple[str, ...], item: KubernetesObject, schemas: Schemas
-) -> Iterator[str]:
+def _lacks(pattern: Pattern, components: tuple[str, ...], item: Object, schemas: Schemas) -> Iterator[str]:
     """Yield what an object lacks; each is asked for only while nothing before it was missing."""
     for steps in _OPTIONAL:
         parent, _ = _find(item, steps[:-1])
@@ -102,7 +100,7 @@ def _lacks(
         yield from _runtime(item, components)
 
 
-def _pods(item: KubernetesObject, schemas: Schemas) -> Iterator[str]:
+def _pods(item: Object, schemas: Schemas) -> Iterator[str]:
     """Only the form of a pod is asked for here; whether its values are right is for validation to say."""
     for template in pod_templates(item):
         for problem in schemas.problems(_POD, template):
@@ -118,7 +116,7 @@ def _at(place: str) -> str:
     return f" at {place}" if place else ""
 
 
-def _replicated_jobs(item: KubernetesObject) -> Iterator[str]:
+def _replicated_jobs(item: Object) -> Iterator[str]:
     """Every job is looked through: its pods are told their run, its resources brought into one form."""
     for index, job in enumerate(item["spec"]["replicatedJobs"]):
         here: Steps = ("spec", "replicatedJobs", index)
@@ -134,7 +132,7 @@ def _replicated_jobs(item: KubernetesObject) -> Iterator[str]:
         yield "spec.failurePolicy.rules must be a list"
 
 
-def _runtime(item: KubernetesObject, components: tuple[str, ...]) -> Iterator[str]:
+def _runtime(item: Object, components: tuple[str, ...]) -> Iterator[str]:
     found = {
         container["name"]: container
         for template in pod_templates(item)
@@ -149,7 +147,7 @@ def _runtime(item: KubernetesObject, components: tuple[str, ...]) -> Iterator[st
             yield f"the container '{name}' needs an image and args"
 
 
-def _mapping(item: KubernetesObject, steps: Steps) -> Iterator[str]:
+def _mapping(item: Object, steps: Steps) -> Iterator[str]:
     found, lacks = _find(item, steps)
     if lacks:
         yield lacks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.build import finish, flaws, job, jobset, pathways, pathwaysjob
 from slicewright.core.build.scope import is_namespaced
@@ -13,15 +13,15 @@ from slicewright.core.plan.plan import MARKER
 
 if TYPE_CHECKING:
     from slicewright.core.intent.source import Source
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import Plan
     from slicewright.core.problem import Path, Problem
 
-KubernetesObject = dict[str, Any]
 _RUNS = frozenset({"JobSet", "Job", "PathwaysJob"})
 """Kinds of a run object: what Kueue queues, and what the user's annotations are for."""
 
 
-def build(plan: Plan, base: list[KubernetesObject]) -> list[KubernetesObject]:
+def build(plan: Plan, base: list[Object]) -> list[Object]:
     """Return the objects of a plan, before the user's own patches; the base's objects are not touched.
 
     Objects of the base bear the marker as their name. What a user's component adds keeps its own; a volume
@@ -39,14 +39,14 @@ def build(plan: Plan, base: list[KubernetesObject]) -> list[KubernetesObject]:
     return objects
 
 
-def _keep(claim: KubernetesObject) -> None:
+def _keep(claim: Object) -> None:
     """Let a claim that a component brings outlive the run, with its data; what it says itself is left."""
     annotations = claim["metadata"].setdefault("annotations", {})
     for key, value in keys.KEPT.items():
         annotations.setdefault(key, value)
 
 
-def _fill(item: KubernetesObject, plan: Plan) -> None:
+def _fill(item: Object, plan: Plan) -> None:
     kind = item["kind"]
     if kind == "Service":
         job.fill_service(item, plan)
@@ -61,7 +61,7 @@ def _fill(item: KubernetesObject, plan: Plan) -> None:
     _fill_metadata(item, plan)
 
 
-def _fill_metadata(item: KubernetesObject, plan: Plan) -> None:
+def _fill_metadata(item: Object, plan: Plan) -> None:
     given = item["metadata"]
     labels = {**given.get("labels", {}), **plan.labels}
     annotations = {**given.get("annotations", {}), **plan.annotations}
@@ -78,9 +78,7 @@ def _fill_metadata(item: KubernetesObject, plan: Plan) -> None:
         item["metadata"]["annotations"] = annotations
 
 
-def patched(
-    plan: Plan, objects: list[KubernetesObject], source: Source
-) -> tuple[list[KubernetesObject], tuple[Problem, ...]]:
+def patched(plan: Plan, objects: list[Object], source: Source) -> tuple[list[Object], tuple[Problem, ...]]:
     """Apply the user's own JSON 6902 patches, the last resort; each must match exactly one object.
 
     After them every marker of the bases must be gone.

@@ -10,14 +10,14 @@ from slicewright.core.plan.plan import MARKER
 from slicewright.core.run.listing import KUSTOMIZATION
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import Plan
 
-KubernetesObject = dict[str, Any]
 _LONG = 100
 """Characters of a file name before `.patch.yaml`; file systems take 255 in all."""
 
 
-def overlay(plan: Plan, base: list[KubernetesObject], objects: list[KubernetesObject]) -> dict[str, Any]:
+def overlay(plan: Plan, base: list[Object], objects: list[Object]) -> dict[str, Any]:
     """Return the documents of an overlay by file name: the kustomization, and a patch for each object.
 
     `base` holds the objects after the components, `objects` what they shall become, in the same order.
@@ -40,7 +40,7 @@ def overlay(plan: Plan, base: list[KubernetesObject], objects: list[KubernetesOb
     return {FILE_NAME: kustomization, **documents}
 
 
-def makes(documents: dict[str, Any], base: list[KubernetesObject], objects: list[KubernetesObject]) -> bool:
+def makes(documents: dict[str, Any], base: list[Object], objects: list[Object]) -> bool:
     """Tell whether an overlay, as kustomize evaluates it, makes the objects that it was written for."""
     entries = documents[FILE_NAME]["patches"]
     patches = tuple(Patch(entry["target"], documents[entry["path"]]) for entry in entries)
@@ -50,7 +50,7 @@ def makes(documents: dict[str, Any], base: list[KubernetesObject], objects: list
         return False
 
 
-def _file_name(item: KubernetesObject, taken: dict[str, Any]) -> str:
+def _file_name(item: Object, taken: dict[str, Any]) -> str:
     """Return a name for the patch of an object: its kind, and its name where that is not enough."""
     kind, name = item["kind"].lower()[:_LONG], identity(item)[3]
     choices = [kind, f"{kind}-{name}"[:_LONG], *(f"{kind}-{number}" for number in range(len(taken) + 1))]
@@ -61,7 +61,7 @@ def _relative(plan: Plan, folder: str) -> str:
     return "../" * (plan.folder.count("/") + 1) + folder
 
 
-def _target(item: KubernetesObject, base: list[KubernetesObject]) -> dict[str, str]:
+def _target(item: Object, base: list[Object]) -> dict[str, str]:
     group, kind, namespace, name = identity(item)
     version = item.get("apiVersion", "").rpartition("/")[2]
     # Kustomize takes the name for a regular expression.

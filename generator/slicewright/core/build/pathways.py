@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build import container as containers
 from slicewright.core.build import pod
@@ -16,8 +16,8 @@ from slicewright.core.build.merge import merge
 from slicewright.core.plan import placement
 from slicewright.core.plan.plan import MARKER, PathwaysPlan, Plan
 
-KubernetesObject = dict[str, Any]
-Container = dict[str, Any]
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
 
 _CONTAINER_OF = {
     "pathways_server": "pathways-rm",
@@ -29,7 +29,7 @@ _CONTAINER_OF = {
 _METERED = ("pathways-rm", "pathways-proxy", "pathways-worker")
 
 
-def fill(jobset: KubernetesObject, plan: Plan, runtime: PathwaysPlan) -> None:
+def fill(jobset: Object, plan: Plan, runtime: PathwaysPlan) -> None:
     """Make the base's JobSet the plan's, in place."""
     spec = jobset["spec"]
     spec["network"]["subdomain"] = runtime.subdomain
@@ -83,7 +83,7 @@ def _fill_worker(template: dict[str, Any], plan: Plan, runtime: PathwaysPlan) ->
     pod.claim(spec, worker, plan)
 
 
-def _fill_runtime(everyone: dict[str, Container], plan: Plan, runtime: PathwaysPlan) -> None:
+def _fill_runtime(everyone: dict[str, Object], plan: Plan, runtime: PathwaysPlan) -> None:
     """Give the containers of the Pathways runtime their flags and images."""
     values = {
         "--gcs_scratch_location": runtime.directory,
@@ -111,7 +111,7 @@ def _flag(item: str, values: dict[str, str]) -> str:
     return f"{flag}={values[flag]}" if found and value == MARKER else item
 
 
-def _customize(container: Container, component: dict[str, Any]) -> None:
+def _customize(container: Object, component: dict[str, Any]) -> None:
     if "image" in component:
         container["image"] = component["image"]
     if "customFlags" in component:

@@ -10,16 +10,16 @@ from slicewright.core.compose.patch import copied
 from slicewright.core.plan import placement
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import PathwaysPlan, Plan
 
-KubernetesObject = dict[str, Any]
 
 _COLOCATED = "colocated_python_sidecar"
 _PROXY = "proxy_server"
 _SET_BY_CONTROLLER = frozenset({placement.ACCELERATOR, placement.TOPOLOGY})
 
 
-def fill(pathwaysjob: KubernetesObject, plan: Plan, runtime: PathwaysPlan) -> None:
+def fill(pathwaysjob: Object, plan: Plan, runtime: PathwaysPlan) -> None:
     """Make the base's PathwaysJob the plan's, in place."""
     spec = pathwaysjob["spec"]
     spec["maxRestarts"] = plan.failure_policy.max_restarts

@@ -11,9 +11,9 @@ from slicewright.core.plan.keys import TPU
 from slicewright.core.plan.plan import MARKER, Plan
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.ways import Apart
 
-PodTemplate = dict[str, Any]
 _TPU_TAINT = {"key": TPU, "operator": "Exists", "effect": "NoSchedule"}
 """GKE adds this toleration to pods with chips when they are made. Kueue looks for nodes before that, and
 counts taints where it places by topology."""
@@ -22,7 +22,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def fill(template: PodTemplate, plan: Plan) -> None:
+def fill(template: Object, plan: Plan) -> None:
     """Make a base's pod template the plan's, in place: the pod runs the user's program on the chips."""
     spec = template["spec"]
     main = spec["containers"][0]
@@ -86,7 +86,7 @@ def keep_apart(spec: dict[str, Any], apart: Apart) -> None:
         affinity.setdefault(_PREFERRED, []).extend(copied(item) for item in apart.preferred)
 
 
-def merge_template(template: PodTemplate, written: PodTemplate, request: dict[str, str]) -> None:
+def merge_template(template: Object, written: Object, request: dict[str, str]) -> None:
     """Merge a podTemplate of the user into one of a base, with a request for Kueue's topologies."""
     if "metadata" in written or request:
         template.setdefault("metadata", {})

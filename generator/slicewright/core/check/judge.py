@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.silence import Entry
     from slicewright.core.intent.workload import Workload
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
-    from slicewright.core.platform.kueue import KubernetesObject
     from slicewright.core.problem import Problem
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.repository import Repository
@@ -131,7 +131,7 @@ def _read(path: str, text: str) -> list[Item]:
 
 
 def _against(
-    site: Site, objects: list[KubernetesObject], runs: list[_Run], catalogue: Catalogue
+    site: Site, objects: list[Object], runs: list[_Run], catalogue: Catalogue
 ) -> tuple[tuple[Problem, ...], _Places]:
     """Return what the rules find in the runs of a cluster on the objects of its platform, and where it is.
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
     from slicewright.core.compose.kustomization import ReadText
+    from slicewright.core.kubernetes.types import Object
 
-KubernetesObject = dict[str, Any]
 Effect = Literal["added", "changed", "removed"]
 Key = tuple[str, str, str, str, str]
 """Cluster, group, kind, namespace and name."""
@@ -31,7 +31,7 @@ class Found:
     """An object where it was found."""
 
     folder: Folder
-    data: KubernetesObject
+    data: Object
     is_patch: bool = False
     """Whether it is a patch of a Component, for an object that somebody else has."""
 
@@ -94,7 +94,7 @@ class ObjectChange:
 class _Reading:
     """What a folder holds, and every text that this follows from."""
 
-    objects: tuple[KubernetesObject, ...] = ()
+    objects: tuple[Object, ...] = ()
     problem: Problem | None = None
     read: dict[str, str | None] = field(default_factory=dict)
     is_patch: bool = False
@@ -154,7 +154,7 @@ def _compose(folder: Folder, side: Side, known: dict[str, _Reading]) -> _Reading
     return made
 
 
-def _in_part(folder: Folder, read_text: ReadText) -> tuple[KubernetesObject, ...] | None:
+def _in_part(folder: Folder, read_text: ReadText) -> tuple[Object, ...] | None:
     """Return the objects in some files of a folder; None for one that is composed as a whole.
 
     Of a namespace, those are the files that its list names beside the workloads. Of a Component they are its

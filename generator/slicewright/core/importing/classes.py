@@ -11,7 +11,8 @@ from slicewright.core.intent.decode import DEFAULT_PRIORITY_CLASSES
 from slicewright.core.platform.checks import QUEUED_CHECK
 
 if TYPE_CHECKING:
-    from slicewright.core.importing.inventory import Inventory, Object
+    from slicewright.core.importing.inventory import Inventory
+    from slicewright.core.kubernetes.types import Object
 
 _CHECK = ("controllerName", "parameters")
 _CONFIG = (

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.importing.inventory import Inventory, Object
+    from slicewright.core.importing.inventory import Inventory
     from slicewright.core.importing.node_pools import NodePool
     from slicewright.core.intent.workload import Provisioning
+    from slicewright.core.kubernetes.types import Object
 
 _OF_GKE = frozenset({SPOT, QUEUED})
 """Taints of a way of provisioning; that of google.com/tpu GKE tolerates for every pod."""

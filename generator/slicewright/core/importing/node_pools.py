@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.importing.inventory import Object
+    from slicewright.core.kubernetes.types import Object
 
 MACHINE_TYPE = "node.kubernetes.io/instance-type"
 ZONE = "topology.kubernetes.io/zone"

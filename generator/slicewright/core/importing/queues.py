@@ -14,8 +14,9 @@ from slicewright.core.quantity import canonical
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slicewright.core.importing.inventory import Inventory, Object
+    from slicewright.core.importing.inventory import Inventory
     from slicewright.core.importing.pools import Pools
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Path
 
 _BEFORE_V1BETA2 = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}

@@ -14,8 +14,8 @@ from slicewright.core.quantity import canonical, whole
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slicewright.core.importing.inventory import Object
     from slicewright.core.importing.pools import Pool, Pools
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Path
 
 _LIMITS = ("borrowingLimit", "lendingLimit")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.resolve import TpuRequest
     from slicewright.core.intent.source import Source
+    from slicewright.core.kubernetes.types import Object
 
 Api = Literal["JobSet", "Job", "PathwaysJob"]
 Naming = Literal["Hashed", "Fixed"]
 OnChange = Literal["Replace", "Keep"]
 ProvisioningType = Literal["OnDemand", "Spot", "FlexStart", "FlexStartQueued", "Reservation", "ComputeClass"]
-PlainObject = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class FailurePolicy:
 
     max_restarts: int = 0
     restart_strategy: str = "Recreate"
-    rules: tuple[PlainObject, ...] = ()
+    rules: tuple[Object, ...] = ()
     on_host_maintenance: Literal["Restart", "Fail"] | None = None
     restart_on_exit_codes: tuple[int, ...] = ()
     """In order, each once; empty: every exit code restarts."""
@@ -56,7 +56,7 @@ class AuxiliaryJob:
 
     name: str
     pool: str
-    pod_template: PlainObject = field(default_factory=dict)
+    pod_template: Object = field(default_factory=dict)
     backoff_limit: int | None = None
 
 
@@ -65,7 +65,7 @@ class PathwaysHead:
     """Where the head runs, and what is merged into its pod."""
 
     pool: str = ""
-    pod_template: PlainObject = field(default_factory=dict)
+    pod_template: Object = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Pathways:
     main_container_name: str = "main"
     head: PathwaysHead = PathwaysHead()
     worker: PathwaysWorker = PathwaysWorker()
-    custom_components: tuple[PlainObject, ...] = ()
+    custom_components: tuple[Object, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Workload:
     namespace: str
     clusters: tuple[str, ...]
     tpu: TpuRequest
-    spec: PlainObject
+    spec: Object
     """The spec as written: what a run's identity is made of."""
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
@@ -120,8 +120,8 @@ class Workload:
     on_change: OnChange = "Replace"
     queue_name: str = ""
     workload_priority_class_name: str = ""
-    container: PlainObject = field(default_factory=dict)
-    pod_template: PlainObject = field(default_factory=dict)
+    container: Object = field(default_factory=dict)
+    pod_template: Object = field(default_factory=dict)
     containers_per_host: int = 1
     host_network: bool = False
     privileged: bool = False
@@ -132,7 +132,7 @@ class Workload:
     auxiliary_jobs: tuple[AuxiliaryJob, ...] = ()
     pathways: Pathways | None = None
     components: tuple[str, ...] = ()
-    patches: tuple[PlainObject, ...] = ()
+    patches: tuple[Object, ...] = ()
 
     @property
     def ways(self) -> tuple[Provisioning, ...]:

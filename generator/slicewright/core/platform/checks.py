@@ -11,8 +11,8 @@ from slicewright.core.platform.kueue import GROUP, kueue_object
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
-    from slicewright.core.platform.kueue import KubernetesObject
 
 QUEUED_CHECK = "flex-start-queued"
 """The check, and the configuration of its requests, that queues with queued flex-start flavors get."""
@@ -21,7 +21,7 @@ _CLASS = "queued-provisioning.gke.io"
 _RETRIES = {"backoffLimitCount": 3, "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800}
 
 
-def checks(site: Site) -> Iterator[KubernetesObject]:
+def checks(site: Site) -> Iterator[Object]:
     """Yield ProvisioningRequestConfigs, then the AdmissionChecks that use them."""
     spec = site.cluster.spec
     configs = {item["name"]: item for item in spec.get("provisioningRequestConfigs", [])}
@@ -37,7 +37,7 @@ def checks(site: Site) -> Iterator[KubernetesObject]:
         yield _check(site, item["name"], {key: value for key, value in item.items() if key != "name"})
 
 
-def _check(site: Site, name: str, spec: dict[str, Any]) -> KubernetesObject:
+def _check(site: Site, name: str, spec: dict[str, Any]) -> Object:
     return kueue_object(site, "AdmissionCheck", name, spec=spec)
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from slicewright.core.compose.spec import ReadText
     from slicewright.core.intent.workload import Workload
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
-    from slicewright.core.platform.kueue import KubernetesObject
     from slicewright.core.problem import Path, Problem
 
 NAME = "_controllers"
@@ -155,7 +155,7 @@ class Installed:
     """Whether anything is not as slicewright writes it, so that it may change more of the releases."""
 
     @property
-    def objects(self) -> tuple[KubernetesObject, ...]:
+    def objects(self) -> tuple[Object, ...]:
         """What is not as it was released: the ConfigMap of Kueue."""
         return (config_map(self.configuration),) if self.configuration else ()
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import ClusterQueue, Cohort, CpuPool, TpuPool
     from slicewright.core.intent.workload import Provisioning
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
-    from slicewright.core.platform.kueue import KubernetesObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _shape_of(capacity: TpuCapacity) -> tuple[tuple[str, str], ...]:
     return tuple(shape_selector(capacity.shape).items())
 
 
-def flavors(site: Site, untainted: Collection[str] = ()) -> Iterator[KubernetesObject]:
+def flavors(site: Site, untainted: Collection[str] = ()) -> Iterator[Object]:
     """Yield the ResourceFlavors that queues use; some get no taint as long as runs do not tolerate it."""
     tainted = {
         name: taint(one.pool.provisioning)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
 
-KubernetesObject = dict[str, Any]
 
 GROUP = "kueue.x-k8s.io"
 DEFAULT_RELEASE = "v0.19.2"
@@ -50,7 +50,7 @@ def is_v1beta2(site: Site) -> bool:
     return release(site) >= V1BETA2_SINCE
 
 
-def kueue_object(site: Site, kind: str, name: str, namespace: str = "", **fields: Any) -> KubernetesObject:
+def kueue_object(site: Site, kind: str, name: str, namespace: str = "", **fields: Any) -> Object:
     """Return an object of Kueue's API; `fields` stand beside its metadata."""
     version = "v1beta2" if is_v1beta2(site) else "v1beta1"
     if kind == "Topology" and release(site) < _TOPOLOGY_SINCE:

@@ -12,8 +12,8 @@ from slicewright.core.platform.queues import shares_by_usage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
-    from slicewright.core.platform.kueue import KubernetesObject
 
 NAMESPACE = "kueue-system"
 NAME = "kueue-manager-config"
@@ -31,7 +31,7 @@ _IGNORES_UNDECLARED_SINCE = (0, 19)
 _UNCOUNTED = ("cpu", "memory", "ephemeral-storage")
 
 
-def kueue_configuration(site: Site) -> Iterator[KubernetesObject]:
+def kueue_configuration(site: Site) -> Iterator[Object]:
     """Yield the ConfigMap where the file has `kueue:` and somebody else installs Kueue.
 
     Where Kueue is ours to install, the ConfigMap of its release is patched beside it: an object has one home.
@@ -41,7 +41,7 @@ def kueue_configuration(site: Site) -> Iterator[KubernetesObject]:
         yield config_map(write_document(configuration(site, written)))
 
 
-def config_map(text: str) -> KubernetesObject:
+def config_map(text: str) -> Object:
     """Return the ConfigMap from which Kueue reads a configuration."""
     return {
         "apiVersion": "v1",

@@ -9,11 +9,11 @@ from slicewright.core.platform.kueue import has_kueue, kueue_object
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
-    from slicewright.core.platform.kueue import KubernetesObject
 
 
-def priority_classes(site: Site) -> Iterator[KubernetesObject]:
+def priority_classes(site: Site) -> Iterator[Object]:
     """Yield the classes in order of their value.
 
     Those for pods preempt nobody: the scheduler would tear single pods out of slices, where Kueue takes
@@ -35,7 +35,7 @@ def priority_classes(site: Site) -> Iterator[KubernetesObject]:
             }
 
 
-def topologies(site: Site) -> Iterator[KubernetesObject]:
+def topologies(site: Site) -> Iterator[Object]:
     """Yield the Topologies, for topology-aware scheduling."""
     for item in site.cluster.spec.get("topologies", []):
         yield kueue_object(site, "Topology", item["name"], spec={"levels": item["levels"]})

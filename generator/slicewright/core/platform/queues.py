@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.intent.cluster import ClusterQueue
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
-    from slicewright.core.platform.kueue import KubernetesObject
 
 _BEFORE_V1BETA2 = {
     ("whenCanBorrow", "MayStopSearch"): "Borrow",
@@ -24,7 +24,7 @@ _BEFORE_V1BETA2 = {
 """What v1beta1 calls the values of flavorFungibility."""
 
 
-def cohorts(site: Site) -> Iterator[KubernetesObject]:
+def cohorts(site: Site) -> Iterator[Object]:
     """Yield the Cohorts."""
     for cohort in site.cluster.cohorts:
         spec: dict[str, Any] = {}
@@ -36,13 +36,13 @@ def cohorts(site: Site) -> Iterator[KubernetesObject]:
         yield kueue_object(site, "Cohort", cohort.name, spec={**spec, **_fair_sharing(cohort.weight)})
 
 
-def cluster_queues(site: Site) -> Iterator[KubernetesObject]:
+def cluster_queues(site: Site) -> Iterator[Object]:
     """Yield the ClusterQueues."""
     for queue in site.cluster.cluster_queues:
         yield kueue_object(site, "ClusterQueue", queue.name, spec=_spec(site, queue))
 
 
-def local_queues(site: Site) -> Iterator[KubernetesObject]:
+def local_queues(site: Site) -> Iterator[Object]:
     """Yield the LocalQueues."""
     for queue in site.cluster.local_queues:
         yield kueue_object(

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.intent.cluster import Account, Team
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
-    from slicewright.core.platform.kueue import KubernetesObject
 
 WORKLOAD_IDENTITY = "iam.gke.io/gcp-service-account"
 _POD_SECURITY = "pod-security.kubernetes.io/enforce"
@@ -32,7 +32,7 @@ def is_given(namespace: str) -> bool:
     return namespace == "default" or namespace.startswith("kube-")
 
 
-def namespaces(site: Site) -> Iterator[KubernetesObject]:
+def namespaces(site: Site) -> Iterator[Object]:
     """Yield the namespaces of teams and of LocalQueues, but those that every cluster has."""
     teams = site.cluster.teams
     names = [team.namespace for team in teams] + [queue.namespace for queue in site.cluster.local_queues]
@@ -51,7 +51,7 @@ def namespaces(site: Site) -> Iterator[KubernetesObject]:
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {**metadata, "annotations": annotations}}
 
 
-def team(entry: Team) -> Iterator[KubernetesObject]:
+def team(entry: Team) -> Iterator[Object]:
     """Yield what a team has in its namespace."""
     if entry.service_account_name:
         account = _object(entry, "v1", "ServiceAccount", entry.service_account_name)
@@ -65,13 +65,13 @@ def team(entry: Team) -> Iterator[KubernetesObject]:
         yield {**_object(entry, "v1", "ResourceQuota", entry.name), "spec": {"hard": hard}}
 
 
-def _object(entry: Team, version: str, kind: str, name: str) -> KubernetesObject:
+def _object(entry: Team, version: str, kind: str, name: str) -> Object:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": entry.namespace}}
 
 
 def _role(
     entry: Team, suffix: str, accounts: tuple[Account, ...], rules: list[dict[str, Any]]
-) -> Iterator[KubernetesObject]:
+) -> Iterator[Object]:
     if not accounts:
         return
     name, version = f"{entry.name}-{suffix}", f"{_RBAC}/v1"

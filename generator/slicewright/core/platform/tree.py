@@ -19,8 +19,8 @@ from slicewright.core.run.listing import listing
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
-    from slicewright.core.platform.kueue import KubernetesObject
 
 
 def folder(cluster: str) -> str:
@@ -46,12 +46,12 @@ def files(site: Site, untainted: Collection[str] = ()) -> dict[str, str]:
     return {f"{folder(site.cluster.name)}/{name}": text for name, text in made.items()}
 
 
-def objects(site: Site, untainted: Collection[str] = ()) -> list[KubernetesObject]:
+def objects(site: Site, untainted: Collection[str] = ()) -> list[Object]:
     """Return the objects of a cluster's platform, also of one that is not ours to make."""
     return [item for _, found in _parts(site, untainted) for item in found]
 
 
-def _parts(site: Site, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[KubernetesObject]]]:
+def _parts(site: Site, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[Object]]]:
     """Yield each file's name and its objects, in order of the list."""
     yield "namespaces.yaml", namespaces(site)
     yield "priority-classes.yaml", priority_classes(site)

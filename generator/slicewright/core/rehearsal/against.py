@@ -15,11 +15,11 @@ from slicewright.core.rehearsal.script import run_key
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Path, Problem
     from slicewright.core.rehearsal.script import Fault, Part
     from slicewright.core.rehearsal.story import Story
 
-Object = dict[str, Any]
 
 ID = "REH012"
 _BLOCK = ("spec", "rehearsal")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY, PRIORITY_CLASS, QUEUE, TPU
 from slicewright.core.plan.placement import NODE_POOL
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import Plan
     from slicewright.core.rehearsal.script import Fault
 
-Object = dict[str, Any]
 
 ARRIVAL = "HigherPriorityArrival"
 """The kind of the fault."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.rehearsal.chart_axis import grid
 from slicewright.core.rehearsal.duration import shown
@@ -12,7 +12,8 @@ from slicewright.core.rehearsal.svg import Markup, element, number, percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Record = dict[str, Any]
+    from slicewright.core.kubernetes.types import Object
+
 Steps = list[list[float]]
 
 _HEIGHT, _HEAD, _FOOT = 96.0, 10.0, 4.0
@@ -22,7 +23,7 @@ _LEAST_GAP = 13.0
 """Pixels between two labels of the scale that can both be read."""
 
 
-def chart(usage: Record, end: float, key: str) -> tuple[Markup, Markup]:
+def chart(usage: Object, end: float, key: str) -> tuple[Markup, Markup]:
     """Return the picture and its scale; `key` makes the ids in it unique in the page."""
     limit, top = usage["limitChips"], max(usage["limitChips"], usage["peakChips"], 1)
     used = thinned(usage["used"], end)
@@ -59,7 +60,7 @@ def chart(usage: Record, end: float, key: str) -> tuple[Markup, Markup]:
     return picture, _scale(usage, top)
 
 
-def described(usage: Record) -> str:
+def described(usage: Object) -> str:
     """Return what a chart shows as a sentence."""
     parts = [
         f"{usage['utilisation']:.0%} of {usage['limitChips']:,} chips in use on average",
@@ -98,7 +99,7 @@ def above(steps: Steps, end: float, limit: float) -> list[tuple[float, float, fl
     ]
 
 
-def borrowed_seconds(usage: Record, end: float) -> str:
+def borrowed_seconds(usage: Object, end: float) -> str:
     """Return how long a queue had more than its quota."""
     return shown(sum(until - at for at, until, _ in above(usage["used"], end, usage["limitChips"])))
 
@@ -134,7 +135,7 @@ def _borrowed(used: Steps, end: float, limit: float, top: float) -> list[Markup]
     ]
 
 
-def _scale(usage: Record, top: float) -> Markup:
+def _scale(usage: Object, top: float) -> Markup:
     """Return the numbers at the right of a chart: the limit, the peak where it has room, and 0."""
     shown_at: list[float] = []
     words = []

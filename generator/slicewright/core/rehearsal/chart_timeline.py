@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.rehearsal.chart_axis import grid
 from slicewright.core.rehearsal.chart_symbols import OUTCOMES, mark
@@ -12,7 +12,8 @@ from slicewright.core.rehearsal.svg import Markup, element, percent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-Record = dict[str, Any]
+    from slicewright.core.kubernetes.types import Object
+
 
 _TOP, _BAR, _BELOW = 13.0, 15.0, 13.0
 _THINNEST = 0.002
@@ -22,7 +23,7 @@ _MARKED = ("fault", "restarted")
 _ENDS = ("finished", "failed", "refused")
 
 
-def timeline(run: Record, events: Sequence[Record], end: float, key: str) -> Markup:
+def timeline(run: Object, events: Sequence[Object], end: float, key: str) -> Markup:
     """Return the picture of a run; `events` are its own, `key` makes the ids in it unique in the page."""
     hit = any(event["kind"] == "fault" for event in events)
     height = _TOP + _BAR + (_BELOW if hit else 4.0)
@@ -55,19 +56,19 @@ def timeline(run: Record, events: Sequence[Record], end: float, key: str) -> Mar
     )
 
 
-def described(run: Record) -> str:
+def described(run: Object) -> str:
     """Return the states of a run as a sentence."""
     parts = [_said(span) for span in run["states"]]
     parts += [f"evicted at {shown(found['at'])}: {found['reason']}" for found in run["evictions"]]
     return "; ".join(parts) or "it had no state"
 
 
-def _said(span: Record) -> str:
+def _said(span: Object) -> str:
     start, end = span["start"], span["end"]
     return f"{span['state']} from {shown(start)} to {shown(end)}, {shown(end - start)}"
 
 
-def _marks(run: Record, events: Sequence[Record], end: float) -> Iterator[Markup]:
+def _marks(run: Object, events: Sequence[Object], end: float) -> Iterator[Markup]:
     for event in events:
         if event["kind"] in _MARKED:
             what = event["reason"] if event["kind"] == "fault" else f"attempt {event.get('attempt', 0)}"

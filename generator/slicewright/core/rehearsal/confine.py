@@ -7,7 +7,7 @@ number of the report, and a fault would hit what belongs to somebody else.
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.plan.placement import ACCELERATOR
 from slicewright.core.rehearsal.observe import chips_of
@@ -16,7 +16,8 @@ from slicewright.core.rehearsal.simulate import MARK
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Object = dict[str, Any]
+    from slicewright.core.kubernetes.types import Object
+
 
 _MOST_LABELS = 8
 """How many nodeLabels Kueue takes in a ResourceFlavor."""

@@ -14,7 +14,8 @@ from slicewright.core.rehearsal.simulate import SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-Object = dict[str, Any]
+    from slicewright.core.kubernetes.types import Object
+
 
 _JOBSET_LABEL = "jobset.sigs.k8s.io/jobset-name"
 _JOB_LABEL = "batch.kubernetes.io/job-name"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.check.item import Item
 from slicewright.core.check.rules import fit, fit_flavors
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.kubernetes.types import Object
 
-Object = dict[str, Any]
 
 _NEVER = ("FIT101", "FIT102", "FIT103")
 """The rules that say of a workload that it can never be admitted."""

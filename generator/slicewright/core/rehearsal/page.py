@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.rehearsal.chart_axis import axis
 from slicewright.core.rehearsal.chart_steps import chart, described
@@ -20,7 +20,8 @@ from slicewright.core.rehearsal.tempo import factor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-Record = dict[str, Any]
+    from slicewright.core.kubernetes.types import Object
+
 
 _SIGNS = {"passed": "finished", "failed": "failed", "interrupted": "waiting"}
 _WORST = ("interrupted", "failed", "passed")
@@ -34,7 +35,7 @@ _PAUSE = 0.05
 """Seconds of waiting that are not worth a word."""
 
 
-def page(records: Sequence[Record]) -> str:
+def page(records: Sequence[Object]) -> str:
     """Return the HTML page of rehearsals, from their JSON records; the same records give the same bytes."""
     names = ", ".join(record["cluster"] for record in records) or "nothing"
     verdict = _verdict(records)
@@ -70,12 +71,12 @@ def page(records: Sequence[Record]) -> str:
     return f'<!doctype html>\n<html lang="en">{head}{body}</html>\n'
 
 
-def _verdict(records: Iterable[Record]) -> str:
+def _verdict(records: Iterable[Object]) -> str:
     found = {record["verdict"] for record in records}
     return next((verdict for verdict in _WORST if verdict in found), "passed")
 
 
-def _header(records: Sequence[Record], verdict: str) -> Markup:
+def _header(records: Sequence[Object], verdict: str) -> Markup:
     parts = [element("p", "slicewright rehearsal", class_="over")]
     named = records[0]["cluster"] if len(records) == 1 else f"{len(records)} clusters"
     parts.append(element("div", element("h1", named), _badge(verdict), class_="title"))
@@ -102,7 +103,7 @@ def _badge(verdict: str) -> Markup:
     return element("span", icon(_SIGNS[verdict]), verdict.capitalize(), class_=f"badge {verdict}")
 
 
-def _played(record: Record) -> Markup:
+def _played(record: Object) -> Markup:
     speed = record["speed"]
     told = f"Played {shown(record['seconds'])}"
     if speed != 1:
@@ -120,7 +121,7 @@ def _played(record: Record) -> Markup:
     return element("p", told, class_="dim")
 
 
-def _cluster(record: Record, key: str, *, several: bool) -> Markup:
+def _cluster(record: Object, key: str, *, several: bool) -> Markup:
     level = 3 if several else 2
     parts: list[str] = []
     if several:
@@ -139,7 +140,7 @@ def _cluster(record: Record, key: str, *, several: bool) -> Markup:
     return element("section", *parts, class_="cluster", id=key, **labelled)
 
 
-def _tiles(record: Record) -> Markup:
+def _tiles(record: Object) -> Markup:
     found, runs = record["summary"], record["workloads"]
     waits = [run for run in runs if run["wait"] is not None]
     longest = max(waits, key=lambda run: run["wait"], default=None)
@@ -173,7 +174,7 @@ def _rest(found: dict[str, int]) -> str:
     return ", ".join(f"{found[key]} {OUTCOMES[key]}" for key in OUTCOMES if key != "finished" and found[key])
 
 
-def _reasons(runs: Iterable[Record]) -> str:
+def _reasons(runs: Iterable[Object]) -> str:
     counts: dict[str, int] = {}
     for run in runs:
         for eviction in run["evictions"]:
@@ -181,7 +182,7 @@ def _reasons(runs: Iterable[Record]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 
-def _problems(problems: Sequence[Record], level: int) -> Markup:
+def _problems(problems: Sequence[Object], level: int) -> Markup:
     if not problems:
         return Markup()
     entries = [
@@ -198,13 +199,13 @@ def _problems(problems: Sequence[Record], level: int) -> Markup:
     return element("section", heading, element("ul", *entries), class_="card")
 
 
-def _place(found: Record) -> Markup:
+def _place(found: Object) -> Markup:
     place = ":".join(str(part) for part in (found["file"], found["line"], found["column"]) if part)
     parts = [part for part in (place if found["file"] else "", found["path"]) if part]
     return element("p", " ".join(parts), class_="place dim") if parts else Markup()
 
 
-def _never(record: Record, level: int) -> Markup:
+def _never(record: Object, level: int) -> Markup:
     """Return the runs that never ran, but for those of which a problem says it already, with the reason."""
     told: dict[str, str] = {}
     for problem in record["problems"]:
@@ -236,19 +237,19 @@ def _never(record: Record, level: int) -> Markup:
     )
 
 
-def _foretold(run: Record) -> str:
+def _foretold(run: Object) -> str:
     """Return what the offline quota check had said of a run."""
     if run["outcome"] == "waiting" and not run["quotaCheck"]:
         return "The offline quota check said that it fits, once others are done."
     return f"The offline quota check said the same: {run['quotaCheck']}" if run["quotaCheck"] else ""
 
 
-def _timelines(record: Record, level: int, key: str) -> Markup:
+def _timelines(record: Object, level: int, key: str) -> Markup:
     runs = record["workloads"]
     if not runs:
         return element("section", element("p", "No workload was played."), class_="card")
     end, most = _end(record), room(len(runs))
-    events: dict[str, list[Record]] = {}
+    events: dict[str, list[Object]] = {}
     for event in record["events"]:
         events.setdefault(event.get("run", ""), []).append(event)
     rows = [
@@ -266,7 +267,7 @@ def _timelines(record: Record, level: int, key: str) -> Markup:
     )
 
 
-def _row(run: Record, events: Sequence[Record], room_for: tuple[float, int], key: str) -> Markup:
+def _row(run: Object, events: Sequence[Object], room_for: tuple[float, int], key: str) -> Markup:
     end, most = room_for
     who = element(
         "span",
@@ -281,7 +282,7 @@ def _row(run: Record, events: Sequence[Record], room_for: tuple[float, int], key
     return element("details", element("summary", who, plot, icon(run["outcome"])), more, class_="row")
 
 
-def _facts(run: Record) -> Iterator[str]:
+def _facts(run: Object) -> Iterator[str]:
     ended = f" at {shown(run['ended'])}" if run["ended"] is not None else ""
     yield OUTCOMES[run["outcome"]] + ended
     if run["wait"] is not None and run["wait"] > _PAUSE:
@@ -295,7 +296,7 @@ def _when(end: float) -> Markup:
     return element("div", element("div", axis(end), class_="plot"), class_="line when")
 
 
-def _charts(record: Record, of: str, level: int, key: str) -> Markup:
+def _charts(record: Object, of: str, level: int, key: str) -> Markup:
     if not record[of]:
         return Markup()
     word, title = {
@@ -326,7 +327,7 @@ def _plotted(drawn: tuple[Markup, Markup]) -> Markup:
     return joined(element("div", picture, class_="plot"), scale)
 
 
-def _keys(usages: Iterable[Record], word: str) -> Markup:
+def _keys(usages: Iterable[Object], word: str) -> Markup:
     """Return what the lines of the step charts mean; only those that are there."""
     usages = list(usages)
     entries = [
@@ -350,7 +351,7 @@ def _key_line(name: str) -> Markup:
     return element("line", class_=name, x1=0.0, x2=26.0, y1=8.0, y2=8.0)
 
 
-def _beside(events: Iterable[Record], level: int) -> Markup:
+def _beside(events: Iterable[Object], level: int) -> Markup:
     """Return what happened to no run: pools that grew and shrank, warnings of the rehearsal itself."""
     found = [event for event in events if not event.get("run")]
     if not found:
@@ -360,5 +361,5 @@ def _beside(events: Iterable[Record], level: int) -> Markup:
     )
 
 
-def _end(record: Record) -> float:
+def _end(record: Object) -> float:
     return max(float(record["seconds"]), 0.01)

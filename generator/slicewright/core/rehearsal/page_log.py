@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.rehearsal.duration import shown
 from slicewright.core.rehearsal.svg import Markup, element
@@ -11,7 +11,8 @@ from slicewright.core.rehearsal.svg import Markup, element
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Record = dict[str, Any]
+    from slicewright.core.kubernetes.types import Object
+
 
 _ALL, _FEWEST, _MOST = 1500, 10, 60
 _WORDS = {
@@ -38,7 +39,7 @@ def room(runs: int) -> int:
     return min(_MOST, max(_FEWEST, _ALL // max(1, runs)))
 
 
-def log(events: Sequence[Record], most: int) -> Markup:
+def log(events: Sequence[Object], most: int) -> Markup:
     """Return events as a list; of more than `most` entries the middle is left out, and said to be."""
     entries = [_entry(list(group)) for _, group in groupby(events, key=_alike)]
     if len(entries) > most:
@@ -48,13 +49,13 @@ def log(events: Sequence[Record], most: int) -> Markup:
     return element("ol", *entries, class_="log")
 
 
-def _alike(event: Record) -> tuple[str, ...]:
+def _alike(event: Object) -> tuple[str, ...]:
     if event["kind"] in _PODS:
         return event["kind"], event.get("reason", ""), str(event.get("attempt", 0))
     return event["kind"], event.get("reason", ""), event.get("message", "")
 
 
-def _entry(alike: list[Record]) -> Markup:
+def _entry(alike: list[Object]) -> Markup:
     first, last = alike[0], alike[-1]
     moment = shown(first["at"])
     if shown(last["at"]) != moment:
@@ -69,7 +70,7 @@ def _entry(alike: list[Record]) -> Markup:
     )
 
 
-def _pods(pods: list[Record]) -> tuple[str, str]:
+def _pods(pods: list[Object]) -> tuple[str, str]:
     pools = list(dict.fromkeys(pod["nodePool"] for pod in pods if pod.get("nodePool")))
     few = 4
     where = ", ".join(pools[:few]) + (f" and {len(pools) - few} more" if len(pools) > few else "")
@@ -80,7 +81,7 @@ def _pods(pods: list[Record]) -> tuple[str, str]:
     )
 
 
-def _told(event: Record) -> tuple[str, str]:
+def _told(event: Object) -> tuple[str, str]:
     kind: str = event["kind"]
     parts: list[str] = [event.get("reason", ""), event.get("message", "")]
     if kind == "reserved":

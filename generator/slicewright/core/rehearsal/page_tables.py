@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.rehearsal.chart_steps import borrowed_seconds
 from slicewright.core.rehearsal.chart_symbols import OUTCOMES, icon
@@ -12,7 +12,8 @@ from slicewright.core.rehearsal.svg import Markup, element, joined
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-Record = dict[str, Any]
+    from slicewright.core.kubernetes.types import Object
+
 
 _NONE = "-"
 _RUNS = ("Run", "Outcome", "Submitted", "Admitted", "Started", "Ended", "Wait", "Restarts", "Evictions")
@@ -22,7 +23,7 @@ _OPEN_UP_TO = 30
 """Rows of a table that is open from the start."""
 
 
-def tables(record: Record, level: int, key: str) -> Markup:
+def tables(record: Object, level: int, key: str) -> Markup:
     """Return all tables of a rehearsal, each under a heading that opens and closes it."""
     runs, slices = list(map(_run, record["workloads"])), list(_slices(record["workloads"]))
     end = max(record["seconds"], 0.01)
@@ -37,7 +38,7 @@ def tables(record: Record, level: int, key: str) -> Markup:
     return joined(*parts)
 
 
-def _run(run: Record) -> list[str]:
+def _run(run: Object) -> list[str]:
     what = element("span", icon(run["outcome"]), OUTCOMES[run["outcome"]], class_="outcome")
     moments = [_moment(run[field]) for field in ("submitted", "admitted", "started", "ended", "wait")]
     evictions = [
@@ -53,7 +54,7 @@ def _of(workload: str) -> Markup:
     return element("small", f" a run of {workload}")
 
 
-def _slices(runs: Iterable[Record]) -> Iterable[list[str]]:
+def _slices(runs: Iterable[Object]) -> Iterable[list[str]]:
     for run in runs:
         for piece in run["slices"]:
             pools = piece["nodePools"]
@@ -70,7 +71,7 @@ def _slices(runs: Iterable[Record]) -> Iterable[list[str]]:
             ]
 
 
-def _usage(usage: Record, end: float, lends: bool) -> list[str]:
+def _usage(usage: Object, end: float, lends: bool) -> list[str]:
     row = [
         usage["name"],
         f"{usage['limitChips']:,}",

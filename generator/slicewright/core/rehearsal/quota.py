@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.plan.keys import TPU
 from slicewright.core.quantity import whole
 
-Object = dict[str, Any]
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
 
 
 def held(workload: Object) -> tuple[tuple[str, int], ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.problem import errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
     from slicewright.core.rehearsal.event import Event
     from slicewright.core.rehearsal.expectation import Answer
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from slicewright.core.rehearsal.story import Story
     from slicewright.core.rehearsal.surroundings import Need
     from slicewright.core.rehearsal.usage import Steps, Usage
-
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class Report:
         """Return of how many expectations the rehearsal cannot tell whether they hold."""
         return sum(answer.result == "cannotTell" for told in self.answers.values() for answer in told)
 
-    def record(self) -> Record:
+    def record(self) -> Object:
         """Return the JSON form (schemas/slicewright/rehearsal.json)."""
         return {
             "cluster": self.cluster,
@@ -103,7 +102,7 @@ def summary(stories: Iterable[tuple[str, Story]]) -> dict[str, int]:
     return found
 
 
-def _story(workload: str, story: Story, quota_check: str) -> Record:
+def _story(workload: str, story: Story, quota_check: str) -> Object:
     return {
         "workload": workload,
         "run": story.run,
@@ -140,7 +139,7 @@ def _story(workload: str, story: Story, quota_check: str) -> Record:
     }
 
 
-def _usage(usage: Usage, end: float) -> Record:
+def _usage(usage: Usage, end: float) -> Object:
     return {
         "name": usage.name,
         "limitChips": usage.limit,

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.intent.workload import Workload
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import Plan
     from slicewright.core.render.plans import Planned
 
-Object = dict[str, Any]
 
 FaultKind = Literal["ContainerFailure", "HostFailure", "SliceLoss", "Maintenance", "HigherPriorityArrival"]
 _DEFAULT_DURATION = "60s"

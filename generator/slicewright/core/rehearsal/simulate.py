@@ -6,12 +6,13 @@ The words are those of the test bed's Stages (slicewright/testbed/stages.yaml).
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-Object = dict[str, Any]
+    from slicewright.core.kubernetes.types import Object
+
 
 SECONDS = "slicewright.dev/simulated-seconds"
 END = "slicewright.dev/simulated-end"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.check.pod_references import absent_keys, needed
 from slicewright.core.check.read import pods_of
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.intent.cluster import Existing
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
     from slicewright.core.rehearsal.script import Part
 
-Object = dict[str, Any]
 
 _NOT_LOOKED_AT = ("ConfigMap", "Secret")
 """Kinds of which simulated nodes do not know whether they are there: the API server refuses the pods of a

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.plan.keys import TPU
 from slicewright.core.quantity import whole
@@ -11,9 +11,9 @@ from slicewright.core.quantity import whole
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.rehearsal.event import Event
 
-Object = dict[str, Any]
 
 Steps = tuple[tuple[float, int], ...]
 """(moment, value from then on), in order of time, beginning at 0."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.rehearsal.apart import LONG_SECONDS, Waits, apart, slower
 from slicewright.core.rehearsal.duration import shown
@@ -15,13 +15,12 @@ from slicewright.core.rehearsal.simulate import ends_by_itself, lacks_head
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Path, Problem
     from slicewright.core.rehearsal.expectation import Answer
     from slicewright.core.rehearsal.injected import Injected
     from slicewright.core.rehearsal.script import Part
     from slicewright.core.rehearsal.story import Story
-
-Object = dict[str, Any]
 
 
 def judge(

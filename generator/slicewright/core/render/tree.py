@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.build import flaws
 from slicewright.core.build.needs import missing
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from slicewright.core.intent.check import Schemas
     from slicewright.core.intent.source import Source
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import Pattern, Plan
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.repository import ReadText
 
-KubernetesObject = dict[str, Any]
 Identity = tuple[str, str, str, str]
 """Group, kind, namespace and name."""
 
@@ -35,7 +35,7 @@ Identity = tuple[str, str, str, str]
 class Base:
     """A base after its components."""
 
-    objects: list[KubernetesObject]
+    objects: list[Object]
     fragile: bool
     """Whether it holds something that may stand in an object, but not in a patch."""
 
@@ -68,7 +68,7 @@ class Bases:
             return Problem("KUS007", message, hint, file=file)
         return self._unfit(plan, objects) or Base(objects, flaws.is_fragile(objects))
 
-    def _unfit(self, plan: Plan, objects: list[KubernetesObject]) -> Problem | None:
+    def _unfit(self, plan: Plan, objects: list[Object]) -> Problem | None:
         """Return the problem of a base in which the builder would not find what it fills in."""
         problem = _unlike(plan, objects)
         if problem:
@@ -100,7 +100,7 @@ class Made:
 
     planned: Planned
     base: Base
-    objects: list[KubernetesObject]
+    objects: list[Object]
     inputs: str
     """What the header of the run's files says."""
 
@@ -118,7 +118,7 @@ def make(planned: Planned, bases: Bases) -> tuple[Made | None, tuple[Problem, ..
     return Made(planned, base, objects, _inputs(plan, source)), ()
 
 
-def _twins(plan: Plan, objects: list[KubernetesObject], source: Source) -> Iterator[Problem]:
+def _twins(plan: Plan, objects: list[Object], source: Source) -> Iterator[Problem]:
     """Find objects that the namespace or the name of the run has made one."""
     seen: set[Identity] = set()
     for item in objects if len(objects) > 1 else ():
@@ -143,7 +143,7 @@ _OBJECTS: dict[Pattern, list[tuple[str, str]]] = {
 """What each base must hold under the marker's name: with less, a run would silently be empty."""
 
 
-def _unlike(plan: Plan, objects: list[KubernetesObject]) -> Problem | None:
+def _unlike(plan: Plan, objects: list[Object]) -> Problem | None:
     """Return the problem of a base whose objects are not those of its pattern."""
     ours = [item for item in objects if item["metadata"]["name"] == MARKER]
     found = sorted((item.get("apiVersion", ""), item["kind"]) for item in ours if item["kind"] in _KINDS)

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from slicewright.core.gitops.controllers import SyncedControllers
     from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
     from slicewright.core.intent.gitops import ArgoCD
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
 
-KubernetesObject = dict[str, Any]
 
 _PATHS = "argocd.argoproj.io/manifest-generate-paths"
 _HASHED = f'select(.metadata.labels["{RUN}"] != null) | .spec'
@@ -33,21 +33,21 @@ _RETRIES = 10
 _BACKOFF = {"duration": "5s", "factor": 2, "maxDuration": "5m"}
 
 
-def root(site: Site, argocd: ArgoCD) -> KubernetesObject:
+def root(site: Site, argocd: ArgoCD) -> Object:
     """Return the Application that keeps the Applications and AppProjects, itself among them."""
     name = names(site, argocd).gitops
     path = f"{folder(site.cluster.name)}/argocd"
     return _application(argocd, name, name, path, {"server": HOME, "namespace": argocd.namespace})
 
 
-def platform(site: Site, argocd: ArgoCD) -> KubernetesObject:
+def platform(site: Site, argocd: ArgoCD) -> Object:
     """Return the Application of what workloads stand on."""
     name = f"{site.cluster.name}-platform"
     path = platform_folder(site.cluster.name)
     return _application(argocd, name, names(site, argocd).platform, path, argocd.destination)
 
 
-def controllers(site: Site, argocd: ArgoCD, synced: SyncedControllers) -> KubernetesObject:
+def controllers(site: Site, argocd: ArgoCD, synced: SyncedControllers) -> Object:
     """Return the Application of the controllers.
 
     Their definitions are too large for the annotation of a client-side apply. Without a controller nothing
@@ -62,16 +62,14 @@ def controllers(site: Site, argocd: ArgoCD, synced: SyncedControllers) -> Kubern
     return made
 
 
-def of_namespace(site: Site, argocd: ArgoCD, namespace: SyncedNamespace) -> KubernetesObject:
+def of_namespace(site: Site, argocd: ArgoCD, namespace: SyncedNamespace) -> Object:
     """Return the Application of all runs in a namespace; what it synced outlives it."""
     project = names(site, argocd).namespace(namespace.name)
     outside = {path for workload in namespace.workloads for path in workload.outside}
     return _of_runs(argocd, project, project, namespace, namespace.folder, outside)
 
 
-def of_workload(
-    site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload
-) -> KubernetesObject:
+def of_workload(site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload) -> Object:
     """Return the Application of the runs of a workload, which end with it: its TPUWorkload is gone then."""
     made = _of_workload(site, argocd, namespace, workload)
     made["metadata"]["finalizers"] = [FINALIZER]
@@ -80,7 +78,7 @@ def of_workload(
 
 def of_handed_over(
     site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload
-) -> KubernetesObject:
+) -> Object:
     """Return the Application of a workload whose runs another one syncs now: it may go without them.
 
     It has to be in Argo CD without its finalizer before it may go, and nothing in the tree says when it is.
@@ -90,9 +88,7 @@ def of_handed_over(
     return made
 
 
-def _of_workload(
-    site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload
-) -> KubernetesObject:
+def _of_workload(site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload) -> Object:
     project = names(site, argocd).namespace(namespace.name)
     name = f"{project}.{workload.name}"
     return _of_runs(argocd, name, project, namespace, workload.folder, set(workload.outside))
@@ -100,7 +96,7 @@ def _of_workload(
 
 def _of_runs(
     argocd: ArgoCD, name: str, project: str, namespace: SyncedNamespace, path: str, outside: set[str]
-) -> KubernetesObject:
+) -> Object:
     destination = {**argocd.destination, "namespace": namespace.name}
     ignored = [{"group": group, "kind": kind, "jqPathExpressions": [_HASHED]} for group, kind in RUN_KINDS]
     return _application(
@@ -117,7 +113,7 @@ def _application(
     outside: set[str] | frozenset[str] = frozenset(),
     options: tuple[str, ...] = _OPTIONS,
     **fields: Any,
-) -> KubernetesObject:
+) -> Object:
     """Return an Application; `fields` go into its spec."""
     watched = [".", *(f"/{in_repository(argocd.path, entry)}" for entry in sorted(outside))]
     return {

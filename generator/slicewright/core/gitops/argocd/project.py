@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.gitops.namespace import RUNS
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from slicewright.core.gitops.controllers import SyncedControllers
     from slicewright.core.gitops.namespace import SyncedNamespace
     from slicewright.core.intent.gitops import ArgoCD
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
 
-KubernetesObject = dict[str, Any]
 
 API_VERSION = "argoproj.io/v1alpha1"
 HOME = "https://kubernetes.default.svc"
@@ -79,7 +79,7 @@ def names(site: Site, argocd: ArgoCD) -> Names:
     return Names(cluster, argocd.project or f"{cluster}-platform")
 
 
-def root(site: Site, argocd: ArgoCD) -> KubernetesObject:
+def root(site: Site, argocd: ArgoCD) -> Object:
     """Return the AppProject of the Applications and AppProjects of a cluster."""
     about = f"What Argo CD syncs to cluster {site.cluster.name}"
     kinds = (("argoproj.io", "AppProject"), ("argoproj.io", "Application"))
@@ -87,7 +87,7 @@ def root(site: Site, argocd: ArgoCD) -> KubernetesObject:
     return _project(argocd, names(site, argocd).gitops, about, home, kinds)
 
 
-def platform(site: Site, argocd: ArgoCD) -> KubernetesObject:
+def platform(site: Site, argocd: ArgoCD) -> Object:
     """Return the AppProject of the platform: its kinds only, in every namespace.
 
     A list of namespaces would keep Argo CD from pruning what stands in one that leaves it.
@@ -99,7 +99,7 @@ def platform(site: Site, argocd: ArgoCD) -> KubernetesObject:
     return made
 
 
-def controllers(site: Site, argocd: ArgoCD, synced: SyncedControllers) -> KubernetesObject:
+def controllers(site: Site, argocd: ArgoCD, synced: SyncedControllers) -> Object:
     """Return the AppProject of the controllers: what their manifests hold, in their namespaces alone."""
     about = f"The controllers of cluster {site.cluster.name}"
     within = {(group, kind) for group, kind, namespace in synced.kinds if namespace}
@@ -111,7 +111,7 @@ def controllers(site: Site, argocd: ArgoCD, synced: SyncedControllers) -> Kubern
     return made
 
 
-def of_namespace(site: Site, argocd: ArgoCD, namespace: SyncedNamespace) -> KubernetesObject:
+def of_namespace(site: Site, argocd: ArgoCD, namespace: SyncedNamespace) -> Object:
     """Return the AppProject of the teams of a namespace: one namespace, and no kind that stands in none."""
     name = names(site, argocd).namespace(namespace.name)
     where = f"in namespace {namespace.name} of cluster {site.cluster.name}"
@@ -124,7 +124,7 @@ def of_namespace(site: Site, argocd: ArgoCD, namespace: SyncedNamespace) -> Kube
 
 def _project(
     argocd: ArgoCD, name: str, about: str, destination: dict[str, str], kinds: Iterable[tuple[str, str]]
-) -> KubernetesObject:
+) -> Object:
     return {
         "apiVersion": API_VERSION,
         "kind": "AppProject",

@@ -14,13 +14,13 @@ from slicewright.core.run.listing import listing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from slicewright.core.gitops.argocd.application import KubernetesObject
     from slicewright.core.gitops.controllers import SyncedControllers
     from slicewright.core.gitops.namespace import SyncedNamespace
     from slicewright.core.intent.gitops import ArgoCD
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
 
-_Part = tuple[str, tuple["KubernetesObject", ...]]
+_Part = tuple[str, tuple["Object", ...]]
 """A file's name, and its objects."""
 
 

@@ -7,7 +7,7 @@ applies one: a Role in a namespace that the platform has yet to make would keep 
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_documents
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
     from slicewright.core.intent.gitops import Flux
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
 
-KubernetesObject = dict[str, Any]
 
 _ACCESS_FILE = "access.yaml"
 
@@ -67,7 +67,7 @@ def files(
 
 def _parts(
     site: Site, flux: Flux, namespaces: tuple[SyncedNamespace, ...], depends: list[str]
-) -> Iterator[tuple[str, list[KubernetesObject]]]:
+) -> Iterator[tuple[str, list[Object]]]:
     """Yield each file of Kustomizations with its objects, in order of the list.
 
     What changes with a workload has a file of its own. `depends` names what comes before all of them.
@@ -88,14 +88,14 @@ def _parts(
                 yield name, [_synced(site, flux, namespace, depends, workload)]
 
 
-def _controllers(site: Site, flux: Flux) -> KubernetesObject:
+def _controllers(site: Site, flux: Flux) -> Object:
     """Return the Kustomization of the controllers, which is ready when their pods are."""
     name = flux_name(f"{site.cluster.name}-controllers")
     path = controllers_folder(site.cluster.name)
     return kustomization(flux, name, path, deletionPolicy="Orphan", wait=True)
 
 
-def _platform(site: Site, flux: Flux, first: list[str]) -> KubernetesObject:
+def _platform(site: Site, flux: Flux, first: list[str]) -> Object:
     name = flux_name(f"{site.cluster.name}-platform")
     path = platform_folder(site.cluster.name)
     return kustomization(
@@ -103,7 +103,7 @@ def _platform(site: Site, flux: Flux, first: list[str]) -> KubernetesObject:
     )
 
 
-def _access(site: Site, flux: Flux, namespace: SyncedNamespace, depends: list[str]) -> KubernetesObject:
+def _access(site: Site, flux: Flux, namespace: SyncedNamespace, depends: list[str]) -> Object:
     """Return the Kustomization of what Flux may do in a namespace.
 
     Its objects stay when it goes: a Kustomization that goes with it needs its account to end its run.
@@ -118,7 +118,7 @@ def _synced(
     namespace: SyncedNamespace,
     depends: list[str],
     workload: SyncedWorkload | None = None,
-) -> KubernetesObject:
+) -> Object:
     """Return the Kustomization of a namespace, or of one of its workloads.
 
     With one for each workload, the end of a TPUWorkload is the end of its Kustomization: the run ends too.

@@ -1,0 +1,1 @@
+"""The words of Kubernetes: its objects, quantities, labels, taints and kinds, each once."""
