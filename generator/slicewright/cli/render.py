@@ -175,7 +175,7 @@ def _forged(
 ) -> tuple[tuple[Outdated, ...], tuple[Problem, ...]]:
     """Compare the runs that are new since a commit with what a render writes.
 
-    Without a name for the commit, nothing is compared where there is no git, or no commit yet.
+    Without a name for the commit, nothing is compared in a folder without git, or before the first commit.
     """
     from slicewright.cli import revisions  # noqa: PLC0415 - commands start fast
     from slicewright.gitrepo import revision  # noqa: PLC0415
@@ -187,14 +187,22 @@ def _forged(
             commit = since or revision.base(root)
             before = revision.read(root, commit, store).read_text
             return forged(checkout.repository, planned, checkout.existing, before, since or commit[:12])
-    except (GitError, NoGitRepositoryError):
+    except NoGitRepositoryError:
         return (), ()
+    except GitError as error:
+        if not any((folder / ".git").exists() for folder in (root, *root.parents)):
+            return (), ()
+        return (), (_not_compared(error.problem.message, error.problem.hint),)
     except revision.UnknownRevisionError as error:
         if error.name == "HEAD":
             return (), ()
-        message = "git has no default branch here, so new runs are not compared with what slicewright renders"
         hint = "git fetch it, or name a commit: slicewright render --check --since REV"
-        return (), (Problem("RUN009", message, hint, severity="warning"),)
+        return (), (_not_compared("git has no default branch here", hint),)
+
+
+def _not_compared(why: str, hint: str) -> Problem:
+    message = f"{why}, so new runs are not compared with what slicewright renders"
+    return Problem("RUN009", message, hint, severity="warning")
 
 
 def _print_objects(
