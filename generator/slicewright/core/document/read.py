@@ -1,7 +1,7 @@
 """Text to documents: YAML 1.2 scalars, strict about duplicates, bounded in depth and in alias expansion.
 
-Three readers agree about every text that they answer for. The first that answers is taken: `lines` for what
-programs write, `quick` for what people usually write, `careful` for everything, and for every problem.
+Two readers agree about every text that both answer for. `quick` reads what is usual; `careful` reads
+everything else, and finds every problem.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.document.careful import places_of_all, read_carefully
 from slicewright.core.document.document import MAX_DEPTH, MAX_VALUES, Document, Places
-from slicewright.core.document.lines import read_lines
 from slicewright.core.document.quick import read_quickly
 
 if TYPE_CHECKING:
@@ -30,9 +29,7 @@ def read_documents(
     too deeply or aliases that expand to too much, YAML005 a tag or an anchor that has no meaning here,
     YAML006 a number that is not portable, YAML007 a disputed scalar, YAML010 too many documents.
     """
-    documents = read_lines(text)
-    if documents is None:
-        documents = read_quickly(text)
+    documents = read_quickly(text)
     if documents is None:
         return read_carefully(text, file, undisputed=undisputed)
     return documents, ()
