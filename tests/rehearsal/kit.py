@@ -13,6 +13,7 @@ from slicewright.core.rehearsal.script import Part, part
 from slicewright.core.rehearsal.story import Stories, Story
 from slicewright.core.render.plans import Planned
 from slicewright.core.render.repository import Settings, read_repository
+from slicewright.rehearsal.faults import FAULT_KINDS
 from slicewright.workspace.package import package
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def planned(rehearsal: str = "", *, name: str = "a", spec: str = SPEC) -> Planne
 
 def part_of(rehearsal: str = "", *runs: Object, name: str = "a", spec: str = SPEC) -> Part:
     """Return the part of a workload; without run objects it is a JobSet of one slice."""
-    return part(planned(rehearsal, name=name, spec=spec), runs or (jobset(name),))
+    return part(planned(rehearsal, name=name, spec=spec), runs or (jobset(name),), FAULT_KINDS)
 
 
 def jobset(name: str = "a", *jobs: Object, queue: str = "", **spec: Any) -> Object:

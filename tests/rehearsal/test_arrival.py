@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from slicewright.core.rehearsal.arrival import arrival
+from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 
-from .kit import part_of
+from .kit import jobset, part_of
 
 FAULT = "faults: [{kind: HigherPriorityArrival, at: 5s, slices: 2, workloadPriorityClassName: high}]"
 
 
 def test_it_asks_for_slices_of_the_same_shape_in_the_same_queue() -> None:
     """On the nodes that the run uses, at the class that the fault names."""
-    part = part_of(FAULT)
-    made = arrival(part.plan, part.faults[0], 1, {"kueue.x-k8s.io/queue-name": "q", "other": "label"})
+    (made,) = arrivals([part_of(FAULT, jobset("a", queue="q"))], 1.0).values()
     (job,) = made["spec"]["replicatedJobs"]
     pod = job["template"]["spec"]["template"]["spec"]
 
@@ -35,8 +34,8 @@ def test_it_asks_for_slices_of_the_same_shape_in_the_same_queue() -> None:
 
 def test_a_single_host_needs_no_exclusive_topology() -> None:
     """And a run without a queue is pushed aside by one without a queue."""
-    part = part_of(FAULT, spec="tpu: {accelerator: v5e, topology: 2x2}\nnaming: Fixed\ncontainer: {image: x}")
-    made = arrival(part.plan, part.faults[0], 3, {})
+    spec = "tpu: {accelerator: v5e, topology: 2x2}\nnaming: Fixed\ncontainer: {image: x}"
+    (made,) = arrivals([part_of(FAULT, spec=spec)], 1.0).values()
 
     assert "metadata" not in made["spec"]["replicatedJobs"][0]["template"]
     assert made["metadata"]["labels"] == {"kueue.x-k8s.io/priority-class": "high"}

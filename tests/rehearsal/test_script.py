@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from slicewright.core.rehearsal.script import Fault, is_queued, tpu_pods
+from slicewright.core.rehearsal.fault import Fault
+from slicewright.core.rehearsal.script import is_queued, tpu_pods
+from slicewright.rehearsal.faults import container_failure, higher_priority_arrival, slice_loss
 
 from .kit import SPEC, job, jobset, part_of, pathwaysjob, replicated_job
 
@@ -25,9 +27,9 @@ def test_part_has_what_the_file_says() -> None:
     assert found.key == "default/a"
     assert (60.0, 7200.0, ({"waitBelow": "5s"},)) == (found.submit_at, found.duration, found.expect)
     assert found.faults == (
-        Fault("ContainerFailure", 10.0, None, 1, 2, 42, 1, ""),
-        Fault("SliceLoss", 20.0, 30.0, 0, 0, 1, 1, ""),
-        Fault("HigherPriorityArrival", 5.0, 60.0, 0, 0, 1, 2, "high"),
+        Fault(container_failure.KIND, 10.0, None, {"slice": 1, "host": 2, "exitCode": 42}),
+        Fault(slice_loss.KIND, 20.0, 30.0, {}),
+        Fault(higher_priority_arrival.KIND, 5.0, 60.0, {"slices": 2, "workloadPriorityClassName": "high"}),
     )
 
 

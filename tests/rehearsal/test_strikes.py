@@ -9,10 +9,10 @@ import pytest
 from slicewright.core.rehearsal.script import run_key
 from slicewright.core.rehearsal.tempo import Tempo
 from slicewright.rehearsal.agenda import Agenda
-from slicewright.rehearsal.arrivals import arrivals, tpu_pods
 from slicewright.rehearsal.clock import Clock
 from slicewright.rehearsal.ending import Ending
-from slicewright.rehearsal.faults import Faults
+from slicewright.rehearsal.faults.higher_priority_arrival import arrivals, tpu_pods
+from slicewright.rehearsal.faults.injector import Injector
 from slicewright.rehearsal.journal import Journal
 from slicewright.testbed.api import ApiError
 
@@ -95,14 +95,14 @@ def struck(part: Part, stage: Any, *outcomes: str) -> list[tuple[str, str]]:
     return [(problem.severity, problem.message) for problem in faults.against(7.0)]
 
 
-def played(part: Part, stage: Any, *outcomes: str) -> tuple[Faults, Journal]:
+def played(part: Part, stage: Any, *outcomes: str) -> tuple[Injector, Journal]:
     """Let a run start, and all faults strike and end."""
     clock = Clock(1.0)
     runs = [run_key(item) for item in part.runs]
     journal = Journal(clock, dict.fromkeys(runs, 0), ())
     agenda = Agenda(clock)
     coming = arrivals([part], 1.0)
-    faults = Faults(stage, journal, agenda, [part], coming)
+    faults = Injector(stage, journal, agenda, [part], coming)
     for run in runs:
         journal.note("submitted", run)
         journal.note("admitted", run)
@@ -279,7 +279,7 @@ def test_arrival_that_never_ran_is_warned_of() -> None:
     clock = Clock(1.0)
     journal = Journal(clock, {RUN: 2, "default/arrival-1": 2}, ["default/arrival-1"])
     stage: Any = Stage("Running")
-    faults = Faults(stage, journal, Agenda(clock), [part], coming)
+    faults = Injector(stage, journal, Agenda(clock), [part], coming)
     told = []
     for kind, facts in (("submitted", {}), ("waiting", {"text": "no quota"}), ("finished", {})):
         word: Any = kind

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slicewright.core.rehearsal.surroundings import Need
     from slicewright.rehearsal.agenda import Agenda
     from slicewright.rehearsal.clock import Clock
-    from slicewright.rehearsal.faults import Faults
+    from slicewright.rehearsal.faults.injector import Injector
     from slicewright.rehearsal.journal import Journal
     from slicewright.rehearsal.program import Programs
     from slicewright.rehearsal.stage import Stage
@@ -38,7 +38,7 @@ class Play:
         clock: Clock,
         parts: Iterable[Part],
         agenda: Agenda,
-        faults: Faults,
+        faults: Injector,
         missing: Mapping[str, tuple[Need, ...]],
     ) -> None:
         self._stage = stage

@@ -19,13 +19,13 @@ from slicewright.core.rehearsal.story import Story
 from slicewright.core.rehearsal.surroundings import need_of, not_in_tree, surroundings
 from slicewright.core.rehearsal.verdict import judge
 from slicewright.rehearsal.agenda import Agenda
-from slicewright.rehearsal.arrivals import arrivals
-from slicewright.rehearsal.arrivals import tpu_pods as pods_of_arrival
 from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.capacity import capacity
 from slicewright.rehearsal.clock import Clock
 from slicewright.rehearsal.ending import Ending
-from slicewright.rehearsal.faults import Faults
+from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
+from slicewright.rehearsal.faults.higher_priority_arrival import tpu_pods as pods_of_arrival
+from slicewright.rehearsal.faults.injector import Injector
 from slicewright.rehearsal.journal import Journal
 from slicewright.rehearsal.play import Play
 from slicewright.rehearsal.program import Programs
@@ -84,7 +84,7 @@ class Rehearsal:
         self._journal = Journal(self._clock, pods, queued, rooms)
         self._agenda = Agenda(self._clock)
         self._stage = Stage(bed, self._mark, progress=progress)
-        self._faults = Faults(self._stage, self._journal, self._agenda, scene.parts, coming)
+        self._faults = Injector(self._stage, self._journal, self._agenda, scene.parts, coming)
         self._around = surroundings(
             scene.parts, (*scene.platform, *scene.beside), scene.site.cluster.existing
         )

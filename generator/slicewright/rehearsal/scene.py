@@ -12,13 +12,15 @@ from slicewright.core.platform import controllers
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors
 from slicewright.core.rehearsal.against import against as against_blocks
+from slicewright.core.rehearsal.fault import Known
 from slicewright.core.rehearsal.offline import never_fits
 from slicewright.core.rehearsal.script import is_run, part, run_key
 from slicewright.core.render.changes import render
 from slicewright.core.render.existing import Existing
 from slicewright.core.render.lockout import locked_out
 from slicewright.core.render.plans import plan_all
-from slicewright.rehearsal.arrivals import arrivals
+from slicewright.rehearsal.faults import FAULT_KINDS
+from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.testbed.installation import Installation, installation
 from slicewright.workspace.reading import read
 from slicewright.workspace.units import Discovery
@@ -71,7 +73,7 @@ def scenes(checkout: Checkout, clusters: list[str]) -> tuple[list[Scene], tuple[
                 continue
             objects, against = _live(checkout, entry)
             found += against
-            parts.append(part(entry, objects))
+            parts.append(part(entry, objects, FAULT_KINDS))
         if parts:
             stands, against = _platform(checkout, site)
             found += against
@@ -102,7 +104,7 @@ def _against(scene: Scene) -> tuple[Problem, ...]:
     coming = arrivals(scene.parts, 1.0)
     never = never_fits(coming.values(), scene.platform, scene.catalogue)
     hopeless = {of: never[run_key(made)] for of, made in coming.items() if run_key(made) in never}
-    return against_blocks(scene.parts, scene.site.cluster.name, classes, hopeless)
+    return against_blocks(scene.parts, Known(scene.site.cluster.name, classes, hopeless))
 
 
 def _of(scene: Scene, notes: list[tuple[str, Problem]]) -> tuple[Problem, ...]:

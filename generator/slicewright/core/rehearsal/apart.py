@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 LONG_SECONDS = 8.0
 """A program that plays so long is not over because the controllers were slow to make its other pods."""
-_TAKES_NODES = ("HostFailure", "SliceLoss", "Maintenance")
 
 
 class Waits:
@@ -34,7 +33,7 @@ class Waits:
             if one.at is not None
             and not one.missed
             and one.fault.duration is not None
-            and one.fault.kind in _TAKES_NODES
+            and one.fault.kind.takes_nodes
         ]
         waits = {
             story.run: {run for piece in story.slices for run in self._of(story, piece)}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.arrival import ARRIVAL
 from slicewright.core.rehearsal.duration import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from slicewright.core.rehearsal.script import Fault, Part
+    from slicewright.core.rehearsal.fault import Fault
+    from slicewright.core.rehearsal.script import Part
     from slicewright.core.rehearsal.story import Story
 
 _FEW = 3
@@ -33,8 +33,8 @@ class Injected:
         after = f"{shown(self.fault.at)} after the start"
         when = after if self.at is None else f"at {shown(self.at)}"
         if self.missed:
-            return f"{self.fault.kind} {when} ({_what(self.fault)}) did not happen: {self.missed}"
-        return f"{self.fault.kind} {when}: {_what(self.fault)}"
+            return f"{self.fault.kind.name} {when} ({self.fault}) did not happen: {self.missed}"
+        return f"{self.fault.kind.name} {when}: {self.fault}"
 
 
 def every(
@@ -69,15 +69,3 @@ def _never_due(
             elif story.is_over:
                 missed = "it had ended before"
             yield Injected(part.current, fault, missed=missed)
-
-
-def _what(fault: Fault) -> str:
-    """Return what a fault hits, or what comes with it."""
-    if fault.kind == ARRIVAL:
-        slices = "1 slice" if fault.slices == 1 else f"{fault.slices:,} slices"
-        found = f"{slices} of class {fault.workload_priority_class_name}"
-    else:
-        found = f"slice {fault.slice}" + ("" if fault.kind == "SliceLoss" else f", host {fault.host}")
-    if fault.kind == "ContainerFailure":
-        return f"{found}, exit code {fault.exit_code}"
-    return found if fault.duration is None else f"{found}, for {shown(fault.duration)}"

@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY, QUEUE
 from slicewright.core.rehearsal.duration import seconds
+from slicewright.core.rehearsal.fault import fault
 from slicewright.core.rehearsal.observe import chips_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from slicewright.core.intent.workload import Workload
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import Plan
+    from slicewright.core.rehearsal.fault import Fault, FaultKind
     from slicewright.core.render.plans import Planned
 
 
-FaultKind = Literal["ContainerFailure", "HostFailure", "SliceLoss", "Maintenance", "HigherPriorityArrival"]
 _DEFAULT_DURATION = "60s"
 _RUNS = ("JobSet", "Job", "PathwaysJob")
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Something that goes wrong, `at` seconds after the pods of the run have started."""
-
-    kind: FaultKind
-    at: float
-    duration: float | None
-    """For how long a node is away, or the other workload runs; None: for good."""
-    slice: int
-    host: int
-    exit_code: int
-    slices: int
-    workload_priority_class_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +48,11 @@ class Part:
         return self.workload.key
 
     @property
+    def run(self) -> Object | None:
+        """Return the current run; None where only earlier ones are live."""
+        return next((item for item in self.runs if run_key(item) == self.current), None)
+
+    @property
     def chips(self) -> int:
         """Return the chips that its runs ask for together."""
         return sum(tpu_pods(self).values()) * self.plan.shape.chips_per_host
@@ -78,7 +69,7 @@ class Part:
         return any(map(_is_exclusive, self.runs))
 
 
-def part(planned: Planned, objects: Iterable[Object]) -> Part:
+def part(planned: Planned, objects: Iterable[Object], kinds: Mapping[str, FaultKind]) -> Part:
     """Return the part of a workload on a cluster whose overlay holds some objects."""
     workload, plan = planned.workload, planned.plan
     written: dict[str, Any] = workload.spec.get("rehearsal", {})
@@ -91,7 +82,7 @@ def part(planned: Planned, objects: Iterable[Object]) -> Part:
         others=tuple(item for item in items if not is_run(item)),
         submit_at=seconds(written.get("submitAt", "0s")),
         duration=seconds(written.get("duration", _DEFAULT_DURATION)),
-        faults=tuple(_fault(item) for item in written.get("faults", ())),
+        faults=tuple(fault(item, kinds) for item in written.get("faults", ())),
         expect=tuple(written.get("expect", ())),
     )
 
@@ -157,18 +148,3 @@ def _jobs(item: Object) -> list[tuple[int, Object]]:
         return [(1, item["spec"])]
     jobs = item["spec"]["replicatedJobs"]
     return [(job.get("replicas", 1), job["template"]["spec"]) for job in jobs]
-
-
-def _fault(written: dict[str, Any]) -> Fault:
-    arrival = written["kind"] == "HigherPriorityArrival"
-    duration = written.get("duration", _DEFAULT_DURATION if arrival else None)
-    return Fault(
-        kind=written["kind"],
-        at=seconds(written["at"]),
-        duration=None if duration is None else seconds(duration),
-        slice=written.get("slice", 0),
-        host=written.get("host", 0),
-        exit_code=written.get("exitCode", 1),
-        slices=written.get("slices", 1),
-        workload_priority_class_name=written.get("workloadPriorityClassName", ""),
-    )

@@ -1,0 +1,93 @@
+"""HostFailure: one node disappears, with its pods, and comes back."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from slicewright.core.plan.placement import NODE_POOL
+from slicewright.core.rehearsal.fault import FaultKind, check_target, one_host
+from slicewright.rehearsal.faults.strike import patch_if_there
+from slicewright.testbed.api import ApiError
+
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.core.rehearsal.event import Kind
+    from slicewright.rehearsal.faults.strike import Strike, Undo
+
+_DISRUPTED = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "DeletionByPodGC",
+    "message": "PodGC: node no longer exists",
+}
+_TIMES = ("lastHeartbeatTime", "lastTransitionTime")
+
+
+def inject(strike: Strike) -> Undo:
+    """Let the node of the host go."""
+    _, node = strike.host()
+    return lose(strike, [node])
+
+
+def lose(strike: Strike, nodes: list[Object]) -> Undo:
+    """Let some nodes go: first they are gone, then their pods are collected as garbage."""
+    api = strike.stage.api
+    api.each(api.delete, nodes)
+    _note(strike, "poolShrank", nodes, " lost")
+    gone = {node["metadata"]["name"] for node in nodes}
+    lost = [
+        pod
+        for pod in api.list("v1", "Pod")
+        if pod["spec"].get("nodeName") in gone and pod["status"].get("phase") == "Running"
+    ]
+    api.each(lambda pod: patch_if_there(api, pod, {"status": _failed(pod)}, subresource="status"), lost)
+    api.each(api.delete, lost)
+    return partial(_bring_back, strike, nodes)
+
+
+def _bring_back(strike: Strike, nodes: list[Object]) -> None:
+    api = strike.stage.api
+    made: list[Object] = []
+
+    def create_again(node: Object) -> None:
+        try:
+            api.create(_as_new(node))
+        except ApiError as error:
+            if error.reason != "AlreadyExists":  # the autoscaler made it meanwhile
+                raise
+        else:
+            made.append(node)
+
+    api.each(create_again, nodes)
+    _note(strike, "poolGrew", made, " back")
+
+
+def _note(strike: Strike, kind: Kind, nodes: list[Object], what: str) -> None:
+    """Note that nodes of a node pool went or came."""
+    if nodes:
+        pool = nodes[0]["metadata"]["labels"][NODE_POOL]
+        strike.journal.note_nodes(kind, pool, nodes, what, reason=strike.fault.kind.name)
+
+
+def _failed(pod: Object) -> Object:
+    others = [entry for entry in pod["status"].get("conditions", ()) if entry["type"] != "DisruptionTarget"]
+    return {"phase": "Failed", "conditions": [*others, _DISRUPTED]}
+
+
+def _as_new(node: Object) -> Object:
+    """Return a node as it was made, without what the API server added and when it was last heard of."""
+    metadata = {
+        key: node["metadata"][key] for key in ("name", "labels", "annotations") if key in node["metadata"]
+    }
+    spec = {key: value for key, value in node["spec"].items() if key == "taints"}
+    spec["taints"] = [taint for taint in spec.get("taints", ()) if not taint["key"].startswith("node.")]
+    conditions = [
+        {key: value for key, value in entry.items() if key not in _TIMES}
+        for entry in node["status"].get("conditions", ())
+    ]
+    status = {**node["status"], "conditions": conditions}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
+
+
+KIND = FaultKind("HostFailure", one_host, check_target, inject, takes_nodes=True)

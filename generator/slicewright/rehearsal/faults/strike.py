@@ -1,0 +1,115 @@
+"""A fault at the moment when it strikes, and the pods and nodes that it finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slicewright.core.rehearsal.fault import one_host, whole_slice
+from slicewright.core.rehearsal.observe import chips_of
+from slicewright.core.rehearsal.script import run_key
+from slicewright.testbed.api import ApiError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.core.rehearsal.fault import Fault
+    from slicewright.core.rehearsal.script import Part
+    from slicewright.rehearsal.journal import Journal
+    from slicewright.rehearsal.stage import Stage
+    from slicewright.testbed.api import Api
+
+    Undo = Callable[[], None] | None
+    """What ends a fault, where it ends."""
+
+
+class Missed(Exception):
+    """A fault cannot happen as it is written."""
+
+    def __init__(self, why: str, *, is_over: bool = False) -> None:
+        super().__init__(why)
+        self.is_over = is_over
+        """Whether its target had ended before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """A fault that strikes a run now."""
+
+    stage: Stage
+    journal: Journal
+    part: Part
+    item: Object
+    """The run."""
+    index: int
+    """The number of the fault in its workload's file."""
+    arrives: Object
+    """The run that it submits; empty where it submits none."""
+
+    @property
+    def fault(self) -> Fault:
+        """Return the fault."""
+        return self.part.faults[self.index]
+
+    @property
+    def run(self) -> str:
+        """Return `namespace/name` of the run."""
+        return run_key(self.item)
+
+    def note(self, text: str) -> None:
+        """Write it into the log."""
+        self.journal.note("fault", self.run, reason=self.fault.kind.name, text=text)
+
+    def host(self) -> tuple[Object, Object]:
+        """Return the running pod of the host that is hit, and its node. Raises Missed."""
+        pods = [pod for pod in self._pods_of_slice() if _index(pod) == self.fault.host]
+        (pod, *_), (node, *_) = self._running(pods, one_host(self.fault), 1)
+        return pod, node
+
+    def slice(self) -> list[Object]:
+        """Return the nodes with running pods of the slice that is hit. Raises Missed."""
+        return self._running(self._pods_of_slice(), whole_slice(self.fault), None)[1]
+
+    def _running(self, there: list[Object], what: str, most: int | None) -> tuple[list[Object], list[Object]]:
+        pods = [pod for pod in there if _is_running(pod)][:most]
+        if not pods:
+            is_over = any(pod["status"].get("phase") == "Succeeded" for pod in there)
+            why = f"the pods of {what} had ended" if is_over else f"no pod of {what} was running"
+            raise Missed(why, is_over=is_over)
+        nodes = [self.stage.api.get("v1", "Node", name) for name in {pod["spec"]["nodeName"] for pod in pods}]
+        others = sorted(node["metadata"]["name"] for node in nodes if not self.stage.is_ours(node))
+        if others:
+            raise Missed(f"the node {others[0]} is none of this rehearsal")
+        self.note(", ".join(pod["metadata"]["name"] for pod in pods))
+        return pods, nodes
+
+    def _pods_of_slice(self) -> list[Object]:
+        """Return the TPU pods of the slice that is hit; a Job is one slice."""
+        metadata = self.item["metadata"]
+        alone = self.item["kind"] == "Job"
+        label = "batch.kubernetes.io/job-name" if alone else "jobset.sigs.k8s.io/jobset-name"
+        namespace, labels = metadata.get("namespace", "default"), f"{label}={metadata['name']}"
+        return [
+            pod
+            for pod in self.stage.api.list("v1", "Pod", namespace, labels=labels)
+            if chips_of(pod["spec"])
+            and (alone or pod["metadata"]["labels"]["jobset.sigs.k8s.io/job-index"] == str(self.fault.slice))
+        ]
+
+
+def patch_if_there(api: Api, item: Object, change: Object, *, subresource: str = "") -> None:
+    """Change an object that may be gone meanwhile."""
+    try:
+        api.patch(item, change, subresource=subresource)
+    except ApiError as error:
+        if error.reason != "NotFound":
+            raise
+
+
+def _is_running(pod: Object) -> bool:
+    return pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]
+
+
+def _index(pod: Object) -> int:
+    return int(pod["metadata"]["labels"].get("batch.kubernetes.io/job-completion-index", 0))
