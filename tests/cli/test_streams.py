@@ -6,17 +6,24 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import MagicMock
 
 import pytest
+
+from slicewright.cli.main import main
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
 SLICEWRIGHT = f"{sys.executable} -m slicewright"
+DESCRIPTORS = (1, 2)
 FULL = Path("/dev/full")
+LOST: dict[Path | None, str] = {FULL: "No space left on device", None: "Bad file descriptor"}
+"""What is said of a stdout that takes nothing; None is a closed one."""
 
 
 def shell(repo: Repo, line: str) -> tuple[int, str, str]:
@@ -30,6 +37,35 @@ def shell(repo: Repo, line: str) -> tuple[int, str, str]:
         timeout=60,
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def written_to(stdout: Path | None, line: str, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    """Run a command in this process with descriptors as a shell gives them; return code and stderr."""
+    monkeypatch.setattr(sys, "argv", ["slicewright", *line.split()])
+    monkeypatch.setattr("slicewright.cli.main.gc", MagicMock())
+    kept = [os.dup(number) for number in DESCRIPTORS]
+    with tempfile.TemporaryFile() as said:
+        try:
+            os.dup2(said.fileno(), 2)
+            if stdout:
+                target = os.open(stdout, os.O_WRONLY)
+                os.dup2(target, 1)
+                os.close(target)
+            else:
+                os.close(1)
+                monkeypatch.setattr(sys, "__stdout__", None)
+            for name in ("stdout", "stderr"):
+                monkeypatch.setattr(sys, name, getattr(sys, f"__{name}__"))
+            with pytest.raises(SystemExit) as ended:
+                main()
+            sys.stderr.flush()
+        finally:
+            monkeypatch.undo()
+            for number, copy in zip(DESCRIPTORS, kept, strict=True):
+                os.dup2(copy, number)
+                os.close(copy)
+        said.seek(0)
+        return int(ended.value.code or 0), said.read().decode()
 
 
 def test_reader_that_leaves_early_is_no_failure(repo: Repo) -> None:
@@ -68,12 +104,22 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_result_that_cannot_be_written_exits_3(repo: Repo, command: str) -> None:
+@pytest.mark.parametrize(("stdout", "reason"), LOST.items(), ids=["full", "closed"])
+def test_result_that_cannot_be_written_exits_3(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, command: str, stdout: Path | None, reason: str
+) -> None:
     """On a full disk and on a closed stdout: one line says so, for a result that is lost is no result."""
-    said = "Error: cannot write to stdout: {}\n"
+    monkeypatch.chdir(repo.root)
 
-    assert shell(repo, f"slicewright {command} > {FULL}") == (3, "", said.format("No space left on device"))
-    assert shell(repo, f"slicewright {command} >&-") == (3, "", said.format("Bad file descriptor"))
+    assert (3, f"Error: cannot write to stdout: {reason}\n") == written_to(stdout, command, monkeypatch)
+
+
+@pytest.mark.parametrize(("redirect", "reason"), [(f"> {FULL}", LOST[FULL]), (">&-", LOST[None])])
+def test_process_that_cannot_write_its_result_exits_3(repo: Repo, redirect: str, reason: str) -> None:
+    """A process of its own ends as the command does: what Python does at its end changes nothing."""
+    expected = (3, "", f"Error: cannot write to stdout: {reason}\n")
+
+    assert expected == shell(repo, f"slicewright catalog {redirect}")
 
 
 @pytest.mark.parametrize("redirect", [f"2> {FULL}", "2>&-", "2>&- <&-"])
