@@ -49,6 +49,14 @@ def kustomize(version: str, folder: Path) -> str:
     return done.stdout
 
 
+def built(folder: Path) -> list[str]:
+    """Return what all versions build of a folder, in canonical form; they have to agree."""
+    made = {text: canonical(parsed(text)) for text in (kustomize(version, folder) for version in VERSIONS)}
+    first, *others = made.values()
+    assert [first] * len(others) == others
+    return first
+
+
 def parsed(text: str) -> list[Object]:
     """Return the objects of a stream, as a reader of YAML 1.1 sees them."""
     return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
