@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 from tests.document.test_quick import LINES
 
+from slicewright.core.check.examine import Unit
 from slicewright.core.problem import Problem
 from slicewright.workspace import load as loading
 from slicewright.workspace import reading, units
@@ -88,7 +89,7 @@ def test_closed_stdin_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python has no stdin where the caller closed it."""
     monkeypatch.setattr("sys.stdin", None)
 
-    assert reading.read(units.Unit("stdin", "", "stdin")).problems[0].text() == (
+    assert reading.read(Unit("stdin", "", "stdin")).problems[0].text() == (
         "stdin: FILE001 is closed\n  hint: pipe something into it, or name a path"
     )
 

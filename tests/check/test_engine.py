@@ -12,6 +12,7 @@ from slicewright.core.check.engine import Engine, SkipKind
 from slicewright.core.check.item import Item
 from slicewright.core.check.kinds import BadSchemaError, KindSchemas
 from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.run import RuleSet
 from slicewright.core.check.unpack import unpack
 from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
@@ -127,11 +128,11 @@ def test_rules_are_asked_by_kind() -> None:
 
     mine = Rule("A001", "warning", "title", "why", "mine", frozenset({"Job"}), check)
     everybody = Rule("A002", "error", "title", "why", "all", frozenset(), check)
-    asked = Engine(KindSchemas(lambda _: None), [mine, everybody])
+    asked = RuleSet([mine, everybody])
     job = Item({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}}, "a")
     foreign = Item({"apiVersion": "example.test/v1", "kind": "Job", "metadata": {"name": "b"}}, "b")
     world = World([job, foreign], catalogue())
-    found_by = [(p.id, p.severity, p.object, p.hint) for p in asked.rule_problems(world)]
+    found_by = [(p.id, p.severity, p.object, p.hint) for p in asked.problems(world)]
     assert found_by == [
         ("A001", "warning", "Job a", "mine"),
         ("A001", "warning", "Job a", "other"),
@@ -140,7 +141,7 @@ def test_rules_are_asked_by_kind() -> None:
         ("A002", "error", "Job b", "all"),
         ("A002", "error", "Job b", "other"),
     ]
-    assert [p.object for p in asked.rule_problems(world, [foreign])] == ["Job b"] * 2
+    assert [p.object for p in asked.problems(world, [foreign])] == ["Job b"] * 2
 
 
 def test_findings_of_the_engine_are_described() -> None:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, WARNING, engine, jobset, run, write
 
+from slicewright.core.check.examine import examine
+from slicewright.core.check.run import RuleSet
 from slicewright.workspace import units
-from slicewright.workspace.crowd import examine_each
-from slicewright.workspace.examine import examine
 from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
+from slicewright.workspace.package import catalogue, schemas
+from slicewright.workspace.parallel import examine_each
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +52,8 @@ def test_kubeconform_decides_where_the_engines_differ(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": CONFIG_MAP, "b.yaml": BAD_CONFIG_MAP})
     found = units.Discovery(base=tmp_path).find([str(tmp_path)])
 
-    judged = examine(examine_each(found.units, engine()), engine(), kubeconform=tool, complete=False)
+    reading = examine_each(found.units, engine())
+    judged = examine(reading, engine(), RuleSet(), catalogue, schemas, judged=tool.judged, complete=False)
     assert [(problem.file, problem.message, problem.path) for problem in judged.problems] == [
         ("a.yaml", "kubeconform: last", ("list", "0", "c/d")),
         ("a.yaml", "kubeconform: got a, want b", ("data", "a")),

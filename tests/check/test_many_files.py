@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
-from slicewright.workspace import crowd
+from slicewright.workspace import parallel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,8 +39,8 @@ def test_many_files_are_spread_over_processes(tmp_path: Path) -> None:
     )
     write(tmp_path, {"7.yaml": BAD_CONFIG_MAP, "90.yaml": "a: ["})
     code = (
-        "import os, sys; from slicewright.workspace import crowd; "
-        "count = int(sys.argv.pop(1)); crowd._processes = lambda: count; "
+        "import os, sys; from slicewright.workspace import parallel; "
+        "count = int(sys.argv.pop(1)); parallel._processes = lambda: count; "
         "from slicewright.cli.validate import validate; validate()"
     )
     reports = [
@@ -82,16 +82,16 @@ def test_process_that_is_killed_costs_nothing(monkeypatch: pytest.MonkeyPatch) -
         time.sleep(0.05 if number == 0 else 0)  # longer than we wait, and nobody is gone
         return number * 2
 
-    monkeypatch.setattr(crowd, "_processes", lambda: 2)
-    monkeypatch.setattr(crowd, "_PATIENCE", 0.02)
+    monkeypatch.setattr(parallel, "_processes", lambda: 2)
+    monkeypatch.setattr(parallel, "_PATIENCE", 0.02)
 
-    assert list(crowd.spread(work, 150)) == [number * 2 for number in range(150)]
+    assert list(parallel.map_forked(work, 150)) == [number * 2 for number in range(150)]
 
 
 def test_work_is_spread_where_processes_can_be_forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """On Linux there are as many processes as cores; elsewhere one, for forking is not safe there."""
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert crowd._processes() == 1
+    assert parallel._processes() == 1
     monkeypatch.setattr(sys, "platform", "linux")
-    assert crowd._processes() >= 1
-    assert list(crowd.spread(lambda number: number * 2, 3)) == [0, 2, 4]
+    assert parallel._processes() >= 1
+    assert list(parallel.map_forked(lambda number: number * 2, 3)) == [0, 2, 4]

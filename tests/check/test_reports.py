@@ -10,8 +10,8 @@ import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, Done, run, write
 
 from slicewright.cli.report import FORMS, writer
+from slicewright.core.check.examine import Report
 from slicewright.core.problem import Problem
-from slicewright.workspace.examine import Report
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.item import Item
-from slicewright.core.check.rules import RULES, run
+from slicewright.core.check.rules import RULES
+from slicewright.core.check.run import RuleSet
 from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent import decode
@@ -16,6 +17,9 @@ from slicewright.core.plan.site import survey
 from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.check.rule import Rule
     from slicewright.core.plan.site import Site
     from slicewright.core.problem import Problem
 
@@ -65,6 +69,11 @@ def world(*objects: dict[str, Any], site: dict[str, Any] | None = None) -> World
     """Return a world of plain objects."""
     items = [Item(data, "objects.yaml") for data in objects]
     return World(items, catalogue(), site_of(site) if site else None)
+
+
+def run(world: World, rules: Iterable[Rule] = RULES) -> tuple[Problem, ...]:
+    """Return what some rules (or all) find in a world."""
+    return RuleSet(rules).problems(world)
 
 
 def findings_of(ident: str, text: str) -> tuple[Problem, ...]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from tests.check.kit import jobset
-from tests.rules.kit import world
+from tests.rules.kit import run, world
 
-from slicewright.core.check.rules import RULES, run
+from slicewright.core.check.rules import RULES
 from slicewright.core.check.rules.dns import against_dns1035, as_dns1035
 
 SHORTEN = "shorten the name of the JobSet or of the replicatedJob"

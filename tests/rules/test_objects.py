@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.rules.kit import findings, world
+from tests.rules.kit import findings, run, world
 
 from slicewright.core.check.item import Item
 from slicewright.core.check.read import words
-from slicewright.core.check.rules import RULES, run
+from slicewright.core.check.rules import RULES
 from slicewright.core.check.rules.kustomize_build import built, patches
 from slicewright.core.check.world import World
 from slicewright.workspace.package import catalogue

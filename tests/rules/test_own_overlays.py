@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.rules.kit import run
+
 from slicewright import compose, load
 from slicewright.core.check.item import Item
-from slicewright.core.check.rules import RULES, run
+from slicewright.core.check.rules import RULES
 from slicewright.core.check.silence import FILE_NAME, read_ignores, silence
 from slicewright.core.check.world import World
 from slicewright.workspace.package import catalogue

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.rules.kit import FIXTURES, site_of
+from tests.rules.kit import FIXTURES, run, site_of
 
 from slicewright.core.check.item import Item
 from slicewright.core.check.read import GROUP_OF
-from slicewright.core.check.rules import RULES, run
+from slicewright.core.check.rules import RULES
 from slicewright.core.check.silence import read_ignores, silence
 from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.rules.kit import run
 
 from slicewright.core.check.item import Item
-from slicewright.core.check.rules import RULES, run
+from slicewright.core.check.rules import RULES
 from slicewright.core.check.silence import ANNOTATION, FILE_NAME, inputs, read_ignores, silence
 from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.e2e.test_flavors import WAYS, called, cluster, flavor_names, of, queue_name, rendered
+from tests.rules.kit import run
 
 from slicewright.core.check.assignment import admit
 from slicewright.core.check.item import Item
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.quota_workload import pod_sets
-from slicewright.core.check.rules import RULES, run
+from slicewright.core.check.rules import RULES
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.world import World
 from slicewright.core.platform.flavor import kept_apart

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from tests.rules.kit import run
+
 from slicewright.core.check.engine import Engine
 from slicewright.core.check.item import Item
-from slicewright.core.check.rules import run
 from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
 from slicewright.workspace.kinds import kind_schemas

@@ -70,9 +70,10 @@ def schema(
 
 
 def _convert(files: tuple[str, ...]) -> tuple[list[KindSchema], list[Problem]]:
+    from slicewright.core.check.examine import Unit  # noqa: PLC0415
     from slicewright.core.schema.crd import CRD, NoCrdError, from_crd  # noqa: PLC0415
     from slicewright.workspace.reading import read  # noqa: PLC0415
-    from slicewright.workspace.units import STDIN, Unit  # noqa: PLC0415
+    from slicewright.workspace.units import STDIN  # noqa: PLC0415
 
     made: list[KindSchema] = []
     problems: list[Problem] = []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -17,11 +17,11 @@ from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, errors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from slicewright.core.check.examine import Examined
     from slicewright.core.check.origin import Origins
     from slicewright.core.plan.site import Site
-    from slicewright.workspace.examine import Report
     from slicewright.workspace.kubeconform import Kubeconform
     from slicewright.workspace.units import Found
 
@@ -88,24 +88,26 @@ def validate(
     PATH is a file, a folder, a folder with a kustomization (which is checked as it builds), or - for stdin.
     Without one the repository is checked: its input, every overlay as it builds, and custom/.
     """
-    from slicewright.cli.report import writer  # noqa: PLC0415 - commands start fast
+    from slicewright.cli import show  # noqa: PLC0415 - commands start fast
+    from slicewright.cli.report import writer  # noqa: PLC0415
     from slicewright.cli.report.rules import all_rules, semantic_rules  # noqa: PLC0415
     from slicewright.core.check.engine import Engine, SkipKind  # noqa: PLC0415
-    from slicewright.workspace.crowd import examine_each  # noqa: PLC0415
-    from slicewright.workspace.examine import examine, unread  # noqa: PLC0415
+    from slicewright.core.check.examine import examine  # noqa: PLC0415
+    from slicewright.core.check.run import RuleSet  # noqa: PLC0415
+    from slicewright.workspace import package  # noqa: PLC0415
     from slicewright.workspace.ignores import read_ignore_file  # noqa: PLC0415
     from slicewright.workspace.kinds import kind_schemas  # noqa: PLC0415
     from slicewright.workspace.kubeconform import BrokenToolError  # noqa: PLC0415
+    from slicewright.workspace.parallel import examine_each, problems_of_each  # noqa: PLC0415
     from slicewright.workspace.units import Discovery  # noqa: PLC0415
 
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
-    root = Path() if paths else _root_of(folder)
+    root = Path() if paths else show.root_of(folder)
     found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
-    kinds, skipped = kind_schemas(schemas), [SkipKind(text) for text in skip_kind]
     # Other processes read and check by schemas while this one imports the rules and reads the input.
-    heads = schemas_only and second is None
-    reading = examine_each(found.units, Engine(kinds, skip=skipped), heads=heads)
-    made = Engine(kinds, () if schemas_only else semantic_rules(), skipped)
+    by_schema = Engine(kind_schemas(schemas), [SkipKind(text) for text in skip_kind])
+    reading = examine_each(found.units, by_schema, metadata_only=schemas_only and second is None)
+    rules = RuleSet(() if schemas_only else semantic_rules())
     against, sites, origins = ((), {}, None) if paths else _input(root)
 
     def known() -> list[str]:
@@ -115,8 +117,11 @@ def validate(
     try:
         with _Progress(len(found.units)) as progress:
             report = examine(
-                reading,
-                made,
+                progress.over(reading),
+                by_schema,
+                rules,
+                package.catalogue,
+                package.schemas,
                 found=(*found.problems, *against),
                 sites=sites,
                 origins=origins,
@@ -124,30 +129,33 @@ def validate(
                 known=known,
                 complete=not paths and not schemas_only,
                 of_render=lambda: _of_render(root),
-                kubeconform=second,
-                tick=progress.tick,
+                each=problems_of_each,
+                judged=second.judged if second else None,
             )
     except BrokenToolError as error:
         _stop(Problem("TOOL008", str(error), "check by --engine internal, which is the default"), output)
-    nothing = unread(paths, report) if paths else None
-    if nothing is not None:
-        report = _with(report, nothing)
+    if paths and not (report.objects or report.problems):
+        report = replace(report, problems=(_nothing_in(paths),))
     exact(writer(output)(report))
     if any(problem.id == "TOOL001" for problem in report.problems):
         sys.exit(_BROKEN)  # what a missing kustomize would have built is not checked
     sys.exit(1 if errors(report.problems) or (strict and report.problems) else 0)
 
 
-def _with(report: Report, problem: Problem) -> Report:
-    from dataclasses import replace  # noqa: PLC0415
+def _nothing_in(paths: Sequence[str]) -> Problem:
+    """Return the problem of a check that had nothing to look at, which must not pass for a good one."""
+    from slicewright.workspace.units import STDIN, printable  # noqa: PLC0415
 
-    return replace(report, problems=(*report.problems, problem))
+    only = paths[0] if len(paths) == 1 else ""
+    hint = "check the path, and what --exclude leaves out"
+    file = "stdin" if only == STDIN else printable(only)
+    return Problem("FILE006", "there is no Kubernetes object to check", hint, file=file)
 
 
 def _stop(problem: Problem, output: str) -> NoReturn:
     """End without a verdict, for a tool is missing or broke; a report in another form than text says so."""
     from slicewright.cli.report import writer  # noqa: PLC0415
-    from slicewright.workspace.examine import Report  # noqa: PLC0415
+    from slicewright.core.check.examine import Report  # noqa: PLC0415
 
     if output == "text":
         say(problem.text(), err=True)
@@ -165,18 +173,6 @@ def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
     if isinstance(program, Problem):
         _stop(program, output)
     return Kubeconform(program, (*schemas, packaged()))
-
-
-def _root_of(folder: Path) -> Path:
-    """Return the nearest folder with settings; a usage error where there is none."""
-    with contextlib.suppress(OSError):  # the current folder is gone, or is closed to us
-        start = folder.absolute()
-        for found in (start, *start.parents):
-            if (found / "slicewright.yaml").is_file():
-                return found
-    from slicewright.cli import show  # noqa: PLC0415 - it takes its time to import
-
-    return show.root_of(folder)
 
 
 def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
@@ -224,8 +220,13 @@ class _Progress:
     def __enter__(self) -> Self:
         return self
 
-    def tick(self) -> None:
-        """Count one more unit."""
+    def over(self, reading: Iterable[Examined]) -> Iterator[Examined]:
+        """Yield what is read, and count it."""
+        for one in reading:
+            yield one
+            self._tick()
+
+    def _tick(self) -> None:
         self._done += 1
         if self._bar is not None:
             self._bar.update(1)

@@ -42,6 +42,11 @@ class Problem:
         """Return the same problem with a place in a file."""
         return replace(self, file=file, line=line, column=column)
 
+    @property
+    def is_about_key(self) -> bool:
+        """Whether it is about the key at its path, which is unknown or excludes another one."""
+        return self.id in ("IN002", "IN006", "SCHEMA004", "SCHEMA008")
+
     def dotted(self) -> str:
         """Return the path as people write it: `spec.replicatedJobs[0].name`."""
         return dotted(self.path)

@@ -19,8 +19,8 @@ from slicewright.core.schema.kind import LOCATION
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from slicewright.core.check.examine import Checked
     from slicewright.core.problem import Problem
-    from slicewright.workspace.crowd import Checked
 
 _SECONDS = 600
 _NO_SCHEMA = "could not find schema"

@@ -24,7 +24,7 @@ from slicewright.workspace.package import releases
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.workspace.units import Unit
+    from slicewright.core.check.examine import Unit
 
 
 @dataclass(frozen=True, slots=True)

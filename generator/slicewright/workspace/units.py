@@ -7,8 +7,9 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from slicewright.core.check.examine import Unit
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.problem import Problem
 from slicewright.workspace.kustomizations import FILE_NAMES, Kustomizations
@@ -20,21 +21,6 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"
 _IN_TREE = re.compile(r"(?P<root>.*)/overlays/(?P<cluster>[^/]+)/")
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """One thing to read: a file, a kustomization folder, or stdin."""
-
-    form: Literal["file", "folder", "stdin"]
-    path: str
-    """Absolute; empty for stdin."""
-    name: str
-    """What a report calls it."""
-    cluster: str = ""
-    """The cluster whose objects are examined together with it."""
-    named: bool = False
-    """Whether the user named it: then a file without a Kubernetes object is wrong, else it is passed by."""
 
 
 @dataclass(slots=True)

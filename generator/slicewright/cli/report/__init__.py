@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slicewright.workspace.examine import Report
+    from slicewright.core.check.examine import Report
 
 FORMS = {
     "text": "plain.write",

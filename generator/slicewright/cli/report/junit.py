@@ -13,8 +13,8 @@ from slicewright.core.problem import errors
 from slicewright.core.visible import shown
 
 if TYPE_CHECKING:
+    from slicewright.core.check.examine import Report
     from slicewright.core.problem import Problem
-    from slicewright.workspace.examine import Report
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold."""

@@ -10,8 +10,8 @@ from slicewright.core.problem import foremost
 from slicewright.core.visible import in_json, shown, visible
 
 if TYPE_CHECKING:
+    from slicewright.core.check.examine import Report
     from slicewright.core.problem import Problem
-    from slicewright.workspace.examine import Report
 
 
 def write(report: Report) -> str:

@@ -12,8 +12,8 @@ from slicewright.core.visible import in_json
 from slicewright.version import __version__
 
 if TYPE_CHECKING:
+    from slicewright.core.check.examine import Report
     from slicewright.core.problem import Problem
-    from slicewright.workspace.examine import Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.doubles import of_inputs, said_of_input
-from slicewright.core.check.rules import RULES, run
+from slicewright.core.check.rules import RULES
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
+from slicewright.core.check.run import RuleSet
 from slicewright.core.check.silence import inputs, silence
 from slicewright.core.plan.keys import TPU
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Problem
     from slicewright.core.render.plans import Planned
 
-_OF_PLACE = tuple(
+_OF_PLACE = RuleSet(
     rule
     for rule in RULES
     if rule.severity == "error" and rule.kinds & RUN_KINDS and rule.id.startswith(("FIT", "REF101"))
@@ -81,7 +82,7 @@ def workloads(
     """
     pairs = list(found)
     places = {(item.file, item.subject): item for _, item in pairs}
-    placed = [origins.placed(one, places[one.file, one.object]) for one in run(world, _OF_PLACE)]
+    placed = [origins.placed(one, places[one.file, one.object]) for one in _OF_PLACE.problems(world)]
     refused = of_inputs(against)
     said: dict[tuple[str, str], list[Problem]] = {}
     for problem in silence(placed, [*inputs(origins.sources), *places.values()], ignored):

@@ -1,4 +1,4 @@
-"""Items -> problems: schemas first, then list maps and CEL, then the semantic rules on all items together."""
+"""Items -> problems, each object by itself: its schema, then list maps and CEL."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slicewright.core.check.kinds import KindChecks, KindSchemas
-    from slicewright.core.check.rule import Rule
-    from slicewright.core.check.world import World
 
 Verdict = Literal["accepted", "refused", "unknown", "skipped"]
 """What the schema says: `unknown` where there is none, `skipped` where the caller asked for no check."""
@@ -40,24 +38,10 @@ class SkipKind:
 class Engine:
     """Checks objects in process, with schemas compiled when they are needed."""
 
-    def __init__(
-        self, schemas: KindSchemas, rules: Iterable[Rule] = (), skip: Iterable[SkipKind] = ()
-    ) -> None:
-        """Take the schemas, the semantic rules, and the kinds that are let pass."""
+    def __init__(self, schemas: KindSchemas, skip: Iterable[SkipKind] = ()) -> None:
+        """Take the schemas, and the kinds that are let pass."""
         self._schemas = schemas
         self._skip = tuple(skip)
-        self._everywhere: list[Rule] = []
-        self._by_kind: dict[str, list[Rule]] = {}
-        for rule in rules:
-            if not rule.kinds:
-                self._everywhere.append(rule)
-            for kind in rule.kinds:
-                self._by_kind.setdefault(kind, []).append(rule)
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether there are semantic rules to ask."""
-        return bool(self._everywhere or self._by_kind)
 
     def skips(self, item: Item) -> bool:
         """Tell whether the caller asked for no check of this kind."""
@@ -110,7 +94,7 @@ class Engine:
             yield _deprecated(item, checks.deprecated)
         if verdict == "refused":
             for problem in explained(checks.schema, list(checks.validator.iter_errors(item.data))):
-                yield _placed(problem, item)
+                yield item.placed(problem)
 
     def key_problems(self, item: Item) -> Iterator[Problem]:
         """Yield what JSON Schema cannot say of one object: keys that come twice, and what CEL refuses."""
@@ -134,15 +118,6 @@ class Engine:
             else:
                 yield found
 
-    def rule_problems(self, world: World, items: Iterable[Item] | None = None) -> Iterator[Problem]:
-        """Yield what the semantic rules find in some objects (or all) of those that are examined together."""
-        for item in world.items if items is None else items:
-            own = self._by_kind.get(item.kind, ()) if item.is_known else ()
-            for rule in (*own, *self._everywhere):
-                for finding in rule.check(item, world):
-                    hint = finding.hint or rule.hint
-                    yield item.problem(rule.id, finding.path, finding.message, hint, severity=rule.severity)
-
     def _no_schema(self, item: Item) -> Problem:
         api_version = item.data["apiVersion"]
         message = f"there is no schema for {api_version} {item.kind}"
@@ -155,12 +130,6 @@ class Engine:
         else:
             hint = f"{_CONVERT}; or let it pass: --skip-kind {item.kind}"
         return item.problem("SCHEMA001", ("kind",), message, hint)
-
-
-def _placed(problem: Problem, item: Item) -> Problem:
-    return item.problem(
-        problem.id, problem.path, problem.message, problem.hint, key=problem.id in ("SCHEMA004", "SCHEMA008")
-    )
 
 
 def _deprecated(item: Item, warning: str) -> Problem:

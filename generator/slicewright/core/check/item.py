@@ -99,3 +99,14 @@ class Item:
         """Return a problem at a path of this object; `key` points at the key instead of the value."""
         line, column = self.source.places.of((*self.at, *path), key=key) if self.source else (0, 0)
         return Problem(ident, message, hint, severity, self.file, line, column, self.subject, path)
+
+    def placed(self, problem: Problem) -> Problem:
+        """Return a problem found in this object's data with its place in the file."""
+        return self.problem(
+            problem.id,
+            problem.path,
+            problem.message,
+            problem.hint,
+            severity=problem.severity,
+            key=problem.is_about_key,
+        )

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.doubles import of_inputs, said_of_input
 from slicewright.core.check.item import Item
 from slicewright.core.check.origin import Origins
-from slicewright.core.check.rules import RULES, fit, fit_flavors, fit_nodes, run, tpu_version
+from slicewright.core.check.rules import RULES, fit, fit_flavors, fit_nodes, tpu_version
 from slicewright.core.check.rules.shapes import RUN_KINDS
+from slicewright.core.check.run import RuleSet
 from slicewright.core.check.silence import acknowledged, inputs, silence
 from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
@@ -42,9 +43,10 @@ _PLAIN = frozenset({"image", "command", "args", "script", "env", "name"})
 """Fields of a container with which no rule can find fault."""
 _OWN_AFFAIRS = frozenset({"container", "gcsFuse", "naming", "run", "onChange", "rehearsal", "failurePolicy"})
 """Fields of a workload that say nothing of what it wants of its cluster."""
-_ALL = tuple(rule for rule in RULES if rule.severity == "error" and rule.kinds & RUN_KINDS)
+_OF_RUNS = tuple(rule for rule in RULES if rule.severity == "error" and rule.kinds & RUN_KINDS)
+_ALL = RuleSet(_OF_RUNS)
 _OF_PLACE = (*fit.RULES, *fit_flavors.RULES, *fit_nodes.RULES, *tpu_version.RULES)
-_ABOUT_PLACE = tuple(rule for rule in _ALL if rule in _OF_PLACE)
+_ABOUT_PLACE = RuleSet(rule for rule in _OF_RUNS if rule in _OF_PLACE)
 """Rules that hold a run against its cluster. The others look at what pods are made of: where a person adds
 nothing to that, it is what bases and builders make."""
 
@@ -143,12 +145,12 @@ def _against(
         alike.setdefault(entry.like, []).append(entry)
     own = _places(alike.pop("", ()))
     others = _places(some[0] for some in alike.values())
-    found = run(_world(site, catalogue, below, own, others), _ABOUT_PLACE, _items(others))
+    found = _ABOUT_PLACE.problems(_world(site, catalogue, below, own, others), _items(others))
     if found:
         others = _places(entry for some in alike.values() for entry in some)
     world = _world(site, catalogue, below, own, others)
-    found = run(world, _ABOUT_PLACE, _items(others)) if found else ()
-    return (*run(world, _ALL, _items(own)), *found), own | others
+    found = _ABOUT_PLACE.problems(world, _items(others)) if found else ()
+    return (*_ALL.problems(world, _items(own)), *found), own | others
 
 
 def _places(runs: Iterable[_Run]) -> _Places:

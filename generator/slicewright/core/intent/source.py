@@ -85,5 +85,5 @@ class Source:
 
     def placed(self, problem: Problem) -> Problem:
         """Return a problem found in this document's data with its place in the file."""
-        line, column = self.place(problem.path)
+        line, column = self.place(problem.path, key=problem.is_about_key)
         return replace(problem, file=self.file.path, line=line, column=column, object=self.subject)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check.item import Item
 from slicewright.core.check.rules import fit, fit_flavors
+from slicewright.core.check.run import RuleSet
 from slicewright.core.check.world import World
 from slicewright.core.rehearsal.script import run_key
 
@@ -27,11 +28,10 @@ def never_fits(runs: Iterable[Object], platform: Iterable[Object], catalogue: Ca
     """Return why runs are never admitted by a platform, or do not run on what they get, for those."""
     waiting = [Item(item, "") for item in runs]
     world = World([*(Item(item, "") for item in platform), *waiting], catalogue)
-    found: dict[str, str] = {}
+    rules, found = RuleSet(_RULES), dict[str, str]()
     for item in waiting:
-        for rule in _RULES:
-            for finding in rule.check(item, world) if item.kind in rule.kinds else ():
-                found.setdefault(run_key(item.data), f"{rule.id} {finding.message}")
+        for problem in rules.problems(world, (item,)):
+            found.setdefault(run_key(item.data), f"{problem.id} {problem.message}")
     return found
 
 

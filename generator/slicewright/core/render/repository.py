@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 API_VERSION = "slicewright.dev/v1alpha1"
-_SCHEMA_OF = {
+SCHEMA_OF = {
     "TPUWorkload": "slicewright/tpuworkload.json",
     "TPUCluster": "slicewright/tpucluster.json",
 }
@@ -101,7 +101,7 @@ def read_repository(
             continue
         site, problems = survey(decode.cluster(source), package.catalogue)
         found += problems
-        found += (_placed(source, one) for one in against_configuration(source.data["spec"], package.schemas))
+        found += (source.placed(one) for one in against_configuration(source.data["spec"], package.schemas))
         if site.cluster.name in sites:
             found.append(_twice(source, sites[site.cluster.name].cluster.source))
         sites.setdefault(site.cluster.name, site)
@@ -157,15 +157,7 @@ def _whole_floats(source: Source, value: object, path: Path) -> Iterator[Problem
 
 def against_schema(source: Source, schema: str, schemas: Schemas) -> tuple[Problem, ...]:
     """Return what a schema has against a document, each problem with its place."""
-    return tuple(_placed(source, problem) for problem in schemas.problems(schema, source.data))
-
-
-def _placed(source: Source, problem: Problem) -> Problem:
-    """Return a problem with its place; of an unknown key, or one beside another, that is the key."""
-    if problem.id not in ("IN002", "IN006"):
-        return source.placed(problem)
-    warning = problem.severity == "warning"
-    return source.problem(problem.id, problem.path, problem.message, problem.hint, key=True, warning=warning)
+    return tuple(source.placed(problem) for problem in schemas.problems(schema, source.data))
 
 
 def _cluster_name(source: Source) -> set[str]:
@@ -193,16 +185,16 @@ def _schema_of(source: Source, found: list[Problem]) -> str | None:
         found.append(source.problem("IN007", (), message))
         return None
     kind, version = data.get("kind"), data.get("apiVersion")
-    if not isinstance(kind, str) or kind not in _SCHEMA_OF:
+    if not isinstance(kind, str) or kind not in SCHEMA_OF:
         message = "'kind' is missing" if kind is None else f"there is no kind '{kind}' here"
-        hint = did_you_mean(str(kind), _SCHEMA_OF)
+        hint = did_you_mean(str(kind), SCHEMA_OF)
         found.append(source.problem("IN007", ("kind",), message, hint))
         return None
     if version != API_VERSION:
         message = "'apiVersion' is missing" if version is None else f"apiVersion '{version}' is not known"
         found.append(source.problem("IN007", ("apiVersion",), message, f"write {API_VERSION}"))
         return None
-    return _SCHEMA_OF[kind]
+    return SCHEMA_OF[kind]
 
 
 def _tpu_refusal(source: Source, catalogue: Catalogue) -> Iterator[Problem]:

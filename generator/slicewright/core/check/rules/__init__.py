@@ -1,8 +1,7 @@
-"""The semantic rules, and the one loop that runs them."""
+"""The semantic rules."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.rules import (
@@ -38,12 +37,7 @@ from slicewright.core.check.rules import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slicewright.core.check.item import Item
     from slicewright.core.check.rule import Rule
-    from slicewright.core.check.world import World
-    from slicewright.core.problem import Problem
 
 RULES: tuple[Rule, ...] = (
     *tpu_shape.RULES,
@@ -77,28 +71,3 @@ RULES: tuple[Rule, ...] = (
     *kustomize.RULES,
 )
 """All rules, in the order in which the page of rules shows them."""
-
-
-def run(
-    world: World, rules: Iterable[Rule] = RULES, items: Iterable[Item] | None = None
-) -> tuple[Problem, ...]:
-    """Return what the rules find in some objects (or all), object by object; nothing is silenced yet."""
-    for_all: list[Rule] = []
-    by_kind: dict[str, list[Rule]] = defaultdict(list)
-    for rule in rules:
-        for kind in rule.kinds:
-            by_kind[kind].append(rule)
-        if not rule.kinds:
-            for_all.append(rule)
-    return tuple(
-        problem
-        for item in (world.items if items is None else items)
-        for problem in _of_item(item, world, by_kind.get(item.kind, []), for_all)
-    )
-
-
-def _of_item(item: Item, world: World, own: list[Rule], for_all: list[Rule]) -> Iterator[Problem]:
-    for rule in (*own, *for_all) if item.is_known else for_all:
-        for finding in rule.check(item, world):
-            hint = finding.hint or rule.hint
-            yield item.problem(rule.id, finding.path, finding.message, hint, severity=rule.severity)

@@ -8,9 +8,9 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.examine import Checked, Examined
 from slicewright.core.check.item import Item
 from slicewright.core.check.unpack import unpack
 from slicewright.core.document.read import Document
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
     from slicewright.core.check.engine import Engine, Verdict
-    from slicewright.workspace.units import Unit
+    from slicewright.core.check.examine import Unit
 
 _MANY = 100
 """Units or objects from which a second process is worth its start."""
@@ -34,27 +34,7 @@ _PATIENCE = 0.5
 """Seconds without an answer after which we look whether all processes are still there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """An object, what its schema says, and whether anything of it needs to be explained."""
-
-    item: Item
-    verdict: Verdict
-    clean: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Examined:
-    """A unit, read and checked one object at a time."""
-
-    unit: Unit
-    objects: tuple[Checked, ...]
-    problems: tuple[Problem, ...]
-    kustomizations: tuple[tuple[str, str], ...]
-    """Name and text of those that a folder is built from."""
-
-
-def spread(work: Work, count: int) -> Iterator[Any]:
+def map_forked(work: Work, count: int) -> Iterator[Any]:
     """Return an iterator over what some work returns for each of `count` numbers, in their order.
 
     Where many wait, processes begin with it at once, before anybody asks for the first answer. They are
@@ -127,11 +107,17 @@ def _part(numbers: tuple[int, int]) -> bytes:
     return marshal.dumps([_WORK(number) for number in range(*numbers)])
 
 
-def examine_each(units: Sequence[Unit], engine: Engine, *, heads: bool = False) -> Iterator[Examined]:
+def problems_of_each(work: Callable[[int], Iterable[Problem]], count: int) -> Iterator[Problem]:
+    """Yield the problems that some work finds for each of `count` numbers, in their order."""
+    for found in map_forked(lambda number: packed(work(number)), count):
+        yield from unpacked(found)
+
+
+def examine_each(units: Sequence[Unit], engine: Engine, *, metadata_only: bool = False) -> Iterator[Examined]:
     """Return an iterator over the units, each read and checked, in the order that was given.
 
-    With `heads` only apiVersion, kind and metadata are left of units in which everything is clean: enough
-    where nobody asks for more than the verdict, and quicker to send.
+    With `metadata_only` nothing but apiVersion, kind and metadata is left of units in which everything is
+    clean: enough where nobody asks for more than the verdict, and quicker to send.
     """
     # Another process has no stdin, and would find nothing to check.
     piped = {number: read(unit) for number, unit in enumerate(units) if unit.form == "stdin"}
@@ -141,12 +127,12 @@ def examine_each(units: Sequence[Unit], engine: Engine, *, heads: bool = False) 
         items, others = _items(reading)
         checks = [_check(item, engine) for item in items]
         is_clean = not others and all(clean for _, clean in checks)
-        part = _head if heads and is_clean else _whole
+        part = _head if metadata_only and is_clean else _whole
         documents = [(part(document.data), document.index, document.line) for document in reading.documents]
         text = "" if part is _head else reading.text
         return text, documents, packed(reading.problems), checks, reading.kustomizations
 
-    return map(_examined, units, spread(work, len(units)))
+    return map(_examined, units, map_forked(work, len(units)))
 
 
 def _whole(data: Any) -> Any:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.check.doubles import without_doubles
 from slicewright.core.check.item import Item
@@ -12,28 +14,61 @@ from slicewright.core.check.silence import inputs, silence
 from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.platform.against_configuration import against_configuration
 from slicewright.core.problem import Problem, errors, in_order
-from slicewright.workspace.crowd import Checked, Examined, packed, spread, unpacked
-from slicewright.workspace.units import STDIN, printable
+from slicewright.core.render.repository import SCHEMA_OF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
-    from slicewright.core.check.engine import Engine
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.check.engine import Engine, Verdict
     from slicewright.core.check.origin import Origins
+    from slicewright.core.check.run import RuleSet
     from slicewright.core.check.silence import Ignores
+    from slicewright.core.intent.check import Schemas
     from slicewright.core.plan.site import Site
-    from slicewright.workspace.kubeconform import Kubeconform
 
 _UNUSED = "IGN102"
 """A reason for silence where there is nothing to silence."""
 _DISPUTED = "YAML007"
 """A word that kustomize reads as another value: of no interest where kustomize reads nothing."""
 _OURS = "slicewright.dev/"
-_INPUT = {
-    "TPUWorkload": "slicewright/tpuworkload.json",
-    "TPUCluster": "slicewright/tpucluster.json",
-}
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One thing to read: a file, a kustomization folder, or stdin."""
+
+    form: Literal["file", "folder", "stdin"]
+    path: str
+    """Absolute; empty for stdin."""
+    name: str
+    """What a report calls it."""
+    cluster: str = ""
+    """The cluster whose objects are examined together with it."""
+    named: bool = False
+    """Whether the user named it: then a file without a Kubernetes object is wrong, else it is passed by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An object, what its schema says, and whether anything of it needs to be explained."""
+
+    item: Item
+    verdict: Verdict
+    clean: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A unit, read and checked one object at a time."""
+
+    unit: Unit
+    objects: tuple[Checked, ...]
+    problems: tuple[Problem, ...]
+    kustomizations: tuple[tuple[str, str], ...]
+    """Name and text of those that a folder is built from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +97,18 @@ class Report:
         }
 
 
+Judge = Callable[[Sequence[Checked]], tuple[list[Checked], list[Problem]]]
+"""Returns objects with another engine's verdicts, and its reasons where ours has none."""
+Each = Callable[[Callable[[int], Iterable[Problem]], int], Iterator[Problem]]
+"""Yields what some work finds for each of the numbers below a count, in their order."""
+
+
 def examine(
     reading: Iterable[Examined],
     engine: Engine,
+    rules: RuleSet,
+    catalogue: Callable[[], Catalogue],
+    schemas: Callable[[], Schemas],
     *,
     found: Iterable[Problem] = (),
     sites: Mapping[str, Site] | None = None,
@@ -73,38 +117,43 @@ def examine(
     known: Callable[[], Collection[str]] = tuple,
     complete: bool = True,
     of_render: Callable[[], Sequence[Problem]] = tuple,
-    kubeconform: Kubeconform | None = None,
-    tick: Callable[[], None] = lambda: None,
+    judged: Judge | None = None,
+    each: Each = lambda work, count: chain.from_iterable(map(work, range(count))),
 ) -> Report:
-    """Check what is being read (`examine_each`), beside problems that were found before.
+    """Check what was read, object by object, beside problems that were found before.
 
     `origins` leads from what was rendered to the line that a person wrote, `known` returns the ids of all
-    rules, and `tick` is called for each unit.
+    rules. `judged` may ask another engine about the schemas, and `each` may share the work among processes.
     Unless the check is `complete`, with all rules on a whole repository, nothing is said about reasons for
     silence that silenced nothing; before it is, `of_render` returns what a render finds, which may be what is
     silenced. A render that meets an error does not look at everything.
     """
+    examined = [replace(one, problems=()) if _is_no_manifest(one) else one for one in reading]
     problems = [*found, *(ignores.problems if ignores else ())]
-    examined: list[Examined] = []
-    for one in reading:
-        if _is_no_manifest(one):
-            one = replace(one, problems=())  # noqa: PLW2901 - as if it had none
-        examined.append(one)
-        problems += one.problems
-        tick()
+    problems += (problem for one in examined for problem in one.problems)
     objects = [checked for one in examined for checked in one.objects]
     cluster_of = {id(checked.item): one.unit.cluster for one in examined for checked in one.objects}
     others = [checked for checked in objects if not _is_ours(checked.item)]
-    if kubeconform is not None:
-        others, refused = kubeconform.judged(others)
+    if judged is not None:
+        others, refused = judged(others)
         problems += refused
     for checked in objects:
         if _is_ours(checked.item):
-            problems += _input_problems(checked.item)
-    for cluster, item in _kustomizations(examined):
-        others.append(Checked(item, "skipped", clean=True))
-        cluster_of[id(item)] = cluster
-    problems += _of_each(others, cluster_of, engine, sites or {})
+            problems += _input_problems(checked.item, schemas)
+    written = list(_kustomizations(examined))
+    cluster_of |= {id(item): cluster for cluster, item in written}
+    others += (Checked(item, "skipped", clean=True) for _, item in written)
+    worlds = _worlds(others, cluster_of, catalogue(), sites or {}) if rules else {}
+    remaining = [checked for checked in others if rules or not checked.clean]
+
+    def work(number: int) -> Iterator[Problem]:
+        checked = remaining[number]
+        if not checked.clean:
+            yield from engine.object_problems(checked.item, checked.verdict)
+        if rules:
+            yield from rules.problems(worlds[cluster_of[id(checked.item)]], (checked.item,))
+
+    problems += each(work, len(remaining))
     problems += engine.idle_skips(checked.item for checked in objects)
     if origins is not None:
         rendered = {(checked.item.file, checked.item.subject): checked.item for checked in others}
@@ -126,34 +175,18 @@ def examine(
     )
 
 
-def _of_each(
-    checks: Sequence[Checked], cluster_of: Mapping[int, str], engine: Engine, sites: Mapping[str, Site]
-) -> Iterator[Problem]:
-    """Yield everything that there is to say of each object, by itself and among those of its cluster."""
-    if not engine.has_rules:
-        for checked in checks:
-            yield from () if checked.clean else engine.object_problems(checked.item, checked.verdict)
-        return
-    from slicewright.workspace.package import catalogue  # noqa: PLC0415 - only rules need it
-
+def _worlds(
+    checks: Iterable[Checked], cluster_of: Mapping[int, str], catalogue: Catalogue, sites: Mapping[str, Site]
+) -> dict[str, World]:
+    """Return the objects that the rules see together: those of each cluster, and beside them those of all."""
     by_cluster: dict[str, list[Item]] = defaultdict(list)
     for checked in checks:
         by_cluster[cluster_of[id(checked.item)]].append(checked.item)
-    worlds = {
-        cluster: World(
-            items, catalogue(), sites.get(cluster), beside=by_cluster.get("", ()) if cluster in sites else ()
-        )
-        for cluster, items in by_cluster.items()
+    of_all = by_cluster.get("", ())
+    return {
+        name: World(items, catalogue, sites.get(name), beside=of_all if name in sites else ())
+        for name, items in by_cluster.items()
     }
-
-    def work(number: int) -> list[tuple[Any, ...]]:
-        checked = checks[number]
-        said = [] if checked.clean else list(engine.object_problems(checked.item, checked.verdict))
-        world = worlds[cluster_of[id(checked.item)]]
-        return packed([*said, *engine.rule_problems(world, (checked.item,))])
-
-    for found in spread(work, len(checks)):
-        yield from unpacked(found)
 
 
 def _kustomizations(examined: Iterable[Examined]) -> Iterator[tuple[str, Item]]:
@@ -176,32 +209,17 @@ def _is_ours(item: Item) -> bool:
     return str(item.data["apiVersion"]).startswith(_OURS)
 
 
-def _input_problems(item: Item) -> Iterator[Problem]:
+def _input_problems(item: Item, schemas: Callable[[], Schemas]) -> Iterator[Problem]:
     """Yield what stands against a document of our own input formats."""
-    from slicewright.workspace.package import schemas  # noqa: PLC0415 - only our own formats need them
-
-    schema = _INPUT.get(item.kind)
+    schema = SCHEMA_OF.get(item.kind)
     if schema is None:
         yield item.problem("IN007", ("kind",), f"there is no kind '{item.kind}' in {_OURS}")
         return
     refused = list(schemas().problems(schema, item.data))
     if item.kind == "TPUCluster" and not refused:
-        from slicewright.core.platform.against_configuration import against_configuration  # noqa: PLC0415
-
         refused += against_configuration(item.data["spec"], schemas())
     for problem in refused:
-        yield _placed(item, problem)
-
-
-def _placed(item: Item, problem: Problem) -> Problem:
-    return item.problem(
-        problem.id,
-        problem.path,
-        problem.message,
-        problem.hint,
-        severity=problem.severity,
-        key=problem.id in ("IN002", "IN006"),
-    )
+        yield item.placed(problem)
 
 
 def _is_no_manifest(one: Examined) -> bool:
@@ -217,19 +235,3 @@ def _passed_by(examined: Iterable[Examined]) -> Iterator[str]:
     for one in examined:
         if one.unit.form == "file" and not one.objects and not one.problems:
             yield one.unit.name
-
-
-def unread(paths: Sequence[str], report: Report) -> Problem | None:
-    """Return the problem of a check that had nothing to look at, which must not pass for a good one."""
-    if report.objects or report.problems:
-        return None
-    message = "there is no Kubernetes object to check"
-    hint = "check the path, and what --exclude leaves out"
-    return Problem("FILE006", message, hint, file=_only(paths))
-
-
-def _only(paths: Sequence[str]) -> str:
-    """Return the path that was given, if it is the only one."""
-    if len(paths) != 1:
-        return ""
-    return "stdin" if paths[0] == STDIN else printable(paths[0])
