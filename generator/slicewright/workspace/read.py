@@ -18,7 +18,6 @@ from slicewright.core.render.platform import PROVISION
 from slicewright.core.render.repository import Repository, Settings, against_schema, read_repository
 from slicewright.workspace.load import load, unreadable
 from slicewright.workspace.package import package
-from slicewright.workspace.requires import MalformedError, satisfies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,12 +117,30 @@ def _require(source: Source, found: list[Problem]) -> None:
     try:
         if not wanted or satisfies(version, wanted):
             return
-    except MalformedError as error:
+    except ValueError as error:
         hint = "write for example ~=0.1, >=0.1,<0.3 or ==0.1.*"
         found.append(source.problem("IN005", ("requires",), str(error), hint))
         return
     message = f"{SETTINGS} requires slicewright {wanted}, and this is {version}"
     raise WrongVersionError(f"{message}\n  hint: pip install 'slicewright{wanted}'")
+
+
+def satisfies(version: str, requirement: str) -> bool:
+    """Tell whether a version meets each clause of a requirement, as PEP 440 defines it. Raises ValueError.
+
+    A pre-release or development version counts as its release.
+    """
+    from packaging.specifiers import Specifier  # noqa: PLC0415 - it takes 25 ms to import
+    from packaging.version import Version  # noqa: PLC0415
+
+    release = Version(version).base_version
+    met = []
+    for clause in map(str.strip, requirement.split(",")):
+        try:
+            met.append(Specifier(clause).contains(release))
+        except ValueError as error:
+            raise ValueError(f"'{clause}' is no version requirement") from error
+    return all(met)
 
 
 def _input_files(root: Path, found: list[Problem]) -> Iterator[SourceFile]:
