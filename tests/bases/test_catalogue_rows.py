@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from slicewright.core.compose.kustomization import compose
-from slicewright.core.plan import placement
+from slicewright.core.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, NODE_POOL, TOPOLOGY
 from slicewright.core.plan.plan import MARKER
 from slicewright.workspace.package import package
 
@@ -87,7 +87,7 @@ def test_hosts_times_chips_are_the_topology(objects: dict[str, list[Object]]) ->
 
 def test_selectors_name_one_row(objects: dict[str, list[Object]]) -> None:
     """The node selectors stand in the catalogue, and no other row has the same."""
-    keys = (placement.ACCELERATOR, placement.TOPOLOGY, placement.ACCELERATOR_COUNT)
+    keys = (ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT)
     rows = package().catalogue.rows("all")
 
     for case in cases():
@@ -113,7 +113,7 @@ def test_slices_are_replicas(objects: dict[str, list[Object]]) -> None:
     for case in of("jobset") + of("pathways") + of("pathways-headless"):
         job = main_object(objects[case.name])["spec"]["replicatedJobs"][-1]
         assert case.slices == job["replicas"]
-        exclusive = {"annotations": {key: placement.NODE_POOL}} if case.shape.multi_host else None
+        exclusive = {"annotations": {key: NODE_POOL}} if case.shape.multi_host else None
         assert exclusive == job["template"].get("metadata"), case
 
 
@@ -135,7 +135,7 @@ def test_pathwaysjob_names_machine_and_topology(objects: dict[str, list[Object]]
         (workers,) = main_object(objects[case.name])["spec"]["workers"]
         assert (case.shape.machine_type, case.shape.topology) == (workers["type"], workers["topology"])
         assert case.slices == workers["numSlices"]
-        count = {placement.ACCELERATOR_COUNT: str(case.shape.chips_per_host)}
+        count = {ACCELERATOR_COUNT: str(case.shape.chips_per_host)}
         assert (count if case.shape.needs_accelerator_count else None) == workers.get("nodeSelector"), case
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.read import plain
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import TPU
 
 if TYPE_CHECKING:
     from slicewright.core.check.quota import Most

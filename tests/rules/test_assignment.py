@@ -15,7 +15,7 @@ from slicewright.core.check.quota_read import pool_labels, pools_of
 from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.check.rules import RULES
 from slicewright.core.check.scheduler import NodeSelector
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import TPU
 
 ANY = NodeSelector({})
 

@@ -12,7 +12,7 @@ from tests.rules.queues import cohort, queue, said
 from slicewright.core.check.quota import Cell, Most, Node, Quotas, most
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.read import amount
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import TPU
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.rules.queues import job, pods, said
 
 from slicewright.core.check.quota import most
 from slicewright.core.check.quota_read import pool_labels, pools_of, quotas
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import TPU
 
 
 def test_quota_of_a_declared_cpu_pool_has_no_limit() -> None:

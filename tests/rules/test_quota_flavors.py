@@ -13,7 +13,7 @@ from slicewright.core.check.assignment import Choice, assign, choices
 from slicewright.core.check.quota import Node, PodSet, Quotas
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.scheduler import NodeSelector
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import TPU
 
 ANY = NodeSelector({})
 

@@ -11,7 +11,7 @@ from slicewright.core.check.assignment import Choice, assign
 from slicewright.core.check.quota import Cell, Node, PodSet, Quotas, most
 from slicewright.core.check.read import amount
 from slicewright.core.check.scheduler import NodeSelector
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import TPU
 
 KEY = ("v5e", TPU)
 

@@ -10,7 +10,7 @@ from tests.rules.queues import job, pods
 
 from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.check.read import amount, plain
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import TPU
 
 
 def test_requests_add_up_over_containers_and_pods() -> None:

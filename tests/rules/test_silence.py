@@ -9,10 +9,11 @@ from tests.rules.kit import run
 
 from slicewright.core.check.item import Item
 from slicewright.core.check.rules import RULES
-from slicewright.core.check.silence import ANNOTATION, FILE_NAME, inputs, read_ignores, silence
+from slicewright.core.check.silence import FILE_NAME, inputs, read_ignores, silence
 from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.kubernetes.labels import ACKNOWLEDGED
 from slicewright.core.problem import Problem
 from slicewright.workspace.package import catalogue
 
@@ -20,7 +21,10 @@ IDS = [rule.id for rule in RULES]
 
 
 def _queue(name: str, **annotations: str) -> Item:
-    metadata = {"name": name, "annotations": {ANNOTATION + key: value for key, value in annotations.items()}}
+    metadata = {
+        "name": name,
+        "annotations": {ACKNOWLEDGED + key: value for key, value in annotations.items()},
+    }
     data = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue", "metadata": metadata, "spec": {}}
     return Item(data, "queues.yaml")
 
@@ -199,7 +203,7 @@ def test_annotation_of_an_input_file_acknowledges_no_error_and_nothing_of_others
 )
 def test_annotation_of_a_rendered_object_silences_no_error(folder: str, silenced: bool) -> None:
     """Patches of the workload write it. An object in a folder that nobody renders is somebody's own."""
-    metadata = {"name": "a-1", "namespace": "default", "annotations": {f"{ANNOTATION}X1": "meant"}}
+    metadata = {"name": "a-1", "namespace": "default", "annotations": {f"{ACKNOWLEDGED}X1": "meant"}}
     run = Item({"kind": "JobSet", "metadata": metadata}, folder)
     error = Problem("X1", "m", file=folder, object="JobSet default/a-1")
     items = [run, *_input("TPUWorkload", "")]

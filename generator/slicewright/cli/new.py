@@ -14,9 +14,10 @@ from slicewright.cli.streams import say
 from slicewright.core.document.write import write_document
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.intent.workload import ProvisioningType
+from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.problem import Problem, did_you_mean, errors, in_order
 from slicewright.core.render.plans import Planned, plan_all
-from slicewright.core.render.repository import API_VERSION, identities, read_repository
+from slicewright.core.render.repository import identities, read_repository
 from slicewright.workspace import write
 from slicewright.workspace.read import Checkout, read_checkout
 
@@ -148,7 +149,7 @@ def _document(
     if command:
         container["command"] = list(command)
     spec = {**asked, "container": container}
-    return {"apiVersion": API_VERSION, "kind": "TPUWorkload", "metadata": metadata, "spec": spec}
+    return {"apiVersion": SLICEWRIGHT_VERSION, "kind": "TPUWorkload", "metadata": metadata, "spec": spec}
 
 
 def _only_cluster(checkout: Checkout) -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check.read import entries, mapping, text
 from slicewright.core.importing.inventory import Inventory
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.problem import Problem
 from slicewright.importing.kubectl import KubectlError
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.importing.kubectl import Kubectl
 
-_GROUP = "kueue.x-k8s.io"
 _NEWEST_FIRST = ("v1beta2", "v1beta1")
 _KUEUE = {
     "flavors": "resourceflavors",
@@ -44,16 +44,16 @@ def read(kubectl: Kubectl) -> tuple[Inventory, tuple[Problem, ...]]:
                 problems.append(error.problem)
 
     fetch("nodes", "nodes")
-    group = mapping(kubectl.raw(f"/apis/{_GROUP}"))
+    group = mapping(kubectl.raw(f"/apis/{KUEUE_GROUP}"))
     versions = tuple(text(entry.get("version")) for _, entry in entries(group.get("versions")))
     fetch("priority_classes", "priorityclasses.v1.scheduling.k8s.io", needed=False)
     fetch("deployments", "deployments.v1.apps", needed=False)
     for field, resource in _KUEUE.items() if versions else ():
         # A version may lack a kind that an older one has; kubectl itself prefers what the server prefers.
         served = next((one for one in _NEWEST_FIRST if one in versions), versions[0])
-        fetch(field, f"{resource}.{served}.{_GROUP}")
+        fetch(field, f"{resource}.{served}.{KUEUE_GROUP}")
         if not found.get(field) and _OLDER.get(field) in versions:
-            fetch(field, f"{resource}.{_OLDER[field]}.{_GROUP}", needed=False)
+            fetch(field, f"{resource}.{_OLDER[field]}.{KUEUE_GROUP}", needed=False)
     if not versions:
         hint = "install Kueue, or add clusterQueues by hand later"
         message = "the cluster has no Kueue, so the file has no queues, quotas and priority classes"

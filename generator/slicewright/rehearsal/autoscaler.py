@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from slicewright.core.check.scheduler import node_selector, tolerates
-from slicewright.core.plan.keys import TPU
-from slicewright.core.plan.placement import NODE_POOL
+from slicewright.core.kubernetes.labels import JOB_UID, NODE_POOL, TPU
 from slicewright.core.rehearsal.observe import chips_of
 from slicewright.core.rehearsal.simulate import MARK
 from slicewright.rehearsal.thread import alive
@@ -280,7 +279,7 @@ class Autoscaler:
 def _job_of(pod: Object) -> str:
     """Return the uid of the Job that made a pod, else its own."""
     metadata = pod["metadata"]
-    return str(metadata.get("labels", {}).get("batch.kubernetes.io/controller-uid", metadata["uid"]))
+    return str(metadata.get("labels", {}).get(JOB_UID, metadata["uid"]))
 
 
 def _is_alive(pod: Object) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.labels import NODE_POOL, TPU
 from slicewright.core.plan.extent import extent, slice_names
-from slicewright.core.plan.keys import TPU
-from slicewright.core.plan.placement import NODE_POOL
 from slicewright.testbed import kwok
 from slicewright.testbed.nodes import simulated_nodes
 

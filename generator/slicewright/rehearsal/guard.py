@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
 from slicewright.core.problem import Problem
 from slicewright.testbed.api import Api, ApiError
 from slicewright.testbed.trouble import BedError
@@ -15,8 +16,8 @@ MARK = "slicewright.dev/test-cluster"
 """The label of the namespace kube-system that says so."""
 _NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
 _NEEDED = {
-    "JobSet": ("jobset.x-k8s.io/v1alpha2", "JobSet"),
-    "Kueue": ("kueue.x-k8s.io/v1beta2", "ClusterQueue"),
+    "JobSet": (JOBSET_VERSION, "JobSet"),
+    "Kueue": (KUEUE_VERSION, "ClusterQueue"),
 }
 
 

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.plan.placement import NODE_POOL
+from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.rehearsal.event import Event, Kind
 from slicewright.core.rehearsal.observe import Observer
 from slicewright.core.rehearsal.story import Stories

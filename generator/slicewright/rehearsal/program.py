@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.labels import JOBSET_NAME, REPLICATED_JOB
 from slicewright.core.rehearsal.script import run_key
 from slicewright.core.rehearsal.simulate import HEAD, SECONDS, has_head
 
@@ -51,7 +52,7 @@ class Programs:
     def _start(self, run: str, duration: float) -> bool:
         """Tell the running pods of a head when to end; tell whether there are any."""
         namespace, _, name = run.partition("/")
-        labels = f"jobset.sigs.k8s.io/jobset-name={name},jobset.sigs.k8s.io/replicatedjob-name={HEAD}"
+        labels = f"{JOBSET_NAME}={name},{REPLICATED_JOB}={HEAD}"
         told = {"metadata": {"annotations": {SECONDS: f"{self._clock.real(duration):.3f}"}}}
         running = [
             pod

@@ -10,6 +10,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.kinds import (
+    JOBSET_VERSION,
+    KUEUE_VERSION,
+    PATHWAYS_VERSION,
+    RBAC_VERSION,
+    SCHEDULING_VERSION,
+)
+from slicewright.core.kubernetes.labels import JOB_NAME, JOBSET_NAME
 from slicewright.core.rehearsal.confine import confined
 from slicewright.core.rehearsal.simulate import MARK, marked
 from slicewright.core.rehearsal.surroundings import volume
@@ -34,13 +42,12 @@ _ORDER = (
     *("LocalQueue", "Role", "RoleBinding", "ResourceQuota"),
 )
 """Kinds in which order they are made; what is not listed has no part in a rehearsal."""
-_KUEUE = "kueue.x-k8s.io/v1beta2"
 _NODE = ("v1", "Node")
-_OF_A_RUN = ("jobset.sigs.k8s.io/jobset-name", "batch.kubernetes.io/job-name")
+_OF_A_RUN = (JOBSET_NAME, JOB_NAME)
 """Labels of a pod that name its run."""
 _RUNS = (
-    ("pathways-job.pathways.domain/v1", "PathwaysJob"),
-    ("jobset.x-k8s.io/v1alpha2", "JobSet"),
+    (PATHWAYS_VERSION, "PathwaysJob"),
+    (JOBSET_VERSION, "JobSet"),
     ("batch/v1", "Job"),
 )
 """What has pods. It goes when they have gone, and they need their nodes for that."""
@@ -51,17 +58,17 @@ _MADE = (
     ("v1", "PersistentVolume"),
     ("v1", "Secret"),
     ("v1", "ConfigMap"),
-    (_KUEUE, "LocalQueue"),
-    (_KUEUE, "ClusterQueue"),
-    (_KUEUE, "Cohort"),
-    (_KUEUE, "AdmissionCheck"),
-    (_KUEUE, "ProvisioningRequestConfig"),
-    (_KUEUE, "ResourceFlavor"),
-    (_KUEUE, "Topology"),
-    (_KUEUE, "WorkloadPriorityClass"),
-    ("scheduling.k8s.io/v1", "PriorityClass"),
-    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
-    ("rbac.authorization.k8s.io/v1", "Role"),
+    (KUEUE_VERSION, "LocalQueue"),
+    (KUEUE_VERSION, "ClusterQueue"),
+    (KUEUE_VERSION, "Cohort"),
+    (KUEUE_VERSION, "AdmissionCheck"),
+    (KUEUE_VERSION, "ProvisioningRequestConfig"),
+    (KUEUE_VERSION, "ResourceFlavor"),
+    (KUEUE_VERSION, "Topology"),
+    (KUEUE_VERSION, "WorkloadPriorityClass"),
+    (SCHEDULING_VERSION, "PriorityClass"),
+    (RBAC_VERSION, "RoleBinding"),
+    (RBAC_VERSION, "Role"),
     ("v1", "ResourceQuota"),
     ("v1", "ServiceAccount"),
     _NODE,
@@ -168,7 +175,7 @@ class Stage:
             item["metadata"]["name"]: [
                 entry["type"] for entry in item.get("status", {}).get("conditions", ())
             ]
-            for item in self.api.list(_KUEUE, "ClusterQueue")
+            for item in self.api.list(KUEUE_VERSION, "ClusterQueue")
         }
         return all("Active" in said.get(name, ()) for name in queues)
 

@@ -6,6 +6,7 @@ import http.client
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
+from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
 from slicewright.rehearsal.thread import alive
 from slicewright.testbed.api import Api, ApiError
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 KINDS = (
     ("v1", "Node"),
-    ("kueue.x-k8s.io/v1beta2", "Workload"),
-    ("jobset.x-k8s.io/v1alpha2", "JobSet"),
+    (KUEUE_VERSION, "Workload"),
+    (JOBSET_VERSION, "JobSet"),
     ("batch/v1", "Job"),
     ("v1", "Pod"),
     ("v1", "Event"),

@@ -12,8 +12,16 @@ import threading
 import time
 from typing import TYPE_CHECKING, Self
 
-from slicewright.core.plan import placement
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
+from slicewright.core.kubernetes.labels import (
+    ACCELERATOR,
+    EXCLUSIVE_TOPOLOGY,
+    NODE_POOL,
+    QUEUE,
+    TOPOLOGY,
+    TPU,
+)
+from slicewright.core.rehearsal.simulate import SECONDS
 from slicewright.testbed import keeper
 from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.sites import site_of
@@ -85,19 +93,17 @@ def _queues(cluster: Cluster, shape: Shape) -> None:
         ("LocalQueue", "bench", {"clusterQueue": "bench"}),
     ):
         metadata = {"name": name, "namespace": "default"} if kind == "LocalQueue" else {"name": name}
-        cluster.api.create(
-            {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": metadata, "spec": spec}
-        )
+        cluster.api.create({"apiVersion": KUEUE_VERSION, "kind": kind, "metadata": metadata, "spec": spec})
 
 
 def _labels(shape: Shape) -> dict[str, str]:
-    return {placement.ACCELERATOR: shape.accelerator, placement.TOPOLOGY: shape.topology}
+    return {ACCELERATOR: shape.accelerator, TOPOLOGY: shape.topology}
 
 
 def _jobset(index: int, shape: Shape) -> Object:
     chips = {TPU: str(shape.chips_per_host)}
     pod = {
-        "metadata": {"annotations": {"slicewright.dev/simulated-seconds": _RUN_SECONDS}},
+        "metadata": {"annotations": {SECONDS: _RUN_SECONDS}},
         "spec": {
             "restartPolicy": "Never",
             "nodeSelector": _labels(shape),
@@ -107,23 +113,23 @@ def _jobset(index: int, shape: Shape) -> Object:
         },
     }
     job = {
-        "metadata": {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": placement.NODE_POOL}},
+        "metadata": {"annotations": {EXCLUSIVE_TOPOLOGY: NODE_POOL}},
         "spec": {"completions": shape.hosts, "parallelism": shape.hosts, "backoffLimit": 0, "template": pod},
     }
     return {
-        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "apiVersion": JOBSET_VERSION,
         "kind": "JobSet",
         "metadata": {
             "name": f"bench-{index}",
             "namespace": "default",
-            "labels": {"kueue.x-k8s.io/queue-name": "bench"},
+            "labels": {QUEUE: "bench"},
         },
         "spec": {"replicatedJobs": [{"name": "slice", "replicas": _SLICES_EACH, "template": job}]},
     }
 
 
 def _all_completed(cluster: Cluster) -> bool:
-    listed = cluster.api.list("jobset.x-k8s.io/v1alpha2", "JobSet")
+    listed = cluster.api.list(JOBSET_VERSION, "JobSet")
     states = [item.get("status", {}).get("terminalState", "") for item in listed]
     return states == ["Completed"] * _JOBSETS
 

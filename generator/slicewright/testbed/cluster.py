@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.kinds import CRD_VERSION
 from slicewright.core.platform.release import JOBSET, KUEUE
 from slicewright.testbed import (
     apiserver,
@@ -143,7 +144,7 @@ def _create(api: Api, items: Iterable[Object]) -> None:
 
 
 def _definitions_served(api: Api) -> bool:
-    listed = api.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    listed = api.list(CRD_VERSION, "CustomResourceDefinition")
     return all(
         any(
             condition["type"] == "Established" and condition["status"] == "True"
@@ -155,7 +156,7 @@ def _definitions_served(api: Api) -> bool:
 
 def _kinds_served(api: Api) -> bool:
     """Return true once every kind can be listed, which may take longer. Raises ApiError until then."""
-    for item in api.list("apiextensions.k8s.io/v1", "CustomResourceDefinition"):
+    for item in api.list(CRD_VERSION, "CustomResourceDefinition"):
         spec = item["spec"]
         for version in spec["versions"]:
             if version["served"]:

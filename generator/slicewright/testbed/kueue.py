@@ -11,6 +11,7 @@ import base64
 import json
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.kinds import JOBSET_GROUP, KUEUE_CONFIGURATION_VERSION
 from slicewright.testbed.controllers import BURST, QPS
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ HOST = f"{_SERVICE}.{NAMESPACE}.svc"
 """The name that the certificate of the webhooks has to have beside the loopback address."""
 
 
-_FRAMEWORKS = ("batch/job", "jobset.x-k8s.io/jobset")
+_FRAMEWORKS = ("batch/job", f"{JOBSET_GROUP}/jobset")
 _POD_WEBHOOKS = frozenset({"mpod.kb.io", "vpod.kb.io"})
 _CONFIGURATIONS = "kueue-"
 """How the names of Kueue's webhook configurations begin."""
@@ -79,7 +80,7 @@ def command(
     document = {
         **settings,
         "integrations": {**settings.get("integrations", {}), "frameworks": frameworks(settings)},
-        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "apiVersion": KUEUE_CONFIGURATION_VERSION,
         "kind": "Configuration",
         "namespace": NAMESPACE,
         "leaderElection": {"leaderElect": False},

@@ -5,9 +5,25 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.labels import (
+    ACCELERATOR,
+    ACCELERATOR_COUNT,
+    COMPUTE_CLASS,
+    FLEX_START,
+    HOSTNAME,
+    INSTANCE_TYPE,
+    MAX_RUN_DURATION,
+    NODE_POOL,
+    QUEUED,
+    REGION,
+    RESERVATION,
+    SPOT,
+    TOPOLOGY,
+    TPU,
+    ZONE,
+)
 from slicewright.core.plan import placement
 from slicewright.core.plan.extent import slice_names
-from slicewright.core.plan.keys import TPU
 from slicewright.core.provision.node_pool import creates_itself
 from slicewright.testbed import kwok, machine
 
@@ -31,7 +47,6 @@ _SYSTEM = {
 }
 """The old names too, as on GKE: where they are missing, a controller reads each node again and adds them."""
 
-_QUEUED = "cloud.google.com/gke-queued"
 _MAX_PODS = 110
 _EPHEMERAL_STORAGE = "100Gi"
 _CONDITIONS = (
@@ -69,7 +84,7 @@ def _tpu_nodes(site: Site) -> Iterator[dict[str, Any]]:
             for index in range(shape.hosts):
                 yield _node(
                     f"{node_pool}-{index}",
-                    labels={**labels, placement.NODE_POOL: node_pool},
+                    labels={**labels, NODE_POOL: node_pool},
                     taints=taints,
                     size=size,
                     chips=shape.chips_per_host,
@@ -81,14 +96,14 @@ def _cpu_nodes(site: Site) -> Iterator[dict[str, Any]]:
         labels = {
             **_place(site, pool),
             **_labels_of(site, pool),
-            "node.kubernetes.io/instance-type": pool.machine_type,
+            INSTANCE_TYPE: pool.machine_type,
         }
         size = machine.of_type(pool.machine_type)
         for index in range(pool.nodes):
             node_pool = pool.node_pool_names[index % len(pool.node_pool_names)]
             yield _node(
                 f"{node_pool}-{index // len(pool.node_pool_names)}",
-                labels={**labels, placement.NODE_POOL: node_pool},
+                labels={**labels, NODE_POOL: node_pool},
                 taints=[],
                 size=size,
                 chips=0,
@@ -97,10 +112,10 @@ def _cpu_nodes(site: Site) -> Iterator[dict[str, Any]]:
 
 def _shape_labels(shape: Shape) -> dict[str, str]:
     return {
-        "node.kubernetes.io/instance-type": shape.machine_type,
-        placement.ACCELERATOR: shape.accelerator,
-        placement.TOPOLOGY: shape.topology,
-        placement.ACCELERATOR_COUNT: str(shape.chips_per_host),
+        INSTANCE_TYPE: shape.machine_type,
+        ACCELERATOR: shape.accelerator,
+        TOPOLOGY: shape.topology,
+        ACCELERATOR_COUNT: str(shape.chips_per_host),
     }
 
 
@@ -112,9 +127,9 @@ def _labels_of(site: Site, pool: TpuPool | CpuPool) -> dict[str, str]:
 def _place(site: Site, pool: TpuPool | CpuPool) -> dict[str, str]:
     spec = site.cluster.spec
     zones = spec["pools"][pool.index].get("nodeLocations") or spec.get("nodeLocations")
-    labels = {"topology.kubernetes.io/region": spec.get("location", ""), "topology.kubernetes.io/zone": ""}
+    labels = {REGION: spec.get("location", ""), ZONE: ""}
     if zones:
-        labels["topology.kubernetes.io/zone"] = zones[0]
+        labels[ZONE] = zones[0]
     return {key: value for key, value in labels.items() if value}
 
 
@@ -123,21 +138,21 @@ def _provisioning_labels(site: Site, pool: TpuPool) -> dict[str, str]:
     seconds = site.cluster.spec["pools"][pool.index].get("maxRunDurationSeconds")
     labels: dict[str, str] = {}
     if wanted.type == "Spot":
-        labels[placement.SPOT] = "true"
+        labels[SPOT] = "true"
     elif wanted.type in ("FlexStart", "FlexStartQueued"):
-        labels[placement.FLEX_START] = "true"
+        labels[FLEX_START] = "true"
     elif wanted.type == "Reservation":
         parts = {**placement.reservation_parts(wanted), "affinity": "specific"}
-        labels = {f"{placement.RESERVATION}{key}": value for key, value in parts.items()}
+        labels = {f"{RESERVATION}{key}": value for key, value in parts.items()}
     elif wanted.type == "ComputeClass":
-        labels[placement.COMPUTE_CLASS] = wanted.name
+        labels[COMPUTE_CLASS] = wanted.name
     if seconds is not None and (site.cluster.mode == "Autopilot" or creates_itself(site, pool)):
-        labels[placement.MAX_RUN_DURATION] = str(seconds)
+        labels[MAX_RUN_DURATION] = str(seconds)
     return labels
 
 
 def _provisioning_taints(wanted: Provisioning) -> list[dict[str, str]]:
-    keys = {"Spot": placement.SPOT, "FlexStartQueued": _QUEUED}
+    keys = {"Spot": SPOT, "FlexStartQueued": QUEUED}
     if wanted.type not in keys:
         return []
     return [{"key": keys[wanted.type], "value": "true", "effect": "NoSchedule"}]
@@ -155,7 +170,7 @@ def _node(
         "metadata": {
             "name": name,
             "labels": {
-                "kubernetes.io/hostname": name,
+                HOSTNAME: name,
                 **_SYSTEM,
                 SIMULATED: "true",
                 **labels,

@@ -9,6 +9,17 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.kinds import JOBSET_VERSION
+from slicewright.core.kubernetes.labels import (
+    ACCELERATOR,
+    EXCLUSIVE_TOPOLOGY,
+    HOSTNAME,
+    JOBSET_NAME,
+    NODE_POOL,
+    TOPOLOGY,
+    TPU,
+)
+
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
@@ -17,10 +28,7 @@ if TYPE_CHECKING:
 
 _SERVER = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/server"
 _PROXY = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/proxy_server"
-_EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
-_NODE_POOL = "cloud.google.com/gke-nodepool"
 _COORDINATOR = "metadata.labels['jobset.sigs.k8s.io/coordinator']"
-_JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
 _RETRIES_A_HOST = 4
 _SHARED_TMP = [{"name": "shared-tmp", "mountPath": "/tmp"}]  # noqa: S108 - the controller's
 
@@ -43,7 +51,7 @@ def jobset(pathwaysjob: Object, shape: Shape) -> Object:
     metadata, spec = pathwaysjob["metadata"], pathwaysjob["spec"]
     headless = "template" not in spec["controller"]
     made: Object = {
-        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "apiVersion": JOBSET_VERSION,
         "kind": "JobSet",
         "metadata": {
             "name": metadata["name"],
@@ -92,7 +100,7 @@ def _head(pathwaysjob: Object, shape: Shape) -> Object:
     if _is_colocated(spec):
         pod["nodeSelector"] = _tpu_selector(shape)
     else:
-        annotations[_EXCLUSIVE] = "kubernetes.io/hostname"
+        annotations[EXCLUSIVE_TOPOLOGY] = HOSTNAME
     return {
         "name": "pathways-head",
         "replicas": 1,
@@ -138,7 +146,7 @@ def _worker(pathwaysjob: Object, shape: Shape) -> Object:
                 "backoffLimit": shape.hosts * (restarts if elastic else _RETRIES_A_HOST),
                 "completions": shape.hosts,
                 "parallelism": shape.hosts,
-                "template": {"metadata": {"annotations": {_EXCLUSIVE: _NODE_POOL}}, "spec": pod},
+                "template": {"metadata": {"annotations": {EXCLUSIVE_TOPOLOGY: NODE_POOL}}, "spec": pod},
             }
         },
     }
@@ -162,7 +170,7 @@ def _resource_manager(spec: Object, shape: Shape) -> Object:
             ],
             "env": [
                 _from("REPLICATED_JOB_NAME", "metadata.annotations['jobset.sigs.k8s.io/replicatedjob-name']"),
-                _from("JOBSET_NAME", f"metadata.annotations['{_JOBSET_NAME}']"),
+                _from("JOBSET_NAME", f"metadata.annotations['{JOBSET_NAME}']"),
                 _from("HOST_ADDRESS", _COORDINATOR),
                 {"name": "TPU_SKIP_MDS_QUERY", "value": "true"},
             ],
@@ -217,14 +225,14 @@ def _worker_container(spec: Object, shape: Shape) -> Object:
                 {"name": "XCLOUD_ENVIRONMENT", "value": "GCP"},
                 {"name": "MEGASCALE_GRPC_ENABLE_XOR_TRACER", "value": "false"},
                 _from("MEGASCALE_NUM_SLICES", "metadata.labels['jobset.sigs.k8s.io/replicatedjob-replicas']"),
-                _from("JOBSET_NAME", f"metadata.annotations['{_JOBSET_NAME}']"),
+                _from("JOBSET_NAME", f"metadata.annotations['{JOBSET_NAME}']"),
                 _from("REPLICATED_JOB_NAME", "metadata.annotations['jobset.sigs.k8s.io/replicatedjob-name']"),
                 _from("MEGASCALE_SLICE_ID", "metadata.labels['jobset.sigs.k8s.io/job-index']"),
                 _from("PATHWAYS_HEAD", _COORDINATOR),
                 _from("MEGASCALE_COORDINATOR_ADDRESS", _COORDINATOR),
             ],
             "ports": _ports(29005, 29006, 8471, 8080),
-            "resources": {"limits": {"google.com/tpu": str(shape.chips_per_host)}},
+            "resources": {"limits": {TPU: str(shape.chips_per_host)}},
             "volumeMounts": _SHARED_TMP,
         },
     )
@@ -253,11 +261,11 @@ def _client_environment() -> list[Object]:
 
 
 def _beside_the_head(name: str) -> Object:
-    own: Object = {"key": _JOBSET_NAME, "operator": "In", "values": [name]}
+    own: Object = {"key": JOBSET_NAME, "operator": "In", "values": [name]}
     foreign: list[Object] = [{**own, "operator": "NotIn"}, {"key": "job-name", "operator": "Exists"}]
 
     def required(expressions: list[Object]) -> Object:
-        term = {"topologyKey": _NODE_POOL, "labelSelector": {"matchExpressions": expressions}}
+        term = {"topologyKey": NODE_POOL, "labelSelector": {"matchExpressions": expressions}}
         return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
 
     return {"podAffinity": required([own]), "podAntiAffinity": required(foreign)}
@@ -286,8 +294,8 @@ def _is_colocated(spec: Object) -> bool:
 
 def _tpu_selector(shape: Shape) -> dict[str, str]:
     return {
-        "cloud.google.com/gke-tpu-accelerator": shape.accelerator,
-        "cloud.google.com/gke-tpu-topology": shape.topology,
+        ACCELERATOR: shape.accelerator,
+        TOPOLOGY: shape.topology,
     }
 
 

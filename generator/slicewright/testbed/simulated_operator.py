@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.kinds import JOBSET_VERSION, PATHWAYS_VERSION
 from slicewright.testbed import kubeconfig
 from slicewright.testbed.api import Api, ApiError
 from slicewright.testbed.pathways_jobset import UnknownShapeError, jobset, shape_of
@@ -20,8 +21,8 @@ from slicewright.workspace.package import catalogue
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
-PATHWAYSJOB = ("pathways-job.pathways.domain/v1", "PathwaysJob")
-JOBSET = ("jobset.x-k8s.io/v1alpha2", "JobSet")
+PATHWAYSJOB = (PATHWAYS_VERSION, "PathwaysJob")
+JOBSET = (JOBSET_VERSION, "JobSet")
 
 _LAST = {"Completed": "Completed", "Failed": "Failed"}
 _RETRY_SECONDS = 1.0

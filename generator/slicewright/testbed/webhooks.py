@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_GROUP
+
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.api import Api
@@ -24,7 +26,7 @@ def _accepted(api: Api, item: Object) -> bool:
 
 
 _JOBSET: Object = {
-    "apiVersion": "jobset.x-k8s.io/v1alpha2",
+    "apiVersion": JOBSET_VERSION,
     "kind": "JobSet",
     "metadata": {"name": "probe", "namespace": "default"},
     "spec": {
@@ -40,7 +42,7 @@ _JOBSET: Object = {
 }
 _CLUSTER_QUEUES: tuple[Object, ...] = tuple(
     {
-        "apiVersion": f"kueue.x-k8s.io/{version}",
+        "apiVersion": f"{KUEUE_GROUP}/{version}",
         "kind": "ClusterQueue",
         "metadata": {"name": "probe"},
         "spec": {"namespaceSelector": {}},

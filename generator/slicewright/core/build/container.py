@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.merge import merge
 from slicewright.core.compose.patch import copied
+from slicewright.core.kubernetes.labels import FUSE_DRIVER
 from slicewright.core.plan.against_containers import FUSE_VOLUME
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def mount(pod: dict[str, Any], container: Object, buckets: tuple[GcsFuse, ...]) 
         attributes = {"bucketName": bucket.bucket}
         if bucket.options:
             attributes["mountOptions"] = bucket.options
-        csi: dict[str, Any] = {"driver": "gcsfuse.csi.storage.gke.io", "volumeAttributes": attributes}
+        csi: dict[str, Any] = {"driver": FUSE_DRIVER, "volumeAttributes": attributes}
         mounted: dict[str, Any] = {"name": name, "mountPath": bucket.mount_path}
         if bucket.read_only:
             csi["readOnly"] = mounted["readOnly"] = True

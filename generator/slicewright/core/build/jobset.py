@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build import container as containers
 from slicewright.core.build import pod
-from slicewright.core.plan import keys, placement
+from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL
 from slicewright.core.plan.against import EXIT_CODES
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def replicated_job(jobset: Object, name: str) -> dict[str, Any]:
 def drop_exclusive_topology(job: dict[str, Any]) -> None:
     """Let the slices of a replicatedJob share node pools."""
     annotations = job["template"].get("metadata", {}).get("annotations", {})
-    annotations.pop(keys.EXCLUSIVE_TOPOLOGY, None)
+    annotations.pop(EXCLUSIVE_TOPOLOGY, None)
     if not annotations:
         job["template"].pop("metadata", None)
 
@@ -116,4 +116,4 @@ def _add_auxiliary(jobs: list[dict[str, Any]], auxiliary: Auxiliary, plan: Plan)
     template = spec["template"]
     pod.merge_template(template, auxiliary.pod_template, auxiliary.topology_request)
     containers.tell_run(template["spec"], plan)
-    template["spec"].setdefault("nodeSelector", {})[placement.NODE_POOL] = auxiliary.node_pool
+    template["spec"].setdefault("nodeSelector", {})[NODE_POOL] = auxiliary.node_pool

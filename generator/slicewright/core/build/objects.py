@@ -8,7 +8,7 @@ from slicewright.core.build import finish, flaws, job, jobset, pathways, pathway
 from slicewright.core.build.scope import is_namespaced
 from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import identity, is_object, matching
-from slicewright.core.plan import keys
+from slicewright.core.kubernetes.labels import KEPT, KUEUE, PRIORITY_CLASS
 from slicewright.core.plan.plan import MARKER
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def build(plan: Plan, base: list[Object]) -> list[Object]:
 def _keep(claim: Object) -> None:
     """Let a claim that a component brings outlive the run, with its data; what it says itself is left."""
     annotations = claim["metadata"].setdefault("annotations", {})
-    for key, value in keys.KEPT.items():
+    for key, value in KEPT.items():
         annotations.setdefault(key, value)
 
 
@@ -66,10 +66,10 @@ def _fill_metadata(item: Object, plan: Plan) -> None:
     labels = {**given.get("labels", {}), **plan.labels}
     annotations = {**given.get("annotations", {}), **plan.annotations}
     if item["kind"] not in _RUNS:
-        labels = {key: value for key, value in labels.items() if not key.startswith(keys.KUEUE)}
+        labels = {key: value for key, value in labels.items() if not key.startswith(KUEUE)}
         annotations = given.get("annotations", {})
-    if keys.PRIORITY_CLASS in labels:
-        labels[keys.PRIORITY_CLASS] = plan.priority_class
+    if PRIORITY_CLASS in labels:
+        labels[PRIORITY_CLASS] = plan.priority_class
     item["metadata"] = {"name": plan.name}
     if is_namespaced(*identity(item)[:2]):
         item["metadata"]["namespace"] = plan.namespace

@@ -13,7 +13,7 @@ from slicewright.core.build.jobset import (
     replicated_job,
 )
 from slicewright.core.build.merge import merge
-from slicewright.core.plan import placement
+from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.plan.plan import MARKER, PathwaysPlan, Plan
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _fill_head(head: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
         theirs.update(plan.node_selector)
         pod.keep_apart(spec, plan.apart.of_head)
     elif runtime.head_node_pool:
-        theirs[placement.NODE_POOL] = runtime.head_node_pool
+        theirs[NODE_POOL] = runtime.head_node_pool
     spec["nodeSelector"] = theirs
     if not theirs:
         del spec["nodeSelector"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.build import container as containers
 from slicewright.core.build import pod
 from slicewright.core.compose.patch import copied
-from slicewright.core.plan import placement
+from slicewright.core.kubernetes.labels import ACCELERATOR, NODE_POOL, TOPOLOGY
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _COLOCATED = "colocated_python_sidecar"
 _PROXY = "proxy_server"
-_SET_BY_CONTROLLER = frozenset({placement.ACCELERATOR, placement.TOPOLOGY})
+_SET_BY_CONTROLLER = frozenset({ACCELERATOR, TOPOLOGY})
 
 
 def fill(pathwaysjob: Object, plan: Plan, runtime: PathwaysPlan) -> None:
@@ -88,4 +88,4 @@ def _fill_controller(controller: dict[str, Any], plan: Plan, runtime: PathwaysPl
     containers.mount(spec, main, plan.gcs_fuse)
     containers.tell_run(spec, plan)
     if runtime.head_node_pool:
-        spec.setdefault("nodeSelector", {})[placement.NODE_POOL] = runtime.head_node_pool
+        spec.setdefault("nodeSelector", {})[NODE_POOL] = runtime.head_node_pool

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.build import container as containers
 from slicewright.core.build.merge import merge
 from slicewright.core.compose.patch import copied
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.plan.plan import MARKER, Plan
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check.quota import Flavor, Key, distance, most
 from slicewright.core.check.scheduler import tolerates
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,6 +14,8 @@ from slicewright.core.check.silence import inputs, silence
 from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.kubernetes.kinds import KUSTOMIZATION_VERSION
+from slicewright.core.kubernetes.labels import OURS
 from slicewright.core.platform.against_configuration import against_configuration
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render.repository import SCHEMA_OF
@@ -33,7 +35,6 @@ _UNUSED = "IGN102"
 """A reason for silence where there is nothing to silence."""
 _DISPUTED = "YAML007"
 """A word that kustomize reads as another value: of no interest where kustomize reads nothing."""
-_OURS = "slicewright.dev/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,19 +202,19 @@ def _kustomizations(examined: Iterable[Examined]) -> Iterator[tuple[str, Item]]:
             data = documents[0].data
             if isinstance(data, dict):
                 # Both may be left out of a kustomization, and rules go by them.
-                whole = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **data}
+                whole = {"apiVersion": KUSTOMIZATION_VERSION, "kind": "Kustomization", **data}
                 yield one.unit.cluster, Item(whole, name, Source(SourceFile(name, text), documents[0]))
 
 
 def _is_ours(item: Item) -> bool:
-    return str(item.data["apiVersion"]).startswith(_OURS)
+    return str(item.data["apiVersion"]).startswith(OURS)
 
 
 def _input_problems(item: Item, schemas: Callable[[], Schemas]) -> Iterator[Problem]:
     """Yield what stands against a document of our own input formats."""
     schema = SCHEMA_OF.get(item.kind)
     if schema is None:
-        yield item.problem("IN007", ("kind",), f"there is no kind '{item.kind}' in {_OURS}")
+        yield item.problem("IN007", ("kind",), f"there is no kind '{item.kind}' in {OURS}")
         return
     refused = list(schemas().problems(schema, item.data))
     if item.kind == "TPUCluster" and not refused:

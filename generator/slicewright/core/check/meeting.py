@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.read import at, entries, mapping, sequence, text, texts, words
-from slicewright.core.plan.placement import (
+from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     COMPUTE_CLASS,
     FLEX_START,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose import pointer
-from slicewright.core.plan import keys
+from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE, RUN
 from slicewright.core.plan.program import main_container
 from slicewright.core.platform.flavor import capacities
 from slicewright.core.render.existing import ROOT
@@ -47,9 +47,9 @@ _OF_CLUSTER = {
 }
 """The field of a TPUCluster's spec that asks for an object, by its kind."""
 _LABELS = {
-    keys.QUEUE: "queueName",
-    keys.PRIORITY_CLASS: "workloadPriorityClassName",
-    keys.MAX_EXECUTION_TIME: "maxExecutionTimeSeconds",
+    QUEUE: "queueName",
+    PRIORITY_CLASS: "workloadPriorityClassName",
+    MAX_EXECUTION_TIME: "maxExecutionTimeSeconds",
 }
 """The field of a TPUWorkload's spec that a label says."""
 _COUNTS = frozenset({"replicas", "parallelism", "completions", "numSlices"})
@@ -95,7 +95,7 @@ def of_workload(workload: Workload, item: Item, path: Path) -> Path:
     That of a run which is frozen with another intent is nowhere in the file any more: its name is returned.
     """
     run = run_id(workload.spec) if workload.naming == "Hashed" else ""
-    if item.labels.get(keys.RUN, run) != run:
+    if item.labels.get(RUN, run) != run:
         return _NAME
     ways = _ways(workload, item, path) if item.name in (workload.name, f"{workload.name}-{run}") else ()
     return _first(workload.source.data, (*ways, ("spec", "components")))

@@ -9,15 +9,10 @@ from slicewright.core.check.quota import Cell, Flavor, Key, Node, Quotas
 from slicewright.core.check.read import amount, at, entries, mapping, text, texts, words
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.decode import provisioning
+from slicewright.core.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, TPU
 from slicewright.core.plan.extent import extent
-from slicewright.core.plan.keys import TPU
-from slicewright.core.plan.placement import (
-    ACCELERATOR_COUNT,
-    NODE_POOL,
-    provisioning_selector,
-    shape_selector,
-)
 from slicewright.core.plan.placement import flavor_name as default_name
+from slicewright.core.plan.placement import provisioning_selector, shape_selector
 from slicewright.core.plan.ways import node_labels
 from slicewright.core.platform.kueue_configuration import KEY, NAME
 

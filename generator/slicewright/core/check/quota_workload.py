@@ -10,7 +10,7 @@ from slicewright.core.check.assignment import PODS
 from slicewright.core.check.quota import PodSet
 from slicewright.core.check.read import amount, at, entries, mapping, text, texts
 from slicewright.core.check.scheduler import NodeSelector, node_selector
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import MIN_PARALLELISM, PODSET, TPU
 from slicewright.core.plan.placement import shape_selector
 
 if TYPE_CHECKING:
@@ -21,12 +21,10 @@ if TYPE_CHECKING:
     from slicewright.core.check.world import World
 
 _ZERO = Decimal(0)
-_ASKS = "kueue.x-k8s.io/podset-"
 _LEVELS = ("required-topology", "preferred-topology", "slice-required-topology")
-"""Annotations (after `_ASKS`) with which pods ask for their place in a Topology, at a level of it."""
+"""Annotations (after `PODSET`) with which pods ask for their place in a Topology, at a level of it."""
 _ANY_LEVEL = ("unconstrained-topology", "slice-required-topology-constraints")
-_GROUP = f"{_ASKS}group-name"
-_MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+_GROUP = f"{PODSET}group-name"
 _POD_LEVEL = ("cpu", "memory")
 """Resources that a pod may ask for as a whole, in place of its containers; huge pages aside."""
 # What the operator gives to the resource manager and to the proxy in the head of a PathwaysJob.
@@ -54,7 +52,7 @@ def _pod_sets(item: Item, world: World) -> list[PodSet]:
 
 def _least(item: Item, whole: int) -> int | None:
     """Return how many pods will do, where a Job says that fewer than all will."""
-    least = amount(item.annotations.get(_MIN_PARALLELISM)) if item.kind == "Job" else None
+    least = amount(item.annotations.get(MIN_PARALLELISM)) if item.kind == "Job" else None
     return int(least) if least is not None and 0 < least < whole else None
 
 
@@ -62,8 +60,8 @@ def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Decimal] | Non
     requests = _of_pod(pods)
     _add(requests, beside or {})
     whole = {resource: _counted(resource, found) * count for resource, found in requests.items()}
-    levels = [pods.annotations[_ASKS + way] for way in _LEVELS if _ASKS + way in pods.annotations]
-    asks = bool(levels) or any(_ASKS + way in pods.annotations for way in _ANY_LEVEL)
+    levels = [pods.annotations[PODSET + way] for way in _LEVELS if PODSET + way in pods.annotations]
+    asks = bool(levels) or any(PODSET + way in pods.annotations for way in _ANY_LEVEL)
     return PodSet(
         name,
         count,

@@ -8,7 +8,14 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.kinds import (
+    ARGOCD_GROUP,
+    JOBSET_GROUP,
+    KUEUE_GROUP,
+    PATHWAYS_GROUP,
+    SCHEDULING_GROUP,
+)
+from slicewright.core.kubernetes.labels import TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,11 +23,11 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 GROUP_OF = {
-    "AdmissionCheck": "kueue.x-k8s.io",
-    "Application": "argoproj.io",
-    "ApplicationSet": "argoproj.io",
-    "ClusterQueue": "kueue.x-k8s.io",
-    "Cohort": "kueue.x-k8s.io",
+    "AdmissionCheck": KUEUE_GROUP,
+    "Application": ARGOCD_GROUP,
+    "ApplicationSet": ARGOCD_GROUP,
+    "ClusterQueue": KUEUE_GROUP,
+    "Cohort": KUEUE_GROUP,
     "ComputeClass": "cloud.google.com",
     "Component": "kustomize.config.k8s.io",
     "ConfigMap": "",
@@ -28,25 +35,25 @@ GROUP_OF = {
     "DaemonSet": "apps",
     "Deployment": "apps",
     "Job": "batch",
-    "JobSet": "jobset.x-k8s.io",
+    "JobSet": JOBSET_GROUP,
     "Kustomization": "kustomize.config.k8s.io",
     "LeaderWorkerSet": "leaderworkerset.x-k8s.io",
-    "LocalQueue": "kueue.x-k8s.io",
-    "MultiKueueCluster": "kueue.x-k8s.io",
-    "MultiKueueConfig": "kueue.x-k8s.io",
+    "LocalQueue": KUEUE_GROUP,
+    "MultiKueueCluster": KUEUE_GROUP,
+    "MultiKueueConfig": KUEUE_GROUP,
     "Namespace": "",
-    "PathwaysJob": "pathways-job.pathways.domain",
+    "PathwaysJob": PATHWAYS_GROUP,
     "Pod": "",
     "PodTemplate": "",
-    "PriorityClass": "scheduling.k8s.io",
-    "ProvisioningRequestConfig": "kueue.x-k8s.io",
+    "PriorityClass": SCHEDULING_GROUP,
+    "ProvisioningRequestConfig": KUEUE_GROUP,
     "RayCluster": "ray.io",
     "ReplicaSet": "apps",
-    "ResourceFlavor": "kueue.x-k8s.io",
+    "ResourceFlavor": KUEUE_GROUP,
     "Service": "",
     "StatefulSet": "apps",
-    "Topology": "kueue.x-k8s.io",
-    "WorkloadPriorityClass": "kueue.x-k8s.io",
+    "Topology": KUEUE_GROUP,
+    "WorkloadPriorityClass": KUEUE_GROUP,
 }
 """The API group of the kinds that rules look at, so that a stranger of the same name is left alone."""
 

@@ -16,7 +16,7 @@ from slicewright.core.check.item import Item
 from slicewright.core.check.read import entries, mapping, text
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
-from slicewright.core.plan import keys
+from slicewright.core.kubernetes.labels import ACKNOWLEDGED
 from slicewright.core.problem import Problem, did_you_mean
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 FILE_NAME = ".slicewright-ignore.yaml"
-ANNOTATION = keys.ACKNOWLEDGED
-"""Followed by the id of a rule; the value is the reason."""
 _KEYS = ("rule", "object", "file", "reason")
 _INPUT = ("TPUWorkload", "TPUCluster")
 
@@ -124,7 +122,7 @@ def silence(
         met.update((holder, problem.id) for holder in holders)
         by = [entry for entry in ignored if _silences(entry, problem)]
         used.update(by)
-        key = ANNOTATION + problem.id
+        key = ACKNOWLEDGED + problem.id
         may = problem.severity == "warning" or written.isdisjoint(holders)
         held = [marks[at].annotations for at in holders if may and at in marks]
         if not by and not any(notes.get(key, "").strip() for notes in held):
@@ -174,13 +172,13 @@ def _holders(problem: Problem) -> list[_Holder]:
 
 
 def _marks(item: Item) -> list[str]:
-    return [key for key in item.annotations if key.startswith(ANNOTATION)]
+    return [key for key in item.annotations if key.startswith(ACKNOWLEDGED)]
 
 
 def _of_annotations(item: Item, met: Collection[str], known: Callable[[], Collection[str]]) -> list[Problem]:
     found = []
     for key in _marks(item):
-        rule = key.removeprefix(ANNOTATION)
+        rule = key.removeprefix(ACKNOWLEDGED)
         path: Path = ("metadata", "annotations", key)
         if not item.annotations[key].strip():
             message = f"{rule} is silenced without a reason, so it is not"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.item import Item
+from slicewright.core.kubernetes.kinds import JOBSET_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,4 +60,4 @@ def _without(item: Item, key: str) -> Problem:
     return item.problem("SCHEMA002", (key,), message, hint)
 
 
-_EXAMPLES = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet"}
+_EXAMPLES = {"apiVersion": JOBSET_VERSION, "kind": "JobSet"}

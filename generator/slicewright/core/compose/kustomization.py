@@ -24,6 +24,7 @@ from slicewright.core.compose.spec import (
     read_kustomization,
     refuse_above,
 )
+from slicewright.core.kubernetes.labels import LOCAL_CONFIG
 from slicewright.core.pattern import whole
 from slicewright.core.problem import Problem
 
@@ -44,8 +45,6 @@ __all__ = [
 ]
 
 Objects = list[dict[str, Any]]
-_LOCAL = "config.kubernetes.io/local-config"
-"""Kustomize leaves an object with this annotation out of its output."""
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")
 MAX_FOLDERS = 50_000
 """Kustomizations that are built into one, each time counted: lists that meet again double at every level."""
@@ -211,8 +210,8 @@ def _item(data: Any, file: str) -> _Item:
     annotations = data["metadata"].get("annotations")
     if data["kind"].endswith("List"):
         raise Stopped(outside=f"{file}: a list of objects in one document ({data['kind']})")
-    if isinstance(annotations, dict) and _LOCAL in annotations:
-        raise Stopped(outside=f"{file}: the annotation {_LOCAL}")
+    if isinstance(annotations, dict) and LOCAL_CONFIG in annotations:
+        raise Stopped(outside=f"{file}: the annotation {LOCAL_CONFIG}")
     return _item_of(data, file)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slicewright.core.document.read import read_documents
+from slicewright.core.kubernetes.kinds import COMPONENT_VERSION, KUSTOMIZATION_VERSION
 from slicewright.core.pattern import whole
 from slicewright.core.problem import Problem, did_you_mean
 
@@ -18,8 +19,8 @@ FILE_NAME = "kustomization.yaml"
 OTHER_NAMES = ("kustomization.yml", "Kustomization")
 """Names that kustomize reads as well; it refuses a folder with two of them."""
 _API_VERSIONS = {
-    "Kustomization": "kustomize.config.k8s.io/v1beta1",
-    "Component": "kustomize.config.k8s.io/v1alpha1",
+    "Kustomization": KUSTOMIZATION_VERSION,
+    "Component": COMPONENT_VERSION,
 }
 _KNOWN = frozenset({"apiVersion", "kind", "metadata", "resources", "components", "patches"})
 _TARGET = frozenset({"group", "version", "kind", "name", "namespace"})

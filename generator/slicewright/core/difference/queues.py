@@ -11,7 +11,7 @@ from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.check.read import amount, at, entries, text
 from slicewright.core.check.world import World
 from slicewright.core.difference.runs import runs_of
-from slicewright.core.plan.keys import QUEUE, TPU
+from slicewright.core.kubernetes.labels import QUEUE, TPU
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from slicewright.core.difference.objects import Found, Objects, diff_of
 from slicewright.core.difference.stops import DRAIN
 from slicewright.core.document.same import same
-from slicewright.core.plan.keys import RUN
+from slicewright.core.kubernetes.labels import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterator, Mapping

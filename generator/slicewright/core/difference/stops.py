@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.read import at, text
-from slicewright.core.plan.keys import QUEUE
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP
+from slicewright.core.kubernetes.labels import QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +22,6 @@ HOLD, DRAIN = "Hold", "HoldAndDrain"
 _NONE = "None"
 _RANK = {HOLD: 1, DRAIN: 2}
 """What stops more, of a run's LocalQueue and the ClusterQueue behind it; all else stops nothing."""
-_GROUP = "kueue.x-k8s.io"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +92,18 @@ class Stops:
 
 
 def _queues(objects: Objects) -> Objects:
-    kinds = {(_GROUP, "ClusterQueue"), (_GROUP, "LocalQueue")}
+    kinds = {(KUEUE_GROUP, "ClusterQueue"), (KUEUE_GROUP, "LocalQueue")}
     return {key: found for key, found in objects.items() if key[1:3] in kinds}
 
 
 def _behind(queues: Objects, run: Found) -> tuple[Key, ...]:
     """Return the keys of a run's LocalQueue and of the ClusterQueue behind that."""
     cluster, namespace = run.folder.cluster, run.folder.namespace
-    local = (cluster, _GROUP, "LocalQueue", namespace, str(run.labels.get(QUEUE, "")))
+    local = (cluster, KUEUE_GROUP, "LocalQueue", namespace, str(run.labels.get(QUEUE, "")))
     if local not in queues:
         return ()
-    return local, (cluster, _GROUP, "ClusterQueue", "", text(at(queues[local].data, "spec", "clusterQueue")))
+    name = text(at(queues[local].data, "spec", "clusterQueue"))
+    return local, (cluster, KUEUE_GROUP, "ClusterQueue", "", name)
 
 
 def _stop(queues: Objects, run: Found) -> Stop:

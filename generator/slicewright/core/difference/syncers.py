@@ -10,6 +10,8 @@ from slicewright.core.check.rules.gitops_sync import options
 from slicewright.core.gitops.argocd.project import FINALIZER, HOME
 from slicewright.core.gitops.place import FLUX, ROOT
 from slicewright.core.gitops.place import folder as gitops_folder
+from slicewright.core.kubernetes.kinds import ARGOCD_GROUP, FLUX_GROUP
+from slicewright.core.kubernetes.labels import FLUX_PRUNE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from slicewright.core.difference.objects import Found, Key, Objects
 
 APPLICATION, KUSTOMIZATION = "Application", "Kustomization"
-_ARGOCD = ("argoproj.io", APPLICATION)
-_FLUX = ("kustomize.toolkit.fluxcd.io", KUSTOMIZATION)
+_ARGOCD = (ARGOCD_GROUP, APPLICATION)
+_FLUX = (FLUX_GROUP, KUSTOMIZATION)
 _IN_CLUSTER = "in-cluster"
 """What Argo CD calls its own cluster, where it is named and not addressed."""
 
@@ -106,5 +108,5 @@ def forbids(data: dict[str, Any], kind: str, what: str) -> bool:
     """Tell whether annotations of an object forbid a kind of syncer to `Prune` or to `Delete` it."""
     annotations = texts(at(data, "metadata", "annotations"))
     from_argocd = options(annotations).get(what) == "false"
-    from_flux = annotations.get("kustomize.toolkit.fluxcd.io/prune") == "disabled"
+    from_flux = annotations.get(FLUX_PRUNE) == "disabled"
     return {APPLICATION: from_argocd, KUSTOMIZATION: from_flux}.get(kind, from_argocd or from_flux)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.difference.runs import KINDS
 from slicewright.core.difference.stops import DRAIN, HOLD
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

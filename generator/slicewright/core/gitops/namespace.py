@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from slicewright.core.kubernetes.kinds import JOBSET_GROUP, PATHWAYS_GROUP
+
 RUN_KINDS = (
     ("batch", "Job"),
-    ("jobset.x-k8s.io", "JobSet"),
-    ("pathways-job.pathways.domain", "PathwaysJob"),
+    (JOBSET_GROUP, "JobSet"),
+    (PATHWAYS_GROUP, "PathwaysJob"),
 )
 """Kinds of runs: group and kind."""
 RUNS = (("", "ConfigMap"), ("", "PersistentVolumeClaim"), ("", "Service"), *RUN_KINDS)

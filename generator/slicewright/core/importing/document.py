@@ -19,6 +19,7 @@ from slicewright.core.importing.inventory import Note
 from slicewright.core.importing.place import is_autopilot, place, versions
 from slicewright.core.importing.pools import pools_of
 from slicewright.core.importing.queues import cluster_queues, cohorts
+from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -68,7 +69,7 @@ def imported(inventory: Inventory, catalogue: Catalogue, *, name: str, context: 
         ),
     }
     document = {
-        "apiVersion": "slicewright.dev/v1alpha1",
+        "apiVersion": SLICEWRIGHT_VERSION,
         "kind": "TPUCluster",
         "metadata": {"name": name},
         "spec": spec,

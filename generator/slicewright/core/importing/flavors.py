@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.read import at, entries, text, texts
-from slicewright.core.plan.keys import PROVISIONING, TPU
-from slicewright.core.plan.placement import (
+from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
+    PROVISIONING,
     QUEUED,
     SPOT,
     TOPOLOGY,
-    provisioning_selector,
-    shape_selector,
-    tolerated_taints,
+    TPU,
 )
+from slicewright.core.plan.placement import provisioning_selector, shape_selector, tolerated_taints
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.read import at, entries, text, texts
 from slicewright.core.check.rules.shapes import of_labels
-from slicewright.core.plan.placement import (
+from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
     COMPUTE_CLASS,
     FLEX_START,
+    INSTANCE_TYPE,
     NODE_POOL,
     QUEUED,
     RESERVATION,
     SPOT,
     TOPOLOGY,
+    ZONE,
 )
 
 if TYPE_CHECKING:
@@ -27,10 +29,6 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.kubernetes.types import Object
 
-MACHINE_TYPE = "node.kubernetes.io/instance-type"
-ZONE = "topology.kubernetes.io/zone"
-REGION = "topology.kubernetes.io/region"
-GPU = "cloud.google.com/gke-accelerator"
 
 _DIGITS = re.compile(r"(\d+)")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -93,7 +91,7 @@ def _node_pool(name: str, nodes: list[Object]) -> NodePool:
 
 def shape_of(labels: Mapping[str, str], catalogue: Catalogue) -> Shape | None:
     """Return the slice that labels of nodes or of a flavor speak of, None where the catalogue has none."""
-    machine, topology = labels.get(MACHINE_TYPE, ""), labels.get(TOPOLOGY, "")
+    machine, topology = labels.get(INSTANCE_TYPE, ""), labels.get(TOPOLOGY, "")
     accelerator = labels.get(ACCELERATOR, "")
     if machine:
         key = (machine, topology)

@@ -10,8 +10,6 @@ from slicewright.core.check.read import amount
 from slicewright.core.importing.flavors import Flavor, flavor_of, is_ours, labels_for, quotas_of
 from slicewright.core.importing.naming import default_names, is_pool_name, pool_name, unused
 from slicewright.core.importing.node_pools import (
-    GPU,
-    MACHINE_TYPE,
     NodePool,
     labels_of,
     node_pools,
@@ -20,14 +18,8 @@ from slicewright.core.importing.node_pools import (
     tpu_field,
 )
 from slicewright.core.intent.decode import provisioning
-from slicewright.core.plan.keys import TPU
-from slicewright.core.plan.placement import (
-    MAX_RUN_DURATION,
-    NODE_POOL,
-    TOPOLOGY,
-    flavor_name,
-    tolerated_taints,
-)
+from slicewright.core.kubernetes.labels import GPU, INSTANCE_TYPE, MAX_RUN_DURATION, NODE_POOL, TOPOLOGY, TPU
+from slicewright.core.plan.placement import flavor_name, tolerated_taints
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -118,9 +110,8 @@ def _add_tpu_pools(
     of_key: dict[str, tuple[Shape, Flavor | None]] = {}
     for pool, shape in shapes.values():
         if shape is None:
-            what = (
-                f"{pool.labels.get(TOPOLOGY, 'no topology')} on {pool.labels.get(MACHINE_TYPE, 'no machine')}"
-            )
+            machine = pool.labels.get(INSTANCE_TYPE, "no machine")
+            what = f"{pool.labels.get(TOPOLOGY, 'no topology')} on {machine}"
             made.notes.append(f"node pool '{pool.name}' is left out: the catalogue has no slice of {what}")
             continue
         # A flavor that is just right for some nodes does not stand for others that carry its labels too.
@@ -260,7 +251,7 @@ def _add_cpu_pools(
 ) -> None:
     """Add a pool for each node pool without TPUs; on Autopilot, which makes its own, for each flavor."""
     for pool in seen:
-        machine_type = pool.labels.get(MACHINE_TYPE, "")
+        machine_type = pool.labels.get(INSTANCE_TYPE, "")
         flavor = flavor_of(pool, known)
         shared = flavor is not None and made.of_flavor(flavor.name, tpu=False) is not None
         if autopilot and (flavor is None or shared):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.read import amount, text
 from slicewright.core.importing.flavors import quotas_of
 from slicewright.core.importing.inventory import Note
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.platform.quota import allocatable
 from slicewright.core.quantity import canonical, whole
 

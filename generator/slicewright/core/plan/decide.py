@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
+from slicewright.core.kubernetes.labels import ACKNOWLEDGED, MAX_EXECUTION_TIME, QUEUE, RUN, WORKLOAD
 from slicewright.core.plan import (
     accounts,
     against,
     against_pools,
-    keys,
     names,
     owned,
     pathways,
@@ -231,19 +231,17 @@ def _left_out(workload: Workload) -> Iterator[str]:
 
 def _annotations(workload: Workload) -> dict[str, str]:
     """Return the annotations of the run: those that acknowledge problems stay in the file of the workload."""
-    return {
-        key: value for key, value in workload.annotations.items() if not key.startswith(keys.ACKNOWLEDGED)
-    }
+    return {key: value for key, value in workload.annotations.items() if not key.startswith(ACKNOWLEDGED)}
 
 
 def _labels(workload: Workload, run: str) -> dict[str, str]:
-    labels = {**workload.labels, keys.WORKLOAD: workload.name}
+    labels = {**workload.labels, WORKLOAD: workload.name}
     if run:
-        labels[keys.RUN] = run
+        labels[RUN] = run
     if workload.queue_name:
-        labels[keys.QUEUE] = workload.queue_name
+        labels[QUEUE] = workload.queue_name
     if workload.max_execution_time_seconds is not None:
-        labels[keys.MAX_EXECUTION_TIME] = str(workload.max_execution_time_seconds)
+        labels[MAX_EXECUTION_TIME] = str(workload.max_execution_time_seconds)
     return labels
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan import keys
+from slicewright.core.kubernetes.labels import NODE_POOL, TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
             copies = plan.containers_per_host
             yield Fact("containers per host", str(copies), "spec.containersPerHost")
             why = f"of each container: {plan.shape.chips_per_host} chips of a host / {copies} containers"
-        yield Fact(keys.TPU, str(plan.chips_per_container), why)
+        yield Fact(TPU, str(plan.chips_per_container), why)
     for key, value in plan.node_selector.items():
         yield Fact(f"nodeSelector {key}", value, "shape and provisioning")
     for toleration in plan.apart.tolerations if plan.pattern != "pathwaysjob" else ():
@@ -91,7 +91,7 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
         because = "keeps the pods off nodes that are had in another way"
         yield Fact(f"node affinity {entry['key']}", f"{entry['operator']} {values}".rstrip(), because)
     if plan.exclusive_topology and plan.pattern in ("jobset", "pathways", "pathways-headless"):
-        yield Fact("exclusive-topology", "cloud.google.com/gke-nodepool", "one slice is one node pool")
+        yield Fact("exclusive-topology", NODE_POOL, "one slice is one node pool")
     yield from _account(plan, workload)
     for key, value in plan.topology_request.items():
         yield Fact(key, value, "the flavor of the pool has a Topology: Kueue places the slices")

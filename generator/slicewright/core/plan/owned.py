@@ -4,7 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.plan import keys, placement
+from slicewright.core.kubernetes.labels import (
+    ACCELERATOR,
+    ACCELERATOR_COUNT,
+    ACKNOWLEDGED,
+    COMPUTE_CLASS,
+    EXCLUSIVE_TOPOLOGY,
+    FLEX_START,
+    KUEUE,
+    MAX_EXECUTION_TIME,
+    MAX_RUN_DURATION,
+    NODE_POOL,
+    OURS,
+    PRIORITY_CLASS,
+    PROVISIONING_REQUEST_DURATION,
+    QUEUE,
+    RESERVATION,
+    SPOT,
+    TOPOLOGY,
+    TPU,
+)
 from slicewright.core.quantity import canonical
 
 if TYPE_CHECKING:
@@ -15,17 +34,17 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path, Problem
 
 _SELECTORS = {
-    placement.ACCELERATOR: "spec.tpu",
-    placement.TOPOLOGY: "spec.tpu",
-    placement.ACCELERATOR_COUNT: "spec.tpu",
-    placement.FLEX_START: "spec.provisioning: FlexStart",
-    placement.SPOT: "spec.provisioning: Spot",
-    placement.COMPUTE_CLASS: "spec.provisioning: {type: ComputeClass, name: ...}",
-    f"{placement.RESERVATION}name": "spec.provisioning: {type: Reservation, name: ...}",
-    f"{placement.RESERVATION}project": "spec.provisioning: {type: Reservation, project: ...}",
-    f"{placement.RESERVATION}blocks": "spec.provisioning: {type: Reservation, block: ...}",
-    f"{placement.RESERVATION}subblocks": "spec.provisioning: {type: Reservation, subBlock: ...}",
-    placement.MAX_RUN_DURATION: "spec.maxRunDurationSeconds",
+    ACCELERATOR: "spec.tpu",
+    TOPOLOGY: "spec.tpu",
+    ACCELERATOR_COUNT: "spec.tpu",
+    FLEX_START: "spec.provisioning: FlexStart",
+    SPOT: "spec.provisioning: Spot",
+    COMPUTE_CLASS: "spec.provisioning: {type: ComputeClass, name: ...}",
+    f"{RESERVATION}name": "spec.provisioning: {type: Reservation, name: ...}",
+    f"{RESERVATION}project": "spec.provisioning: {type: Reservation, project: ...}",
+    f"{RESERVATION}blocks": "spec.provisioning: {type: Reservation, block: ...}",
+    f"{RESERVATION}subblocks": "spec.provisioning: {type: Reservation, subBlock: ...}",
+    MAX_RUN_DURATION: "spec.maxRunDurationSeconds",
 }
 _POD_FIELDS = {
     "hostNetwork": "set spec.hostNetwork: it comes with the dnsPolicy that it needs",
@@ -34,16 +53,16 @@ _POD_FIELDS = {
     "nodeName": "leave it out: the scheduler places the pods",
 }
 _LABELS = {
-    keys.QUEUE: "set spec.queueName",
-    keys.PRIORITY_CLASS: "set spec.workloadPriorityClassName",
-    keys.MAX_EXECUTION_TIME: "set spec.maxExecutionTimeSeconds",
+    QUEUE: "set spec.queueName",
+    PRIORITY_CLASS: "set spec.workloadPriorityClassName",
+    MAX_EXECUTION_TIME: "set spec.maxExecutionTimeSeconds",
 }
 _ANNOTATIONS = {
-    placement.PROVISIONING_REQUEST_DURATION: "set spec.maxRunDurationSeconds",
-    keys.EXCLUSIVE_TOPOLOGY: "leave it out: each slice gets a node pool of its own",
+    PROVISIONING_REQUEST_DURATION: "set spec.maxRunDurationSeconds",
+    EXCLUSIVE_TOPOLOGY: "leave it out: each slice gets a node pool of its own",
 }
 _CHIPS = "leave it out: spec.tpu says how many chips each host has"
-_PREFIXES = {"labels": (keys.OURS, keys.KUEUE), "annotations": (keys.OURS,)}
+_PREFIXES = {"labels": (OURS, KUEUE), "annotations": (OURS,)}
 ENV = ("SLICEWRIGHT_WORKLOAD", "SLICEWRIGHT_RUN")
 """What a hashed run tells its pods: the name of the workload and the id of the run."""
 
@@ -76,7 +95,7 @@ def _in_metadata(source: Source, metadata: Words, path: Path) -> Iterator[Proble
         for key in metadata.get(field, {}):
             if key in taken:
                 yield _refused(source, (*path, field, key), taken[key])
-            elif key.startswith(keys.ACKNOWLEDGED) and path == ("metadata",) and field == "annotations":
+            elif key.startswith(ACKNOWLEDGED) and path == ("metadata",) and field == "annotations":
                 continue
             elif key.startswith(_PREFIXES[field]):
                 prefix = key.partition("/")[0]
@@ -89,14 +108,14 @@ def _in_template(source: Source, template: Words, path: Path, *, pool: str = "")
     spec, where = template.get("spec", {}), (*path, "spec")
     yield from _in_metadata(source, template.get("metadata", {}), (*path, "metadata"))
     yield from _in_selector(source, spec.get("nodeSelector", {}), (*where, "nodeSelector"))
-    if pool and placement.NODE_POOL in spec.get("nodeSelector", {}):
+    if pool and NODE_POOL in spec.get("nodeSelector", {}):
         hint = f"the node selector follows from {pool}"
-        yield _refused(source, (*where, "nodeSelector", placement.NODE_POOL), hint)
+        yield _refused(source, (*where, "nodeSelector", NODE_POOL), hint)
     for field, hint in _POD_FIELDS.items():
         if field in spec:
             yield _refused(source, (*where, field), hint)
-    if keys.TPU in spec.get("overhead", {}):
-        yield _refused(source, (*where, "overhead", keys.TPU), _CHIPS)
+    if TPU in spec.get("overhead", {}):
+        yield _refused(source, (*where, "overhead", TPU), _CHIPS)
     yield from _in_container(source, spec, where)
     for name in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(name, [])):
@@ -118,7 +137,7 @@ def _in_container(source: Source, container: Words, path: Path) -> Iterator[Prob
     for field in ("limits", "requests"):
         place = (*path, "resources", field)
         for name, value in container.get("resources", {}).get(field, {}).items():
-            if name == keys.TPU:
+            if name == TPU:
                 yield _refused(source, (*place, name), _CHIPS)
                 continue
             try:

@@ -5,22 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.labels import (
+    ACCELERATOR,
+    ACCELERATOR_COUNT,
+    COMPUTE_CLASS,
+    FLEX_START,
+    MAX_RUN_DURATION,
+    PROVISIONING_REQUEST_DURATION,
+    QUEUED,
+    RESERVATION,
+    SPOT,
+    TOPOLOGY,
+)
+
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.workload import Provisioning, Workload
     from slicewright.core.problem import Problem
 
-ACCELERATOR = "cloud.google.com/gke-tpu-accelerator"
-TOPOLOGY = "cloud.google.com/gke-tpu-topology"
-ACCELERATOR_COUNT = "cloud.google.com/gke-accelerator-count"
-NODE_POOL = "cloud.google.com/gke-nodepool"
-FLEX_START = "cloud.google.com/gke-flex-start"
-SPOT = "cloud.google.com/gke-spot"
-QUEUED = "cloud.google.com/gke-queued"
-MAX_RUN_DURATION = "cloud.google.com/gke-max-run-duration-seconds"
-COMPUTE_CLASS = "cloud.google.com/compute-class"
-RESERVATION = "cloud.google.com/reservation-"
-PROVISIONING_REQUEST_DURATION = "provreq.kueue.x-k8s.io/maxRunDurationSeconds"
 
 FLEX_START_SECONDS = (600, 604_800)
 """Shortest and longest run on flex-start capacity: 10 minutes to 7 days (GKE cluster autoscaler)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan import keys, placement
+from slicewright.core.kubernetes.labels import NODE_POOL, PODSET
 from slicewright.core.plan.ways import called, fits
 
 if TYPE_CHECKING:
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from slicewright.core.plan.site import Site
     from slicewright.core.problem import Path, Problem
 
-_REQUEST = f"{keys.KUEUE}podset-"
-SLICE_LEVEL = f"{_REQUEST}slice-required-topology"
-SLICE_SIZE = f"{_REQUEST}slice-size"
-UNCONSTRAINED = f"{_REQUEST}unconstrained-topology"
+SLICE_LEVEL = f"{PODSET}slice-required-topology"
+SLICE_SIZE = f"{PODSET}slice-size"
+UNCONSTRAINED = f"{PODSET}unconstrained-topology"
 
 
 def of_slices(workload: Workload, shape: Shape, site: Site) -> dict[str, str]:
@@ -34,8 +33,8 @@ def of_slices(workload: Workload, shape: Shape, site: Site) -> dict[str, str]:
     if not any(names - {""} for names in _by_way(workload, shape, site)):
         return {}
     written = workload.pod_template.get("metadata", {}).get("annotations", {})
-    own = {key: value for key, value in written.items() if key.startswith(_REQUEST)}
-    return own or {SLICE_LEVEL: placement.NODE_POOL, SLICE_SIZE: str(shape.hosts)}
+    own = {key: value for key, value in written.items() if key.startswith(PODSET)}
+    return own or {SLICE_LEVEL: NODE_POOL, SLICE_SIZE: str(shape.hosts)}
 
 
 def of_pool(workload: Workload, name: str, site: Site) -> dict[str, str]:
@@ -62,7 +61,7 @@ def problems(workload: Workload, shape: Shape, site: Site) -> Iterator[Problem]:
         if topology["name"] in names and asked is not None and asked not in levels:
             path: Path = ("spec", "queueName")
             message = f"the slices ask for {asked}, which is not a level of Topology '{topology['name']}'"
-            hint = f"add the level {placement.NODE_POOL} to a Topology in {site.cluster.source.file.path}"
+            hint = f"add the level {NODE_POOL} to a Topology in {site.cluster.source.file.path}"
             yield workload.source.problem("TPU152", path, message, hint)
 
 

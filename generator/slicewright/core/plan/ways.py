@@ -12,15 +12,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.labels import FLEX_START, NODE_POOL, PROVISIONING, TPU
 from slicewright.core.plan.extent import extent, slice_names
-from slicewright.core.plan.keys import PROVISIONING, TPU
-from slicewright.core.plan.placement import (
-    FLEX_START,
-    NODE_POOL,
-    provisioning_selector,
-    shape_selector,
-    tolerated_taints,
-)
+from slicewright.core.plan.placement import provisioning_selector, shape_selector, tolerated_taints
 from slicewright.core.plan.placement import tolerations as placed_tolerations
 from slicewright.core.run.identity import digest
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.kinds import KUEUE_CONFIGURATION_VERSION
 from slicewright.core.platform.kueue import DEFAULT_RELEASE, V1BETA2_SINCE, release_of
-from slicewright.core.platform.kueue_configuration import API_VERSION, KIND
+from slicewright.core.platform.kueue_configuration import KIND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,7 @@ def against_configuration(spec: dict[str, Any], schemas: Schemas) -> Iterator[Pr
     written, release = spec.get(_FIELD), release_of(spec)
     if not isinstance(written, dict) or release < V1BETA2_SINCE:
         return
-    whole = {"apiVersion": API_VERSION, "kind": KIND, **written}
+    whole = {"apiVersion": KUEUE_CONFIGURATION_VERSION, "kind": KIND, **written}
     is_known = release == release_of({"versions": {"kueue": DEFAULT_RELEASE}})
     for problem in schemas.problems(SCHEMA, whole):
         yield replace(

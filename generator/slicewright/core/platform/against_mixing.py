@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan.keys import PROVISIONING
+from slicewright.core.kubernetes.labels import PROVISIONING
 from slicewright.core.plan.ways import value
 from slicewright.core.platform.flavor import kept_apart
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan.placement import ACCELERATOR, ACCELERATOR_COUNT, NODE_POOL, TOPOLOGY
+from slicewright.core.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, HOSTNAME, NODE_POOL, TOPOLOGY
 from slicewright.core.platform.flavor import CpuCapacity, capacities
 from slicewright.core.problem import did_you_mean
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from slicewright.core.platform.flavor import Capacity
     from slicewright.core.problem import Path, Problem
 
-_HOSTNAME = "kubernetes.io/hostname"
 _OF_GKE = frozenset({ACCELERATOR, ACCELERATOR_COUNT, NODE_POOL, TOPOLOGY})
 """Labels that GKE gives every node by what it is; flavors and pods select by them."""
 
@@ -70,8 +69,8 @@ def _levels(site: Site) -> Iterator[Problem]:
             if label in labels[:index]:
                 message, hint = f"level '{label}' comes twice", "each level is narrower than the one before"
                 yield site.cluster.source.problem("QUOTA015", place, message, hint)
-            elif label == _HOSTNAME and index < len(labels) - 1:
-                message, hint = f"'{_HOSTNAME}' is the narrowest level there is", "write it last"
+            elif label == HOSTNAME and index < len(labels) - 1:
+                message, hint = f"'{HOSTNAME}' is the narrowest level there is", "write it last"
                 yield site.cluster.source.problem("QUOTA015", place, message, hint)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.platform.checks import QUEUED_CHECK
 from slicewright.core.platform.flavor import capacities, queued
-from slicewright.core.platform.kueue import GROUP
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _checks(site: Site) -> Iterator[Problem]:
             message = f"the AdmissionCheck '{QUEUED_CHECK}' is made on its own, for queued flex-start pools"
             yield source.problem("QUOTA014", (*path, "name"), message, "give yours another name")
         parameters = check.get("parameters", {})
-        if (parameters.get("apiGroup"), parameters.get("kind")) == (GROUP, "ProvisioningRequestConfig"):
+        if (parameters.get("apiGroup"), parameters.get("kind")) == (KUEUE_GROUP, "ProvisioningRequestConfig"):
             place = (*path, "parameters", "name")
             yield from _unknown(site, "ProvisioningRequestConfig", parameters["name"], configs, place)
     known = [check["name"] for check in declared]

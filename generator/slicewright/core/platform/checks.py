@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP
+from slicewright.core.kubernetes.labels import PROVISIONING_CONTROLLER, QUEUED_CLASS, TPU
 from slicewright.core.platform.flavor import queued, used
-from slicewright.core.platform.kueue import GROUP, kueue_object
+from slicewright.core.platform.kueue import kueue_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 QUEUED_CHECK = "flex-start-queued"
 """The check, and the configuration of its requests, that queues with queued flex-start flavors get."""
-_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
-_CLASS = "queued-provisioning.gke.io"
 _RETRIES = {"backoffLimitCount": 3, "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800}
 
 
@@ -31,8 +30,10 @@ def checks(site: Site) -> Iterator[Object]:
     for name, written in configs.items():
         yield kueue_object(site, "ProvisioningRequestConfig", name, spec=_config(written))
     if asks:
-        parameters = {"apiGroup": GROUP, "kind": "ProvisioningRequestConfig", "name": QUEUED_CHECK}
-        yield _check(site, QUEUED_CHECK, {"controllerName": _CONTROLLER, "parameters": parameters})
+        parameters = {"apiGroup": KUEUE_GROUP, "kind": "ProvisioningRequestConfig", "name": QUEUED_CHECK}
+        yield _check(
+            site, QUEUED_CHECK, {"controllerName": PROVISIONING_CONTROLLER, "parameters": parameters}
+        )
     for item in spec.get("admissionChecks", []):
         yield _check(site, item["name"], {key: value for key, value in item.items() if key != "name"})
 
@@ -47,7 +48,7 @@ def _config(written: dict[str, Any]) -> dict[str, Any]:
         key: written[key] for key in ("parameters", "podSetMergePolicy") if key in written
     }
     return {
-        "provisioningClassName": written.get("provisioningClassName", _CLASS),
+        "provisioningClassName": written.get("provisioningClassName", QUEUED_CLASS),
         "managedResources": written.get("managedResources", [TPU]),
         **optional,
         "retryStrategy": {**_RETRIES, **written.get("retryStrategy", {})},

@@ -5,14 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.plan.extent import extent
-from slicewright.core.plan.placement import (
-    NODE_POOL,
-    flavor_name,
-    provisioning_selector,
-    shape_selector,
-    tolerations,
-)
+from slicewright.core.plan.placement import flavor_name, provisioning_selector, shape_selector, tolerations
 from slicewright.core.plan.ways import taint
 from slicewright.core.platform.kueue import kueue_object
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP
+
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
 
 
-GROUP = "kueue.x-k8s.io"
 DEFAULT_RELEASE = "v0.19.2"
 V1BETA2_SINCE = (0, 15)
 _TOPOLOGY_SINCE = (0, 14)
@@ -56,4 +57,4 @@ def kueue_object(site: Site, kind: str, name: str, namespace: str = "", **fields
     if kind == "Topology" and release(site) < _TOPOLOGY_SINCE:
         version = "v1alpha1"
     metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
-    return {"apiVersion": f"{GROUP}/{version}", "kind": kind, "metadata": metadata, **fields}
+    return {"apiVersion": f"{KUEUE_GROUP}/{version}", "kind": kind, "metadata": metadata, **fields}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.write import write_document
+from slicewright.core.kubernetes.kinds import JOBSET_GROUP, KUEUE_CONFIGURATION_VERSION
 from slicewright.core.platform.flavor import holders
 from slicewright.core.platform.kueue import is_v1beta2, release
 from slicewright.core.platform.queues import shares_by_usage
@@ -19,7 +20,6 @@ NAMESPACE = "kueue-system"
 NAME = "kueue-manager-config"
 KEY = "controller_manager_config.yaml"
 KIND = "Configuration"
-API_VERSION = "config.kueue.x-k8s.io/v1beta2"
 BEFORE_V1BETA2 = "config.kueue.x-k8s.io/v1beta1"
 
 _STANDING, _GROWING, _FLEX_START = "30m", "2h", "24h"
@@ -67,7 +67,7 @@ def played(site: Site) -> dict[str, Any]:
 def configuration(site: Site, written: dict[str, Any]) -> dict[str, Any]:
     """Return the Configuration: addresses as in the release, our defaults, and over them what is written."""
     ours: dict[str, Any] = {
-        "apiVersion": API_VERSION if is_v1beta2(site) else BEFORE_V1BETA2,
+        "apiVersion": KUEUE_CONFIGURATION_VERSION if is_v1beta2(site) else BEFORE_V1BETA2,
         "kind": KIND,
         "health": {"healthProbeBindAddress": ":8081"},
         "metrics": {"bindAddress": ":8443"},
@@ -86,7 +86,7 @@ def configuration(site: Site, written: dict[str, Any]) -> dict[str, Any]:
         "clientConnection": {"qps": 300, "burst": 500},
         "manageJobsWithoutQueueName": False,
         "waitForPodsReady": _wait_for_pods(site),
-        "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]},
+        "integrations": {"frameworks": ["batch/job", f"{JOBSET_GROUP}/jobset"]},
         **_shares(site, written),
     }
     found: dict[str, Any] = merged({**ours, **_resources(site, written.get("resources", {}))}, written)

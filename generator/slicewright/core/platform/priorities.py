@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.kinds import SCHEDULING_VERSION
 from slicewright.core.platform.kueue import has_kueue, kueue_object
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def priority_classes(site: Site) -> Iterator[Object]:
         yield kueue_object(site, "WorkloadPriorityClass", entry.name, value=entry.value, **said)
         if entry.pods:
             yield {
-                "apiVersion": "scheduling.k8s.io/v1",
+                "apiVersion": SCHEDULING_VERSION,
                 "kind": "PriorityClass",
                 "metadata": {"name": entry.name},
                 "value": entry.value,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.compose.spec import FILE_NAME, OTHER_NAMES, second
 from slicewright.core.document.write import write_document
-from slicewright.core.plan.keys import KEPT
+from slicewright.core.kubernetes.labels import KEPT
 from slicewright.core.platform.kueue import DEFAULT_RELEASE
 from slicewright.core.platform.kueue_configuration import NAME
 from slicewright.core.problem import Problem

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.plan import keys
+from slicewright.core.kubernetes.kinds import (
+    JOBSET_GROUP,
+    KUEUE_GROUP,
+    PATHWAYS_GROUP,
+    RBAC_GROUP,
+    RBAC_VERSION,
+)
+from slicewright.core.kubernetes.labels import GOOGLE_ACCOUNT, KEPT, POD_SECURITY
 from slicewright.core.quantity import canonical
 
 if TYPE_CHECKING:
@@ -14,16 +21,13 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.site import Site
 
-WORKLOAD_IDENTITY = "iam.gke.io/gcp-service-account"
-_POD_SECURITY = "pod-security.kubernetes.io/enforce"
-_RBAC = "rbac.authorization.k8s.io"
 
 _READ = ["get", "list", "watch"]
 _WRITE = [*_READ, "create", "update", "patch", "delete"]
-_RUNS = (("batch", "jobs"), ("jobset.x-k8s.io", "jobsets"), ("pathways-job.pathways.domain", "pathwaysjobs"))
+_RUNS = (("batch", "jobs"), (JOBSET_GROUP, "jobsets"), (PATHWAYS_GROUP, "pathwaysjobs"))
 _VIEW = (
     ("", ("configmaps", "events", "pods", "pods/log", "serviceaccounts", "services")),
-    ("kueue.x-k8s.io", ("localqueues", "workloads")),
+    (KUEUE_GROUP, ("localqueues", "workloads")),
 )
 
 
@@ -43,11 +47,11 @@ def namespaces(site: Site) -> Iterator[Object]:
         for team in teams:
             if team.namespace == name:
                 labels |= team.labels
-                labels |= {_POD_SECURITY: team.pod_security} if team.pod_security else {}
+                labels |= {POD_SECURITY: team.pod_security} if team.pod_security else {}
         metadata: dict[str, Any] = {"name": name}
         if labels:
             metadata["labels"] = labels
-        annotations = dict(keys.KEPT)
+        annotations = dict(KEPT)
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {**metadata, "annotations": annotations}}
 
 
@@ -56,7 +60,7 @@ def team(entry: Team) -> Iterator[Object]:
     if entry.service_account_name:
         account = _object(entry, "v1", "ServiceAccount", entry.service_account_name)
         if entry.google_service_account:
-            account["metadata"]["annotations"] = {WORKLOAD_IDENTITY: entry.google_service_account}
+            account["metadata"]["annotations"] = {GOOGLE_ACCOUNT: entry.google_service_account}
         yield account
     yield from _role(entry, "admins", entry.admins, _admin_rules())
     yield from _role(entry, "viewers", entry.viewers, _viewer_rules())
@@ -74,11 +78,11 @@ def _role(
 ) -> Iterator[Object]:
     if not accounts:
         return
-    name, version = f"{entry.name}-{suffix}", f"{_RBAC}/v1"
+    name, version = f"{entry.name}-{suffix}", RBAC_VERSION
     yield {**_object(entry, version, "Role", name), "rules": rules}
     yield {
         **_object(entry, version, "RoleBinding", name),
-        "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": name},
+        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "Role", "name": name},
         "subjects": [_subject(entry, account) for account in accounts],
     }
 
@@ -86,7 +90,7 @@ def _role(
 def _subject(entry: Team, account: Account) -> dict[str, str]:
     if account.kind == "ServiceAccount":
         return {"kind": account.kind, "name": account.name, "namespace": entry.namespace}
-    return {"apiGroup": _RBAC, "kind": account.kind, "name": account.name}
+    return {"apiGroup": RBAC_GROUP, "kind": account.kind, "name": account.name}
 
 
 def _rule(group: str, resources: tuple[str, ...], verbs: list[str]) -> dict[str, Any]:
@@ -105,6 +109,6 @@ def _admin_rules() -> list[dict[str, Any]]:
         _rule("", ("configmaps", "services"), _WRITE),
         _rule("", ("pods",), [*_READ, "delete"]),
         _rule("", ("events", "pods/log", "serviceaccounts"), _READ),
-        _rule("kueue.x-k8s.io", ("localqueues",), _READ),
-        _rule("kueue.x-k8s.io", ("workloads",), [*_READ, "update", "patch"]),
+        _rule(KUEUE_GROUP, ("localqueues",), _READ),
+        _rule(KUEUE_GROUP, ("workloads",), [*_READ, "update", "patch"]),
     ]

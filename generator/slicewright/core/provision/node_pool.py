@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.intent.workload import Provisioning
+from slicewright.core.kubernetes.labels import COMPUTE_CLASS, SPOT
 from slicewright.core.plan.extent import extent, scaling, slice_names
-from slicewright.core.plan.placement import COMPUTE_CLASS, SPOT
 from slicewright.core.plan.policy import placed_by_policy, policy_name
 
 if TYPE_CHECKING:

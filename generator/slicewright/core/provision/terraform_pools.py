@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.labels import RESERVATION_AFFINITY
 from slicewright.core.plan.extent import FLEX_START
 from slicewright.core.provision.further import with_arguments
 from slicewright.core.provision.gcloud import reservation
@@ -22,7 +23,6 @@ TPU_MAX_PODS = 15
 """Pods a TPU node may run, as xpk sets it: one uses the chips, and a node takes addresses for all of them."""
 
 _EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
-_RESERVATION = "compute.googleapis.com/reservation-name"
 _TIMEOUT = "60m"
 """How long a large slice may take to come; the provider's own limit is half of it."""
 
@@ -141,7 +141,9 @@ def _reservation(pool: NodePool) -> Iterator[Block]:
         yield block("reservation_affinity", consume_reservation_type="NO_RESERVATION")
     if wanted.type == "Reservation":
         names, kind = [reservation(wanted)], "SPECIFIC_RESERVATION"
-        yield block("reservation_affinity", consume_reservation_type=kind, key=_RESERVATION, values=names)
+        yield block(
+            "reservation_affinity", consume_reservation_type=kind, key=RESERVATION_AFFINITY, values=names
+        )
 
 
 def _placement(pool: NodePool) -> Iterator[Block]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan.placement import ACCELERATOR
+from slicewright.core.kubernetes.labels import ACCELERATOR
 from slicewright.core.rehearsal.observe import chips_of
 from slicewright.core.rehearsal.simulate import MARK
 

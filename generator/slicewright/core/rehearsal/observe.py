@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import (
+    JOB_INDEX,
+    JOB_NAME,
+    JOB_UID,
+    JOBSET_NAME,
+    REPLICATED_JOB,
+    RESTART_ATTEMPT,
+    TPU,
+)
 from slicewright.core.quantity import whole
 from slicewright.core.rehearsal.event import DELETED, FINISHED, RECLAIMED, SUCCEEDED, Event
 from slicewright.core.rehearsal.quota import held
@@ -17,12 +25,6 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
 
-_JOBSET_LABEL = "jobset.sigs.k8s.io/jobset-name"
-_JOB_LABEL = "batch.kubernetes.io/job-name"
-_PART_LABEL = "jobset.sigs.k8s.io/replicatedjob-name"
-_INDEX_LABEL = "jobset.sigs.k8s.io/job-index"
-_UID_LABEL = "batch.kubernetes.io/controller-uid"
-_ATTEMPT_LABEL = "jobset.sigs.k8s.io/restart-attempt"
 _OVER = (SUCCEEDED, "Failed")
 RESTARTED = "ContainerRestarted"
 """The reason of our own warning: Kubernetes itself has no event for it."""
@@ -100,7 +102,7 @@ class Observer:
         yield from self._end(at, verb, item, run, {"Completed": "finished", "Failed": "failed"})
 
     def _job(self, at: float, verb: str, item: Object) -> Iterator[Event]:
-        jobset = _labels(item).get(_JOBSET_LABEL, "")
+        jobset = _labels(item).get(JOBSET_NAME, "")
         run = self._note(item, self._run_of("JobSet", item, jobset) if jobset else _key(item))
         if not jobset:
             yield from self._end(at, verb, item, run, {"Complete": "finished", "Failed": "failed"})
@@ -115,7 +117,7 @@ class Observer:
 
     def _pod(self, at: float, verb: str, item: Object) -> Iterator[Event]:
         labels = _labels(item)
-        jobset, job = labels.get(_JOBSET_LABEL, ""), labels.get(_JOB_LABEL, "")
+        jobset, job = labels.get(JOBSET_NAME, ""), labels.get(JOB_NAME, "")
         kind, owner = ("JobSet", jobset) if jobset else ("Job", job)
         if not owner:
             return
@@ -124,7 +126,7 @@ class Observer:
         key = item["metadata"]["uid"]
         if phase != "Pending" and key not in self._seen and verb != "DELETED":
             self._seen.add(key)
-            part = f"{labels[_PART_LABEL]}/{labels[_INDEX_LABEL]}" if jobset else ""
+            part = f"{labels[REPLICATED_JOB]}/{labels[JOB_INDEX]}" if jobset else ""
             started = Event(
                 at,
                 "podStarted",
@@ -134,9 +136,9 @@ class Observer:
                 node=item["spec"].get("nodeName", ""),
                 chips=chips_of(item["spec"]),
                 job=part,
-                job_uid=labels.get(_UID_LABEL, ""),
+                job_uid=labels.get(JOB_UID, ""),
                 ends=SECONDS in item["metadata"].get("annotations", {}),
-                attempt=int(labels.get(_ATTEMPT_LABEL, 0)),
+                attempt=int(labels.get(RESTART_ATTEMPT, 0)),
             )
             self._running[key] = started
             yield started

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY, QUEUE
+from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, QUEUE
 from slicewright.core.rehearsal.duration import seconds
 from slicewright.core.rehearsal.fault import fault
 from slicewright.core.rehearsal.observe import chips_of

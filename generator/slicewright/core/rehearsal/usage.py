@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.quantity import whole
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slicewright.core.build.scope import is_namespaced
 from slicewright.core.gitops.owner import owner
+from slicewright.core.kubernetes.kinds import ARGOCD_GROUP, KUEUE_GROUP, RBAC_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,11 +25,10 @@ class Brought(NamedTuple):
     """As written; '' is that of the run."""
 
 
-_RBAC = "rbac.authorization.k8s.io"
 _WIDER = frozenset(
     {
-        *(("", "Secret"), ("", "ServiceAccount"), (_RBAC, "Role"), (_RBAC, "RoleBinding")),
-        *(("", "ResourceQuota"), ("", "LimitRange"), ("kueue.x-k8s.io", "LocalQueue")),
+        *(("", "Secret"), ("", "ServiceAccount"), (RBAC_GROUP, "Role"), (RBAC_GROUP, "RoleBinding")),
+        *(("", "ResourceQuota"), ("", "LimitRange"), (KUEUE_GROUP, "LocalQueue")),
         ("networking.k8s.io", "NetworkPolicy"),
     }
 )
@@ -48,7 +48,7 @@ def is_granted(one: Brought, namespace: str) -> bool:
 
 def _reason(one: Brought, namespace: str) -> int | None:
     """Return why the rights of a namespace do not hold something, as an index of the reasons."""
-    if one.group == "argoproj.io" or one.group.endswith(".fluxcd.io"):
+    if one.group == ARGOCD_GROUP or one.group.endswith(".fluxcd.io"):
         return 2
     if not is_namespaced(one.group, one.kind):
         return 0

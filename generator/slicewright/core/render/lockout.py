@@ -10,15 +10,15 @@ import posixpath
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.read import read_documents
-from slicewright.core.plan.keys import PROVISIONING, QUEUE
-from slicewright.core.plan.placement import (
+from slicewright.core.kubernetes.labels import (
     COMPUTE_CLASS,
     FLEX_START,
+    PROVISIONING,
+    QUEUE,
     RESERVATION,
     SPOT,
-    provisioning_selector,
-    shape_selector,
 )
+from slicewright.core.plan.placement import provisioning_selector, shape_selector
 from slicewright.core.plan.ways import fits
 from slicewright.core.platform.flavor import TpuCapacity, capacities, kept_apart
 

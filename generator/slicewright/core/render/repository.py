@@ -12,6 +12,7 @@ from slicewright.core.gitops.argocd import against as against_argocd
 from slicewright.core.intent import decode
 from slicewright.core.intent.mend import Mended, mended
 from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.plan.site import Site, survey
 from slicewright.core.platform.against_configuration import against_configuration
 from slicewright.core.problem import Problem, did_you_mean
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from slicewright.core.intent.workload import Workload
     from slicewright.core.problem import Path
 
-API_VERSION = "slicewright.dev/v1alpha1"
 SCHEMA_OF = {
     "TPUWorkload": "slicewright/tpuworkload.json",
     "TPUCluster": "slicewright/tpucluster.json",
@@ -190,9 +190,9 @@ def _schema_of(source: Source, found: list[Problem]) -> str | None:
         hint = did_you_mean(str(kind), SCHEMA_OF)
         found.append(source.problem("IN007", ("kind",), message, hint))
         return None
-    if version != API_VERSION:
+    if version != SLICEWRIGHT_VERSION:
         message = "'apiVersion' is missing" if version is None else f"apiVersion '{version}' is not known"
-        found.append(source.problem("IN007", ("apiVersion",), message, f"write {API_VERSION}"))
+        found.append(source.problem("IN007", ("apiVersion",), message, f"write {SLICEWRIGHT_VERSION}"))
         return None
     return SCHEMA_OF[kind]
 

@@ -6,12 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from slicewright.core.document.write import write_document
+from slicewright.core.kubernetes.kinds import KUSTOMIZATION_VERSION
 from slicewright.core.run import header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-KUSTOMIZATION = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+KUSTOMIZATION = {"apiVersion": KUSTOMIZATION_VERSION, "kind": "Kustomization"}
 
 _LIST = re.compile(r"\nkind: Kustomization\nresources:\n(?:- .*\n)*\Z")
 """How a kustomization ends that holds a list and nothing else; the order of patches would matter."""

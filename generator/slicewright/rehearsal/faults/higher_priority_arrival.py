@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.kinds import JOBSET_VERSION
+from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, PRIORITY_CLASS, QUEUE, TPU
 from slicewright.core.kubernetes.types import Object
-from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY, PRIORITY_CLASS, QUEUE, TPU
-from slicewright.core.plan.placement import NODE_POOL
 from slicewright.core.problem import did_you_mean
 from slicewright.core.rehearsal.fault import FaultKind, problem
 from slicewright.core.rehearsal.offline import advice, never_admitted
@@ -143,7 +143,7 @@ def _arrival(plan: Plan, fault: Fault, number: int, labels: dict[str, str]) -> O
         job["metadata"] = {"annotations": {EXCLUSIVE_TOPOLOGY: NODE_POOL}}
     queued = {QUEUE: labels[QUEUE]} if QUEUE in labels else {}
     return {
-        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "apiVersion": JOBSET_VERSION,
         "kind": "JobSet",
         "metadata": {
             "name": _name(number),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan.placement import NODE_POOL
+from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.rehearsal.fault import FaultKind, check_target, one_host
 from slicewright.rehearsal.faults.strike import patch_if_there
 from slicewright.testbed.api import ApiError

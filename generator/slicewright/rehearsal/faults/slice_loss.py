@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan.placement import NODE_POOL
+from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.rehearsal.fault import FaultKind, check_target, whole_slice
 from slicewright.rehearsal.faults.host_failure import lose
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.labels import COMPLETION_INDEX, JOB_INDEX, JOB_NAME, JOBSET_NAME
 from slicewright.core.rehearsal.fault import one_host, whole_slice
 from slicewright.core.rehearsal.observe import chips_of
 from slicewright.core.rehearsal.script import run_key
@@ -88,13 +89,13 @@ class Strike:
         """Return the TPU pods of the slice that is hit; a Job is one slice."""
         metadata = self.item["metadata"]
         alone = self.item["kind"] == "Job"
-        label = "batch.kubernetes.io/job-name" if alone else "jobset.sigs.k8s.io/jobset-name"
+        label = JOB_NAME if alone else JOBSET_NAME
         namespace, labels = metadata.get("namespace", "default"), f"{label}={metadata['name']}"
         return [
             pod
             for pod in self.stage.api.list("v1", "Pod", namespace, labels=labels)
             if chips_of(pod["spec"])
-            and (alone or pod["metadata"]["labels"]["jobset.sigs.k8s.io/job-index"] == str(self.fault.slice))
+            and (alone or pod["metadata"]["labels"][JOB_INDEX] == str(self.fault.slice))
         ]
 
 
@@ -112,4 +113,4 @@ def _is_running(pod: Object) -> bool:
 
 
 def _index(pod: Object) -> int:
-    return int(pod["metadata"]["labels"].get("batch.kubernetes.io/job-completion-index", 0))
+    return int(pod["metadata"]["labels"].get(COMPLETION_INDEX, 0))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.cel.value import get, has
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP, SCHEDULING_GROUP
+from slicewright.core.kubernetes.labels import HOSTNAME
 
 if TYPE_CHECKING:
     from slicewright.core.check.cel.value import Rules
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_HOSTNAME = "kubernetes.io/hostname"
 
 
 def _no_borrowing_without(cohort: str, spec: dict[str, Any]) -> bool:
@@ -116,8 +117,8 @@ RULES: Rules = {
     "size(self.filter(i, i.nodeLabel == 'kubernetes.io/hostname')) == 0 || "
     "self[size(self) - 1].nodeLabel == 'kubernetes.io/hostname'": (
         lambda levels: (
-            all(get(level, "nodeLabel") != _HOSTNAME for level in levels)
-            or get(levels[-1], "nodeLabel") == _HOSTNAME
+            all(get(level, "nodeLabel") != HOSTNAME for level in levels)
+            or get(levels[-1], "nodeLabel") == HOSTNAME
         )
     ),
     "has(self.priorityClassName) ? has(self.priority) : true": (
@@ -128,9 +129,9 @@ RULES: Rules = {
     ),
     "has(self.minCount) ? self.minCount <= self.count : true": _counts_fit,
     "(self.group == 'scheduling.k8s.io') ? self.kind == 'PriorityClass' : true": (
-        lambda ref: get(ref, "group") != "scheduling.k8s.io" or get(ref, "kind") == "PriorityClass"
+        lambda ref: get(ref, "group") != SCHEDULING_GROUP or get(ref, "kind") == "PriorityClass"
     ),
     "(self.group == 'kueue.x-k8s.io') ? self.kind == 'WorkloadPriorityClass' : true": (
-        lambda ref: get(ref, "group") != "kueue.x-k8s.io" or get(ref, "kind") == "WorkloadPriorityClass"
+        lambda ref: get(ref, "group") != KUEUE_GROUP or get(ref, "kind") == "WorkloadPriorityClass"
     ),
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.read import at, entries, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_subdomain
+from slicewright.core.kubernetes.kinds import RBAC_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,14 +16,13 @@ if TYPE_CHECKING:
     from slicewright.core.check.world import World
     from slicewright.core.problem import Path
 
-_GROUP = "rbac.authorization.k8s.io"
 _VALIDATION = "kubernetes/kubernetes v1.36.1: pkg/apis/rbac/validation/validation.go"
-_SUBJECTS = {"ServiceAccount": "", "User": _GROUP, "Group": _GROUP}
+_SUBJECTS = {"ServiceAccount": "", "User": RBAC_GROUP, "Group": RBAC_GROUP}
 """Kinds of subjects, and the API group that each has."""
 
 
 def _subjects(item: Item, _world: World) -> Iterator[Finding]:
-    if item.group != _GROUP:
+    if item.group != RBAC_GROUP:
         return
     is_of_cluster = item.kind == "ClusterRoleBinding"
     for index, subject in entries(item.data.get("subjects")):

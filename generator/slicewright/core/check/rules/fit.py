@@ -12,9 +12,16 @@ from slicewright.core.check.read import amount, at, entries, is_whole, mapping, 
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules import fit_nodes
 from slicewright.core.check.rules.kueue_queues import groups, quotas
-from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS, of_labels
-from slicewright.core.plan.keys import RUN, TPU, WORKLOAD
-from slicewright.core.plan.placement import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY
+from slicewright.core.check.rules.shapes import RUN_KINDS, of_labels
+from slicewright.core.kubernetes.labels import (
+    ACCELERATOR,
+    ACCELERATOR_COUNT,
+    QUEUE,
+    RUN,
+    TOPOLOGY,
+    TPU,
+    WORKLOAD,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,10 +10,9 @@ from slicewright.core.check.meeting import PURCHASE
 from slicewright.core.check.quota import most
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.fit import Asked, asked
-from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
+from slicewright.core.check.rules.shapes import RUN_KINDS
 from slicewright.core.check.scheduler import NodeSelector
-from slicewright.core.plan.keys import TPU
-from slicewright.core.plan.placement import NODE_POOL
+from slicewright.core.kubernetes.labels import INSTANCE_TYPE, MACHINE_FAMILY, NODE_POOL, QUEUE, TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 _LABEL: Path = ("metadata", "labels", QUEUE)
-_INSTANCE_TYPE, _FAMILY = "node.kubernetes.io/instance-type", "cloud.google.com/machine-family"
 _ONE_GROUP = (
     "cover all resources of these pods with one resource group of the same flavors, or drop the requests and "
     "limits that another group covers, or give the other pods a queue of their own"
@@ -202,7 +200,7 @@ def _no_chips(world: World, pods: PodSet, names: Sequence[str]) -> tuple[str, st
     machines, families = world.once("machines with chips", _machines)
     for name in names:
         labels = quota_read.quotas(world).flavors[name].labels
-        for key, chips in ((_INSTANCE_TYPE, machines), (_FAMILY, families)):
+        for key, chips in ((INSTANCE_TYPE, machines), (MACHINE_FAMILY, families)):
             if key in labels and labels[key] not in chips:
                 return f"Kueue adds {key}={labels[key]} of {name}, and such nodes have no TPU", _ONE_GROUP
     return None

@@ -10,8 +10,8 @@ from slicewright.core.check import quota_workload
 from slicewright.core.check.read import plain
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import RUN_KINDS
+from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.plan.names import PATHWAYS_HEAD
-from slicewright.core.plan.placement import NODE_POOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

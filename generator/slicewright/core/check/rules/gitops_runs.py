@@ -11,8 +11,8 @@ from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.read import at, entries, mapping, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.fit import queue_of
-from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
-from slicewright.core.plan.keys import PROVISIONING, RUN
+from slicewright.core.check.rules.shapes import RUN_KINDS
+from slicewright.core.kubernetes.labels import HOOK, INSTANCE, PROVISIONING, QUEUE, RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 _ARGO_JOBS = "https://github.com/argoproj/argo-cd/issues/5882"
 _JOBS = frozenset({"JobSet", "Job"})
 _HASHED = re.compile(r".*-[0-9a-f]{5,}")
-_HOOK = "argocd.argoproj.io/hook"
 _VOLATILE = frozenset(
     {"app.kubernetes.io/version", "app.kubernetes.io/managed-by", "helm.sh/chart", "git-commit", "commit"}
 )
-_INSTANCE = "app.kubernetes.io/instance"
 
 
 def _suspend(item: Item, _world: World) -> Iterator[Finding]:
@@ -45,8 +43,8 @@ def _ttl(item: Item, _world: World) -> Iterator[Finding]:
 
 
 def _hook(item: Item, _world: World) -> Iterator[Finding]:
-    if _HOOK in item.annotations and QUEUE in item.labels:
-        path: Path = ("metadata", "annotations", _HOOK)
+    if HOOK in item.annotations and QUEUE in item.labels:
+        path: Path = ("metadata", "annotations", HOOK)
         yield Finding(path, "Argo CD takes a queued hook for done as soon as Kueue admits it")
 
 
@@ -120,14 +118,14 @@ def _namespaced(item: Item, _world: World) -> Iterator[Finding]:
 
 
 def _tracking(item: Item, _world: World) -> Iterator[Finding]:
-    if _INSTANCE in item.labels:
-        path: Path = ("metadata", "labels", _INSTANCE)
+    if INSTANCE in item.labels:
+        path: Path = ("metadata", "labels", INSTANCE)
         yield Finding(
-            path, f"Argo CD tracks its objects by the label {_INSTANCE}", "use app.kubernetes.io/name"
+            path, f"Argo CD tracks its objects by the label {INSTANCE}", "use app.kubernetes.io/name"
         )
     for pods in item.pods:
         for key in pods.labels:
-            if item.kind in RUN_KINDS and key in _VOLATILE | {_INSTANCE}:
+            if item.kind in RUN_KINDS and key in _VOLATILE | {INSTANCE}:
                 path = (*pods.path, "metadata", "labels", key)
                 yield Finding(path, f"label {key} of the pods changes with releases, and the template cannot")
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.read import at, entries, mapping, text, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import RUN_KINDS
+from slicewright.core.kubernetes.kinds import JOBSET_GROUP, PATHWAYS_GROUP
+from slicewright.core.kubernetes.labels import HOOK, SYNC_OPTIONS, SYNC_WAVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,23 +17,20 @@ if TYPE_CHECKING:
     from slicewright.core.check.world import World
     from slicewright.core.problem import Path
 
-_OPTIONS = "argocd.argoproj.io/sync-options"
-_WAVE = "argocd.argoproj.io/sync-wave"
-_HOOK = "argocd.argoproj.io/hook"
 _APPLICATIONS = frozenset({"Application", "ApplicationSet"})
-_RUN_GROUPS = frozenset({"jobset.x-k8s.io", "batch", "pathways-job.pathways.domain"})
+_RUN_GROUPS = frozenset({JOBSET_GROUP, "batch", PATHWAYS_GROUP})
 _DOC = "Argo CD documentation, page Sync Options"
 
 
 def options(annotations: Mapping[str, str]) -> dict[str, str]:
     """Return the sync options that an object's annotations say."""
-    pairs = (part.strip().partition("=") for part in annotations.get(_OPTIONS, "").split(","))
+    pairs = (part.strip().partition("=") for part in annotations.get(SYNC_OPTIONS, "").split(","))
     return {key: value for key, _, value in pairs if key}
 
 
 def wave(item: Item) -> int:
     """Return the sync wave of an object, 0 where none is written."""
-    written = item.annotations.get(_WAVE, "0")
+    written = item.annotations.get(SYNC_WAVE, "0")
     digits = written.removeprefix("-")
     few = 9
     return int(written) if digits.isascii() and digits.isdigit() and len(digits) <= few else 0
@@ -39,7 +38,7 @@ def wave(item: Item) -> int:
 
 def _replace(item: Item, _world: World) -> Iterator[Finding]:
     found = options(item.annotations)
-    path: Path = ("metadata", "annotations", _OPTIONS)
+    path: Path = ("metadata", "annotations", SYNC_OPTIONS)
     replace, force = found.get("Replace") == "true", found.get("Force") == "true"
     if replace and not force and item.kind in RUN_KINDS:
         yield Finding(path, f"Replace=true cannot replace a {item.kind}: its fields are immutable")
@@ -52,24 +51,24 @@ def _replace(item: Item, _world: World) -> Iterator[Finding]:
 def _waves(item: Item, world: World) -> Iterator[Finding]:
     own = wave(item)
     later = world.once("last wave", _last_wave)
-    if later is not None and later.annotations.get(_HOOK, "") == "PostSync":
+    if later is not None and later.annotations.get(HOOK, "") == "PostSync":
         yield Finding(_place(item), f"PostSync hook '{later.name}' waits until the run is over")
     elif later is not None and wave(later) > own:
         yield Finding(_place(item), f"'{later.subject}' of wave {wave(later)} waits until the run is over")
     if options(item.annotations).get("PruneLast") == "true":
-        path: Path = ("metadata", "annotations", _OPTIONS)
+        path: Path = ("metadata", "annotations", SYNC_OPTIONS)
         message = "PruneLast keeps the old run's quota while the new one waits for it"
         yield Finding(path, message, "leave PruneLast out: Argo CD prunes first by default")
 
 
 def _place(item: Item) -> Path:
-    return ("metadata", "annotations", _WAVE) if _WAVE in item.annotations else ("metadata",)
+    return ("metadata", "annotations", SYNC_WAVE) if SYNC_WAVE in item.annotations else ("metadata",)
 
 
 def _last_wave(world: World) -> Item | None:
     """Return a PostSync hook, else the object of the highest wave; None where there are no waves."""
-    marked = [item for item in world.items if _WAVE in item.annotations or _HOOK in item.annotations]
-    hooks = [item for item in marked if item.annotations.get(_HOOK) == "PostSync"]
+    marked = [item for item in world.items if SYNC_WAVE in item.annotations or HOOK in item.annotations]
+    hooks = [item for item in marked if item.annotations.get(HOOK) == "PostSync"]
     return hooks[0] if hooks else max(marked, key=wave, default=None)
 
 

@@ -9,7 +9,7 @@ from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.jobset_names import is_indexed
 from slicewright.core.check.rules.shapes import JOB_KINDS, POD_KINDS
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.read import at, entries, mapping, sequence, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_label_key, is_label_value
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP
+from slicewright.core.kubernetes.labels import HOSTNAME, PROVISIONING_CONTROLLER, QUEUED_CLASS, TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +22,6 @@ _WEBHOOK = "kubernetes-sigs/kueue v0.19.2: pkg/webhooks/resourceflavor_webhook.g
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _TOLERATIONS: Path = ("spec", "tolerations")
 _TAINTS: Path = ("spec", "nodeTaints")
-_PROVISIONING = "kueue.x-k8s.io/provisioning-request"
-_GKE_CLASS = "queued-provisioning.gke.io"
 
 
 def _tolerations(item: Item, _world: World) -> Iterator[Finding]:
@@ -69,7 +68,7 @@ def _labels(item: Item, _world: World) -> Iterator[Finding]:
 def _levels(item: Item, _world: World) -> Iterator[Finding]:
     levels = [text(level.get("nodeLabel")) for _, level in entries(at(item.data, "spec", "levels"))]
     for index, label in enumerate(levels[:-1]):
-        if label == "kubernetes.io/hostname":
+        if label == HOSTNAME:
             path: Path = ("spec", "levels", index, "nodeLabel")
             yield Finding(path, "kubernetes.io/hostname is not the last level")
 
@@ -94,7 +93,7 @@ def _tolerated(item: Item, _world: World) -> Iterator[Finding]:
 
 
 def _managed(item: Item, _world: World) -> Iterator[Finding]:
-    if at(item.data, "spec", "provisioningClassName") != _GKE_CLASS:
+    if at(item.data, "spec", "provisioningClassName") != QUEUED_CLASS:
         return
     if TPU not in sequence(at(item.data, "spec", "managedResources")):
         message = "every pod set becomes part of the request, and GKE takes one"
@@ -102,13 +101,10 @@ def _managed(item: Item, _world: World) -> Iterator[Finding]:
 
 
 def _parameters(item: Item, _world: World) -> Iterator[Finding]:
-    if at(item.data, "spec", "controllerName") != _PROVISIONING:
+    if at(item.data, "spec", "controllerName") != PROVISIONING_CONTROLLER:
         return
     parameters = at(item.data, "spec", "parameters")
-    if (
-        at(parameters, "kind") != "ProvisioningRequestConfig"
-        or at(parameters, "apiGroup") != "kueue.x-k8s.io"
-    ):
+    if at(parameters, "kind") != "ProvisioningRequestConfig" or at(parameters, "apiGroup") != KUEUE_GROUP:
         path: Path = ("spec", "parameters") if parameters is not None else ("spec",)
         yield Finding(path, "the provisioning check has no ProvisioningRequestConfig as parameters")
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.read import amount, at, entries, mapping
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_subdomain
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP
+from slicewright.core.kubernetes.labels import ELASTIC, PREBUILT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,23 +19,21 @@ if TYPE_CHECKING:
 
 _WORKLOAD = "kubernetes-sigs/kueue v0.19.2: pkg/webhooks/workload_webhook.go"
 _VALIDATION = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/validation.go"
-_PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"
-_ELASTIC = "kueue.x-k8s.io/elastic-job"
 _POD_SETS: Path = ("spec", "podSets")
 
 
 def _prebuilt(item: Item, _world: World) -> Iterator[Finding]:
     # Kueue reads the annotation, and the label where there is none.
     place, names = (
-        ("annotations", item.annotations) if item.annotations.get(_PREBUILT) else ("labels", item.labels)
+        ("annotations", item.annotations) if item.annotations.get(PREBUILT) else ("labels", item.labels)
     )
-    name = names.get(_PREBUILT)
+    name = names.get(PREBUILT)
     if name is not None and not is_subdomain(name):
-        yield Finding(("metadata", place, _PREBUILT), f"'{name}' is no name of a Workload")
+        yield Finding(("metadata", place, PREBUILT), f"'{name}' is no name of a Workload")
 
 
 def _workload(item: Item, _world: World) -> Iterator[Finding]:
-    if item.group != "kueue.x-k8s.io":
+    if item.group != KUEUE_GROUP:
         return
     partial = [
         (*_POD_SETS, index, "minCount")
@@ -42,7 +42,7 @@ def _workload(item: Item, _world: World) -> Iterator[Finding]:
     ]
     if len(partial) > 1:
         yield Finding(partial[1], "minCount of a second pod set; one may have it")
-    if partial and item.annotations.get(_ELASTIC) == "true":
+    if partial and item.annotations.get(ELASTIC) == "true":
         yield Finding(partial[0], "an elastic Workload has no minCount")
     for index, podset in entries(at(item.data, "spec", "podSets")):
         yield from _requests(mapping(at(podset, "template", "spec")), (*_POD_SETS, index, "template", "spec"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check.read import text
 from slicewright.core.check.rule import Finding, Rule
-from slicewright.core.check.rules.shapes import QUEUE
+from slicewright.core.kubernetes.labels import QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

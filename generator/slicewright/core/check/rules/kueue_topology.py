@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_label_key
+from slicewright.core.kubernetes.labels import ELASTIC, MIN_PARALLELISM, PODSET
 from slicewright.core.plan.against import MAX_INT32
 
 if TYPE_CHECKING:
@@ -19,13 +20,10 @@ if TYPE_CHECKING:
 
 _TAS_SOURCE = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/tas_validation.go"
 _JOB = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobs/job/job_webhook.go"
-_PODSET = "kueue.x-k8s.io/podset-"
-_LAYERS = f"{_PODSET}slice-required-topology-constraints"
-_EXCLUDED = tuple(f"{_PODSET}{name}" for name in ("slice-required-topology", "slice-size", "group-name"))
-_FIXED = tuple(f"{_PODSET}{mode}-topology" for mode in ("required", "preferred"))
+_LAYERS = f"{PODSET}slice-required-topology-constraints"
+_EXCLUDED = tuple(f"{PODSET}{name}" for name in ("slice-required-topology", "slice-size", "group-name"))
+_FIXED = tuple(f"{PODSET}{mode}-topology" for mode in ("required", "preferred"))
 _MOST_LAYERS = 3
-_ELASTIC = "kueue.x-k8s.io/elastic-job"
-_MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
 
 _Layer = tuple[str, int]
 """The node label of a layer, and how many pods stand together in it."""
@@ -88,10 +86,10 @@ def _layer(entry: Any) -> _Layer | None:
 
 
 def _elastic(item: Item, _world: World) -> Iterator[Finding]:
-    if item.annotations.get(_ELASTIC) != "true":
+    if item.annotations.get(ELASTIC) != "true":
         return
-    if _MIN_PARALLELISM in item.annotations:
-        path: Path = ("metadata", "annotations", _MIN_PARALLELISM)
+    if MIN_PARALLELISM in item.annotations:
+        path: Path = ("metadata", "annotations", MIN_PARALLELISM)
         yield Finding(path, "an elastic Job has no partial admission")
     for pods in item.pods:
         for key in _FIXED:

@@ -9,8 +9,8 @@ from slicewright.core.catalogue.version import numbers
 from slicewright.core.check.quota_read import configuration
 from slicewright.core.check.read import at, mapping, text
 from slicewright.core.check.rule import Finding, Rule
-from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS, is_tpu
-from slicewright.core.plan.placement import FLEX_START
+from slicewright.core.check.rules.shapes import RUN_KINDS, is_tpu
+from slicewright.core.kubernetes.labels import FLEX_START, QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

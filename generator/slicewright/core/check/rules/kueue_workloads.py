@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.read import number
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_domain_prefixed_path, is_label_key, is_subdomain
-from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
-from slicewright.core.plan import keys
+from slicewright.core.check.rules.shapes import RUN_KINDS
+from slicewright.core.kubernetes.labels import (
+    ELASTIC,
+    EQUAL_COMPLETIONS,
+    GATED_BY,
+    MAX_EXECUTION_TIME,
+    MIN_PARALLELISM,
+    PODSET,
+    PRIORITY_CLASS,
+    QUEUE,
+)
 from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
@@ -24,17 +33,10 @@ _VALIDATION = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/valida
 _TAS_SOURCE = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/tas_validation.go"
 _JOB = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobs/job/job_webhook.go"
 _JOBS = frozenset({"JobSet", "Job"})
-_MAX_TIME = keys.MAX_EXECUTION_TIME
-_PRIORITY = keys.PRIORITY_CLASS
-_ELASTIC = "kueue.x-k8s.io/elastic-job"
-_MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
-_SYNC = "kueue.x-k8s.io/job-completions-equal-parallelism"
-_PODSET = "kueue.x-k8s.io/podset-"
-_GATED_BY = "kueue.x-k8s.io/admission-gated-by"
-_TOPOLOGY = tuple(f"{_PODSET}{mode}-topology" for mode in ("required", "preferred", "unconstrained"))
-_SLICE = f"{_PODSET}slice-required-topology"
-_SLICE_SIZE = f"{_PODSET}slice-size"
-_GROUP = f"{_PODSET}group-name"
+_TOPOLOGY = tuple(f"{PODSET}{mode}-topology" for mode in ("required", "preferred", "unconstrained"))
+_SLICE = f"{PODSET}slice-required-topology"
+_SLICE_SIZE = f"{PODSET}slice-size"
+_GROUP = f"{PODSET}group-name"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 _BOOLEANS = frozenset({"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"})
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
@@ -54,7 +56,7 @@ def _queue_label(item: Item, _world: World) -> Iterator[Finding]:
 
 
 def _queue_annotation(item: Item, _world: World) -> Iterator[Finding]:
-    for key in (QUEUE, _PRIORITY, _MAX_TIME):
+    for key in (QUEUE, PRIORITY_CLASS, MAX_EXECUTION_TIME):
         if key in item.annotations and key not in item.labels:
             path: Path = ("metadata", "annotations", key)
             yield Finding(path, f"{key} is an annotation, and Kueue reads the label")
@@ -72,28 +74,28 @@ def _misplaced(item: Item, _world: World) -> Iterator[Finding]:
 
 
 def _max_time(item: Item, _world: World) -> Iterator[Finding]:
-    written = item.labels.get(_MAX_TIME)
+    written = item.labels.get(MAX_EXECUTION_TIME)
     if written is not None and ((seconds := _integer(written)) is None or seconds <= 0):
-        yield Finding(("metadata", "labels", _MAX_TIME), f"'{written}' is no number of seconds")
+        yield Finding(("metadata", "labels", MAX_EXECUTION_TIME), f"'{written}' is no number of seconds")
 
 
 def _elastic(item: Item, _world: World) -> Iterator[Finding]:
-    if item.annotations.get(_ELASTIC) == "true":
-        yield Finding(("metadata", "annotations", _ELASTIC), "a JobSet cannot be elastic under Kueue")
+    if item.annotations.get(ELASTIC) == "true":
+        yield Finding(("metadata", "annotations", ELASTIC), "a JobSet cannot be elastic under Kueue")
 
 
 def _partial(item: Item, _world: World) -> Iterator[Finding]:
-    written = item.annotations.get(_MIN_PARALLELISM)
+    written = item.annotations.get(MIN_PARALLELISM)
     for pods in item.pods:
         if written is not None:
             least = _integer(written)
             if least is None or not 0 < least < pods.pods_per_job:
-                path: Path = ("metadata", "annotations", _MIN_PARALLELISM)
+                path: Path = ("metadata", "annotations", MIN_PARALLELISM)
                 yield Finding(path, f"'{written}' is no number from 1 to {pods.pods_per_job - 1}")
-        sync = item.annotations.get(_SYNC)
+        sync = item.annotations.get(EQUAL_COMPLETIONS)
         if sync is None:
             continue
-        path = ("metadata", "annotations", _SYNC)
+        path = ("metadata", "annotations", EQUAL_COMPLETIONS)
         if sync not in _BOOLEANS:
             yield Finding(path, f"'{sync}' is neither true nor false")
         elif sync in _TRUE:
@@ -177,12 +179,12 @@ def _too_many_podsets(item: Item, _world: World) -> Iterator[Finding]:
 
 
 def _gates(item: Item, _world: World) -> Iterator[Finding]:
-    written = item.annotations.get(_GATED_BY, "")
+    written = item.annotations.get(GATED_BY, "")
     seen: set[str] = set()
     for gate in (part.strip() for part in written.split(",")) if written else ():
         if gate in seen or len(gate) > MAX_LABEL or not is_domain_prefixed_path(gate):
             why = "comes twice" if gate in seen else "is no domain with a path of 63 characters at most"
-            yield Finding(("metadata", "annotations", _GATED_BY), f"gate '{gate}' {why}")
+            yield Finding(("metadata", "annotations", GATED_BY), f"gate '{gate}' {why}")
         seen.add(gate)
 
 

@@ -18,6 +18,7 @@ from slicewright.core.check.rules.kustomize_build import (
     selects,
 )
 from slicewright.core.compose.spec import is_remote
+from slicewright.core.kubernetes.labels import NEEDS_HASH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,9 +125,8 @@ def _labels(item: Item, world: World) -> Iterator[Finding]:
 
 
 def _needs_hash(item: Item, _world: World) -> Iterator[Finding]:
-    key = "kustomize.config.k8s.io/needs-hash"
-    if item.annotations.get(key) == "true":
-        path: Path = ("metadata", "annotations", key)
+    if item.annotations.get(NEEDS_HASH) == "true":
+        path: Path = ("metadata", "annotations", NEEDS_HASH)
         yield Finding(path, f"kustomize puts no hash on the name of a {item.kind}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.read import at, entries, sequence, text, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, is_pathways, shape, shapes
-from slicewright.core.plan.keys import TPU
+from slicewright.core.kubernetes.labels import COORDINATOR, TPU
 from slicewright.core.plan.pathways import SIDECAR_FLAG
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ _MANAGER_ADDRESS = "--resource_manager_address"
 _MANAGER = "--node_type=resource_manager"
 _INSTANCE_TYPE = "--instance_type"
 _INSTANCE_COUNT = "--instance_count"
-_COORDINATOR = "jobset.sigs.k8s.io/coordinator"
 _SIDECAR_ADDRESS = "GRPC_SERVER_ADDRESS"
 """Variable by which a colocated Python sidecar knows where to listen."""
 _UNUSED = "nothing uses the colocated Python sidecar: the proxy is not told of it"
@@ -165,8 +164,8 @@ def _coordinator(item: Item, _world: World) -> Iterator[Finding]:
     for pods in item.pods:
         for path, container in _all(pods):
             for index, entry in entries(container.get("env")):
-                if _COORDINATOR in text(at(entry, "valueFrom", "fieldRef", "fieldPath")):
-                    message = f"the label {_COORDINATOR} is empty: the JobSet has no coordinator"
+                if COORDINATOR in text(at(entry, "valueFrom", "fieldRef", "fieldPath")):
+                    message = f"the label {COORDINATOR} is empty: the JobSet has no coordinator"
                     yield Finding((*path, "env", index), message)
                     return
 

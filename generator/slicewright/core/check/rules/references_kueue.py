@@ -8,13 +8,16 @@ from slicewright.core.check import quota_read
 from slicewright.core.check.read import at, entries, mapping, text, texts, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.kueue_queues import groups
-from slicewright.core.check.rules.shapes import QUEUE, RUN_KINDS
+from slicewright.core.check.rules.shapes import RUN_KINDS
 from slicewright.core.check.scheduler import requirement
-from slicewright.core.plan import keys
-from slicewright.core.plan.placement import (
+from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
+    NAMESPACE_NAME,
     NODE_POOL,
+    PRIORITY_CLASS,
+    QUEUE,
+    RUN,
     TOPOLOGY,
 )
 from slicewright.core.problem import did_you_mean
@@ -28,8 +31,6 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 _ACTIVE = "kueue.sigs.k8s.io documentation, pages ClusterQueue and LocalQueue (condition Active)"
-_PRIORITY = keys.PRIORITY_CLASS
-_NAME_OF_NAMESPACE = "kubernetes.io/metadata.name"
 _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
 _PARAMETERS = {"ProvisioningRequestConfig", "MultiKueueConfig"}
 
@@ -47,7 +48,7 @@ def _dangling(world: World, kind: str, name: str, path: Path) -> Iterator[Findin
 
 def _queue(item: Item, world: World) -> Iterator[Finding]:
     known, name, namespace = quota_read.quotas(world), item.labels.get(QUEUE), item.namespace or "default"
-    if name is None or not known.has_queues or (namespace, name) in known.local or keys.RUN in item.labels:
+    if name is None or not known.has_queues or (namespace, name) in known.local or RUN in item.labels:
         return
     here = [queue for place, queue in known.local if place == namespace]
     elsewhere = sorted(place for place, queue in known.local if queue == name)
@@ -96,8 +97,8 @@ def _clusters(item: Item, world: World) -> Iterator[Finding]:
 
 
 def _priority(item: Item, world: World) -> Iterator[Finding]:
-    name = item.labels.get(_PRIORITY, "")
-    yield from _dangling(world, "WorkloadPriorityClass", name, ("metadata", "labels", _PRIORITY))
+    name = item.labels.get(PRIORITY_CLASS, "")
+    yield from _dangling(world, "WorkloadPriorityClass", name, ("metadata", "labels", PRIORITY_CLASS))
 
 
 def _pools(item: Item, world: World) -> Iterator[Finding]:
@@ -121,13 +122,13 @@ def _namespace(item: Item, world: World) -> Iterator[Finding]:
     namespace = world.find("Namespace", name)
     if queue is None or not isinstance(selector, dict):
         return
-    labels = {**(namespace.labels if namespace else {}), _NAME_OF_NAMESPACE: name}
+    labels = {**(namespace.labels if namespace else {}), NAMESPACE_NAME: name}
     wanted = texts(selector.get("matchLabels"))
-    unknown = namespace is None and bool(set(wanted) - {_NAME_OF_NAMESPACE})
+    unknown = namespace is None and bool(set(wanted) - {NAMESPACE_NAME})
     refused = any(labels.get(key) != value for key, value in wanted.items())
     for _, expression in entries(selector.get("matchExpressions")):
         key = text(expression.get("key"))
-        unknown = unknown or (namespace is None and key != _NAME_OF_NAMESPACE)
+        unknown = unknown or (namespace is None and key != NAMESPACE_NAME)
         refused = refused or not requirement(expression).accepts(labels.get(key))
     if refused and not unknown:
         yield Finding(

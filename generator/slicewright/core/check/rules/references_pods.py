@@ -13,7 +13,7 @@ from slicewright.core.check.read import entries, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.check.rules.shapes import POD_KINDS
-from slicewright.core.plan.placement import COMPUTE_CLASS
+from slicewright.core.kubernetes.labels import COMPUTE_CLASS
 from slicewright.core.problem import did_you_mean, nearest
 
 if TYPE_CHECKING:

@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.read import at, entries, mapping, sequence, text, texts
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import POD_KINDS, is_tpu
+from slicewright.core.kubernetes.labels import (
+    FUSE,
+    FUSE_DRIVER,
+    GOOGLE_ACCOUNT,
+    METADATA_SERVER,
+    POD_SECURITY,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,16 +24,11 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 _STANDARDS = "Kubernetes documentation, page Pod Security Standards"
-_ENFORCE = "pod-security.kubernetes.io/enforce"
-_GOOGLE_ACCOUNT = "iam.gke.io/gcp-service-account"
-_METADATA_SERVER = "iam.gke.io/gke-metadata-server-enabled"
 _RESTRICTED = (
     "add securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}} to podTemplate.spec "
     "and securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}} to each container, "
     "or write podSecurity: baseline for the team"
 )
-_FUSE_DRIVER = "gcsfuse.csi.storage.gke.io"
-_FUSE = "gke-gcsfuse/volumes"
 
 
 def _all_containers(pods: Pods) -> Iterator[tuple[Path, dict[str, object]]]:
@@ -40,15 +42,15 @@ def _host_network(item: Item, world: World) -> Iterator[Finding]:
             continue
         path = (*pods.spec_path, "hostNetwork")
         volumes = entries(pods.spec.get("volumes"))
-        if pods.annotations.get(_FUSE) == "true" or any(
-            at(volume, "csi", "driver") == _FUSE_DRIVER for _, volume in volumes
+        if pods.annotations.get(FUSE) == "true" or any(
+            at(volume, "csi", "driver") == FUSE_DRIVER for _, volume in volumes
         ):
             # The driver itself can run beside the host's network since 1.33.3, and says so in the volume.
             yield Finding(path, "GCS FUSE volumes do not mount in pods on the network of the host")
         account = text(pods.spec.get("serviceAccountName"))
         found = world.find("ServiceAccount", account, item.namespace) if account else None
-        impersonates = found is not None and _GOOGLE_ACCOUNT in found.annotations
-        if impersonates or pods.selector.get(_METADATA_SERVER) == "true":
+        impersonates = found is not None and GOOGLE_ACCOUNT in found.annotations
+        if impersonates or pods.selector.get(METADATA_SERVER) == "true":
             yield Finding(path, "pods on the network of the host get the node's Google account")
 
 
@@ -66,10 +68,10 @@ def _level(item: Item, world: World) -> tuple[str, str]:
     name = item.namespace or "default"
     namespace = world.find("Namespace", name)
     if namespace is not None:
-        return namespace.labels.get(_ENFORCE, ""), f"namespace '{name}'"
+        return namespace.labels.get(POD_SECURITY, ""), f"namespace '{name}'"
     for _, team in entries(world.site.cluster.spec.get("teams")) if world.site else ():
         if team.get("namespace") == name:
-            level = text(team.get("podSecurity")) or text(mapping(team.get("labels")).get(_ENFORCE))
+            level = text(team.get("podSecurity")) or text(mapping(team.get("labels")).get(POD_SECURITY))
             return level, f"namespace '{name}' of team '{team.get('name')}'"
     return "", ""
 
@@ -122,17 +124,17 @@ def _beyond_restricted(pods: Pods) -> Iterator[tuple[Path, str]]:
 def _fuse_annotation(item: Item, _world: World) -> Iterator[Finding]:
     for pods in item.pods:
         for index, volume in entries(pods.spec.get("volumes")):
-            on = pods.annotations.get(_FUSE) or item.annotations.get(_FUSE, "")
-            on = on if item.kind == "PathwaysJob" else pods.annotations.get(_FUSE, "")
-            if at(volume, "csi", "driver") == _FUSE_DRIVER and on != "true":
-                message = f"the pods have a GCS FUSE volume and no annotation {_FUSE}"
+            on = pods.annotations.get(FUSE) or item.annotations.get(FUSE, "")
+            on = on if item.kind == "PathwaysJob" else pods.annotations.get(FUSE, "")
+            if at(volume, "csi", "driver") == FUSE_DRIVER and on != "true":
+                message = f"the pods have a GCS FUSE volume and no annotation {FUSE}"
                 yield Finding((*pods.spec_path, "volumes", index), message)
 
 
 def _accounts(item: Item, _world: World) -> Iterator[Finding]:
-    written = texts(item.metadata.get("annotations")).get(_GOOGLE_ACCOUNT)
+    written = texts(item.metadata.get("annotations")).get(GOOGLE_ACCOUNT)
     if written is not None and not written.endswith(".gserviceaccount.com"):
-        path: Path = ("metadata", "annotations", _GOOGLE_ACCOUNT)
+        path: Path = ("metadata", "annotations", GOOGLE_ACCOUNT)
         yield Finding(path, f"'{written}' is no Google service account")
 
 

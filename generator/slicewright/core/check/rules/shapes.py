@@ -6,8 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
-from slicewright.core.plan import keys
-from slicewright.core.plan.placement import ACCELERATOR, ACCELERATOR_COUNT, COMPUTE_CLASS, NODE_POOL, TOPOLOGY
+from slicewright.core.kubernetes.labels import (
+    ACCELERATOR,
+    ACCELERATOR_COUNT,
+    COMPUTE_CLASS,
+    EXCLUSIVE_TOPOLOGY,
+    NODE_POOL,
+    SLICE_TOPOLOGY,
+    TOPOLOGY,
+)
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -16,11 +23,6 @@ if TYPE_CHECKING:
     from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
 
-EXCLUSIVE = keys.EXCLUSIVE_TOPOLOGY
-"""Annotation of JobSet: one Job per value of a node label."""
-QUEUE = keys.QUEUE
-SLICE_TOPOLOGY = "cloud.google.com/gke-tpu-slice-topology"
-"""Annotation of pods that take a part of a slice, or join several (sub-slicing and super-slicing of GKE)."""
 RUN_KINDS = frozenset({"JobSet", "Job", "PathwaysJob"})
 """Kinds that run once, and that Kueue may hold back."""
 JOB_KINDS = frozenset({"JobSet", "Job", "CronJob"})
@@ -104,6 +106,6 @@ def is_pathways(item: Item) -> bool:
 def exclusive(item: Item, pods: Pods) -> str:
     """Return the node label of exclusive placement for a replicatedJob; empty where there is none."""
     for written in (pods.job_annotations, item.annotations, pods.annotations):
-        if EXCLUSIVE in written:
-            return written[EXCLUSIVE]
+        if EXCLUSIVE_TOPOLOGY in written:
+            return written[EXCLUSIVE_TOPOLOGY]
     return ""

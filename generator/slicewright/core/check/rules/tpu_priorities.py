@@ -8,7 +8,7 @@ from slicewright.core.check.meeting import Nodes, can_meet, nodes_of
 from slicewright.core.check.read import number, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, shape
-from slicewright.core.plan.placement import NODE_POOL
+from slicewright.core.kubernetes.labels import NODE_POOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

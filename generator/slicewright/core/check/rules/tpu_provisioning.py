@@ -8,16 +8,21 @@ from slicewright.core.check.read import at, entries, mapping, text, texts
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import POD_KINDS, is_tpu, shape, shapes
 from slicewright.core.check.scheduler import tolerates
-from slicewright.core.plan.keys import QUEUE, TPU
-from slicewright.core.plan.placement import (
+from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     FLEX_START,
-    FLEX_START_SECONDS,
+    GKE_PROVISIONING,
     MAX_RUN_DURATION,
+    PREEMPTIBLE,
     PROVISIONING_REQUEST_DURATION,
+    QUEUE,
+    QUEUED,
     RESERVATION,
+    RESERVATION_AFFINITY,
     SPOT,
+    TPU,
 )
+from slicewright.core.plan.placement import FLEX_START_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,17 +35,14 @@ if TYPE_CHECKING:
 _INJECTION = "GoogleCloudPlatform/cluster-autoscaler@7d250507: autoprovisioning/injection.go"
 _LABELS = "GoogleCloudPlatform/cluster-autoscaler@7d250507: system_labels.go"
 _FLEX_DOC = "GKE documentation, page About flex-start"
-_PROVISIONING = "cloud.google.com/gke-provisioning"
-_PREEMPTIBLE = "cloud.google.com/gke-preemptible"
-_QUEUED = "cloud.google.com/gke-queued"
 _RUN_SECONDS = (30, 10_368_000)
 """Shortest and longest maxRunDuration of other nodes: 30 seconds to 120 days (GKE cluster autoscaler)."""
 
 _NO_LABELS = {
-    _QUEUED: "it is the key of a taint; select cloud.google.com/gke-flex-start, or label the node pools "
+    QUEUED: "it is the key of a taint; select cloud.google.com/gke-flex-start, or label the node pools "
     "yourself",
     "cloud.google.com/gke-reservation-name": "write cloud.google.com/reservation-name",
-    "compute.googleapis.com/reservation-name": "write cloud.google.com/reservation-name",
+    RESERVATION_AFFINITY: "write cloud.google.com/reservation-name",
     "cloud.google.com/gke-reservation": "write cloud.google.com/reservation-name",
     "cloud.google.com/gke-tpu-type": "write cloud.google.com/gke-tpu-accelerator",
     "cloud.google.com/gke-tpu-count": "write cloud.google.com/gke-accelerator-count",
@@ -50,7 +52,7 @@ _NO_LABELS = {
 }
 _CONFLICTS = {
     SPOT: "true",
-    _PREEMPTIBLE: "true",
+    PREEMPTIBLE: "true",
 }
 
 
@@ -75,11 +77,11 @@ def _own_labels(world: World) -> frozenset[str]:
 
 
 def _is_flex(pods: Pods) -> bool:
-    return pods.selector.get(FLEX_START) == "true" or pods.selector.get(_PROVISIONING) == "flex-start"
+    return pods.selector.get(FLEX_START) == "true" or pods.selector.get(GKE_PROVISIONING) == "flex-start"
 
 
 def _flex_path(pods: Pods) -> Path:
-    return pods.selector_path(FLEX_START if FLEX_START in pods.selector else _PROVISIONING)
+    return pods.selector_path(FLEX_START if FLEX_START in pods.selector else GKE_PROVISIONING)
 
 
 def _flex_conflicts(item: Item, _world: World) -> Iterator[Finding]:
@@ -163,7 +165,7 @@ def _queued(item: Item, _world: World) -> Iterator[Finding]:
     if PROVISIONING_REQUEST_DURATION not in item.annotations:
         return
     for pods in item.pods:
-        if is_tpu(pods) and not _tolerates(pods, _QUEUED):
+        if is_tpu(pods) and not _tolerates(pods, QUEUED):
             message = "queued nodes are tainted, and the pods do not tolerate it"
             yield Finding(pods.spec_path, message)
 

@@ -11,8 +11,6 @@ from slicewright.core.check.rules.shapes import (
     JOB_KINDS,
     PLACEHOLDER,
     POD_KINDS,
-    QUEUE,
-    SLICE_TOPOLOGY,
     asks_for_tpu,
     is_pathways,
     is_placed_otherwise,
@@ -22,8 +20,14 @@ from slicewright.core.check.rules.shapes import (
     shape,
     shapes,
 )
-from slicewright.core.plan.keys import TPU
-from slicewright.core.plan.placement import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY
+from slicewright.core.kubernetes.labels import (
+    ACCELERATOR,
+    ACCELERATOR_COUNT,
+    QUEUE,
+    SLICE_TOPOLOGY,
+    TOPOLOGY,
+    TPU,
+)
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:

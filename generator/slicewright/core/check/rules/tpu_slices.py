@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check.read import at, entries, number, text, texts
 from slicewright.core.check.rule import Finding, Rule
-from slicewright.core.check.rules.shapes import (
-    SLICE_TOPOLOGY,
-    asks_for_tpu,
-    exclusive,
-    is_pathways,
-    is_tpu,
-    shape,
-)
-from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY
-from slicewright.core.plan.placement import NODE_POOL
+from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
+from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, JOB_NAME, NODE_POOL, PODSET, SLICE_TOPOLOGY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +21,6 @@ _MULTISLICE = "GKE documentation, page TPU multislice"
 _INJECTION = "GKE documentation, page Run TPU workloads (TPU_WORKER_ID and TPU_WORKER_HOSTNAMES)"
 _NUM_SLICES = "MEGASCALE_NUM_SLICES"
 _SLICES = frozenset({"JobSet"})
-_TAS = "kueue.x-k8s.io/podset-"
-"""Topology-aware scheduling places slices in another way."""
 
 
 def _blanked(pods: Pods) -> bool:
@@ -87,7 +77,7 @@ def _exclusive_missing(item: Item, world: World) -> Iterator[Finding]:
     for pods in _several(item):
         row = shape(pods, world)
         placed = exclusive(item, pods) or SLICE_TOPOLOGY in pods.annotations
-        placed = placed or any(key.startswith(_TAS) for key in pods.annotations)
+        placed = placed or any(key.startswith(PODSET) for key in pods.annotations)
         if row is not None and row.multislice and not placed:
             message = f"nothing keeps the {pods.replicas} slices on node pools of their own"
             yield Finding(pods.path[:3], message)
@@ -150,7 +140,7 @@ def _service(item: Item, world: World) -> Iterator[Finding]:
 
 
 def _selects(selector: dict[str, str], item: Item, pods: Pods) -> bool:
-    labels = {"job-name": item.name, "batch.kubernetes.io/job-name": item.name, **pods.labels}
+    labels = {"job-name": item.name, JOB_NAME: item.name, **pods.labels}
     return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
 
 

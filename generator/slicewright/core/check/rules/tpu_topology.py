@@ -9,8 +9,7 @@ from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.rules.shapes import RUN_KINDS, exclusive
 from slicewright.core.check.scheduler import tolerates
-from slicewright.core.plan.keys import EXCLUSIVE_TOPOLOGY, TPU
-from slicewright.core.plan.placement import NODE_POOL
+from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, TPU
 from slicewright.core.plan.topology import SLICE_LEVEL
 
 if TYPE_CHECKING:

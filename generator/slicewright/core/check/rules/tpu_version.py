@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.catalogue.version import is_below
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import POD_KINDS, is_pathways, shape
-from slicewright.core.plan.placement import ACCELERATOR, FLEX_START
+from slicewright.core.kubernetes.labels import ACCELERATOR, FLEX_START
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

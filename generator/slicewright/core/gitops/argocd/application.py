@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.gitops.argocd.project import API_VERSION, FINALIZER, FIRST, HOME, names
 from slicewright.core.gitops.namespace import RUN_KINDS
 from slicewright.core.gitops.place import controllers_folder, folder, in_repository, platform_folder
-from slicewright.core.plan.keys import RUN
+from slicewright.core.kubernetes.labels import GENERATE_PATHS, RUN
 
 if TYPE_CHECKING:
     from slicewright.core.gitops.controllers import SyncedControllers
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from slicewright.core.plan.site import Site
 
 
-_PATHS = "argocd.argoproj.io/manifest-generate-paths"
 _HASHED = f'select(.metadata.labels["{RUN}"] != null) | .spec'
 """The spec of a run that never changes: what differs there, Kueue and webhooks wrote."""
 _AUTOMATED = {"prune": True}
@@ -122,7 +121,7 @@ def _application(
         "metadata": {
             "name": name,
             "namespace": argocd.namespace,
-            "annotations": {_PATHS: ";".join(watched)},
+            "annotations": {GENERATE_PATHS: ";".join(watched)},
         },
         "spec": {
             "project": project,

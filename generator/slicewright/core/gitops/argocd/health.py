@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_document
+from slicewright.core.kubernetes.kinds import COMPONENT_VERSION
 from slicewright.core.run import header
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def files(checks: Mapping[str, str]) -> dict[str, str]:
         "data": {f"{_KEY}{kind}": checks[kind] for kind in sorted(checks)},
     }
     component = {
-        "apiVersion": "kustomize.config.k8s.io/v1alpha1",
+        "apiVersion": COMPONENT_VERSION,
         "kind": "Component",
         "patches": [{"path": PATCH, "target": {"version": "v1", "kind": "ConfigMap", "name": NAME}}],
     }

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.gitops.namespace import RUNS
+from slicewright.core.kubernetes.kinds import ARGOCD_GROUP, KUEUE_GROUP, RBAC_GROUP, SCHEDULING_GROUP
+from slicewright.core.kubernetes.labels import SYNC_WAVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,31 +25,30 @@ HOME = "https://kubernetes.default.svc"
 FINALIZER = "resources-finalizer.argocd.argoproj.io"
 """Deleting an Application that has it deletes what it synced. An AppProject that has it stays while an
 Application needs it: without its project none can be deleted."""
-FIRST = {"argocd.argoproj.io/sync-wave": "-1"}
+FIRST = {SYNC_WAVE: "-1"}
 """Applied before the others: a platform cannot be applied before its kinds are defined."""
 _LONGEST = 255
 """Characters of a description."""
-_RBAC, _KUEUE = "rbac.authorization.k8s.io", "kueue.x-k8s.io"
 _WIDE = (
     ("", "Namespace"),
     ("cloud.google.com", "ComputeClass"),
-    (_KUEUE, "AdmissionCheck"),
-    (_KUEUE, "ClusterQueue"),
-    (_KUEUE, "Cohort"),
-    (_KUEUE, "ProvisioningRequestConfig"),
-    (_KUEUE, "ResourceFlavor"),
-    (_KUEUE, "Topology"),
-    (_KUEUE, "WorkloadPriorityClass"),
-    ("scheduling.k8s.io", "PriorityClass"),
+    (KUEUE_GROUP, "AdmissionCheck"),
+    (KUEUE_GROUP, "ClusterQueue"),
+    (KUEUE_GROUP, "Cohort"),
+    (KUEUE_GROUP, "ProvisioningRequestConfig"),
+    (KUEUE_GROUP, "ResourceFlavor"),
+    (KUEUE_GROUP, "Topology"),
+    (KUEUE_GROUP, "WorkloadPriorityClass"),
+    (SCHEDULING_GROUP, "PriorityClass"),
 )
 """Kinds of platforms that stand in no namespace."""
 _NARROW = (
     ("", "ConfigMap"),
     ("", "ResourceQuota"),
     ("", "ServiceAccount"),
-    (_KUEUE, "LocalQueue"),
-    (_RBAC, "Role"),
-    (_RBAC, "RoleBinding"),
+    (KUEUE_GROUP, "LocalQueue"),
+    (RBAC_GROUP, "Role"),
+    (RBAC_GROUP, "RoleBinding"),
 )
 
 
@@ -82,7 +83,7 @@ def names(site: Site, argocd: ArgoCD) -> Names:
 def root(site: Site, argocd: ArgoCD) -> Object:
     """Return the AppProject of the Applications and AppProjects of a cluster."""
     about = f"What Argo CD syncs to cluster {site.cluster.name}"
-    kinds = (("argoproj.io", "AppProject"), ("argoproj.io", "Application"))
+    kinds = ((ARGOCD_GROUP, "AppProject"), (ARGOCD_GROUP, "Application"))
     home = {"server": HOME, "namespace": argocd.namespace}
     return _project(argocd, names(site, argocd).gitops, about, home, kinds)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.gitops.namespace import RUNS
+from slicewright.core.kubernetes.kinds import RBAC_GROUP, RBAC_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.gitops.namespace import SyncedNamespace
 
-_RBAC = "rbac.authorization.k8s.io"
 ROLE = "flux-sync"
 """The Role's name and its binding's."""
 _VERBS = ["get", "list", "watch", "create", "patch", "delete"]
@@ -24,13 +24,13 @@ def access(account: str, flux_namespace: str, namespace: SyncedNamespace) -> Ite
     subject = {"kind": "ServiceAccount", "name": account, "namespace": flux_namespace}
     metadata = {"name": account, "namespace": flux_namespace}
     yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
-    version, within = f"{_RBAC}/v1", {"name": ROLE, "namespace": namespace.name}
+    version, within = RBAC_VERSION, {"name": ROLE, "namespace": namespace.name}
     yield {"apiVersion": version, "kind": "Role", "metadata": within, "rules": _rules(namespace.kinds)}
     yield {
         "apiVersion": version,
         "kind": "RoleBinding",
         "metadata": dict(within),
-        "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": ROLE},
+        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "Role", "name": ROLE},
         "subjects": [subject],
     }
 

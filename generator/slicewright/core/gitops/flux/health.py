@@ -6,8 +6,7 @@ as it is there. No expression says `failed`: whatever keeps a queue from being a
 
 from __future__ import annotations
 
-_API = "kueue.x-k8s.io/v1beta2"
-"""Flux looks at group and kind alone, so that older releases of Kueue are meant too."""
+from slicewright.core.kubernetes.kinds import KUEUE_VERSION
 
 
 def _active(*reasons: str, seen: bool = True) -> str:
@@ -21,9 +20,14 @@ def _active(*reasons: str, seen: bool = True) -> str:
 
 
 HEALTH = (
-    {"apiVersion": _API, "kind": "AdmissionCheck", "current": _active(seen=False)},
-    {"apiVersion": _API, "kind": "ClusterQueue", "current": _active("Stopped")},
-    {"apiVersion": _API, "kind": "LocalQueue", "current": _active("Stopped", "ClusterQueueIsInactive")},
+    # Flux looks at group and kind alone, so that older releases of Kueue are meant too.
+    {"apiVersion": KUEUE_VERSION, "kind": "AdmissionCheck", "current": _active(seen=False)},
+    {"apiVersion": KUEUE_VERSION, "kind": "ClusterQueue", "current": _active("Stopped")},
+    {
+        "apiVersion": KUEUE_VERSION,
+        "kind": "LocalQueue",
+        "current": _active("Stopped", "ClusterQueueIsInactive"),
+    },
 )
 """A queue that a person stopped is as it should be, and so is one behind it.
 

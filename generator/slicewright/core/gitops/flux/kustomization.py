@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.document.write import write_document
 from slicewright.core.gitops.flux.duration import flux_duration
 from slicewright.core.gitops.place import in_repository
-from slicewright.core.plan import keys
+from slicewright.core.kubernetes.kinds import FLUX_GROUP, JOBSET_VERSION
+from slicewright.core.kubernetes.labels import FLUX_SERVER_SIDE_APPLY, FLUX_SUBSTITUTE, RUN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slicewright.core.intent.gitops import Flux
 
-_GROUP = "kustomize.toolkit.fluxcd.io"
-_SUBSTITUTE = {f"{_GROUP}/substitute": "disabled"}
+_SUBSTITUTE = {FLUX_SUBSTITUTE: "disabled"}
 """`${...}` in a script is the script's own, whoever adds a `postBuild`. Only a patch comes before that."""
-_WRITE_ONCE = {f"{_GROUP}/ssa": "IfNotPresent"}
+_WRITE_ONCE = {FLUX_SERVER_SIDE_APPLY: "IfNotPresent"}
 """A run is created and then left alone, for Kueue changes it."""
 
 
@@ -38,7 +38,7 @@ def kustomization(
     if depends_on:
         spec["dependsOn"] = [{"name": other} for other in depends_on]
     return {
-        "apiVersion": f"{_GROUP}/v1",
+        "apiVersion": f"{FLUX_GROUP}/v1",
         "kind": "Kustomization",
         "metadata": {"name": name, "namespace": flux.namespace},
         "spec": {**spec, **fields},
@@ -52,12 +52,12 @@ def _annotated(annotations: dict[str, str], target: dict[str, str]) -> dict[str,
     be written for kustomize to take it for an object.
     """
     patch = {
-        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "apiVersion": JOBSET_VERSION,
         "kind": "JobSet",
         "metadata": {"name": "any", "annotations": annotations},
     }
     return {"patch": write_document(patch), "target": target}
 
 
-PATCHES = (_annotated(_SUBSTITUTE, {"kind": ".*"}), _annotated(_WRITE_ONCE, {"labelSelector": keys.RUN}))
+PATCHES = (_annotated(_SUBSTITUTE, {"kind": ".*"}), _annotated(_WRITE_ONCE, {"labelSelector": RUN}))
 """What becomes of all objects of a namespace or of a workload, and of hashed runs beside that."""

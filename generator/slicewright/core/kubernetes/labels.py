@@ -1,0 +1,115 @@
+"""Keys of labels, annotations, taints and resources, and names of drivers, each once with its page."""
+
+from __future__ import annotations
+
+# docs/reference.md
+OURS = "slicewright.dev/"
+ACKNOWLEDGED = f"{OURS}ignore-"
+"""Before the id of a rule or problem: an annotation with the reason to accept it here."""
+WORKLOAD = f"{OURS}workload"
+RUN = f"{OURS}run"
+PROVISIONING = f"{OURS}provisioning"
+"""The taint of a flavor that no node has: its value is a way of provisioning."""
+
+# https://kubernetes.io/docs/reference/labels-annotations-taints/
+HOSTNAME = "kubernetes.io/hostname"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+REGION = "topology.kubernetes.io/region"
+ZONE = "topology.kubernetes.io/zone"
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+POD_SECURITY = "pod-security.kubernetes.io/enforce"
+JOB_NAME = "batch.kubernetes.io/job-name"
+JOB_UID = "batch.kubernetes.io/controller-uid"
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+
+# https://cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus
+TPU = "google.com/tpu"
+"""The resource by which a pod requests chips."""
+ACCELERATOR = "cloud.google.com/gke-tpu-accelerator"
+TOPOLOGY = "cloud.google.com/gke-tpu-topology"
+SLICE_TOPOLOGY = "cloud.google.com/gke-tpu-slice-topology"
+"""Annotation of pods that take a part of a slice, or join several (sub-slicing and super-slicing)."""
+
+# pkg/cloudprovider/gke/labels/system_labels.go of GoogleCloudPlatform/cluster-autoscaler
+ACCELERATOR_COUNT = "cloud.google.com/gke-accelerator-count"
+GPU = "cloud.google.com/gke-accelerator"
+NODE_POOL = "cloud.google.com/gke-nodepool"
+MACHINE_FAMILY = "cloud.google.com/machine-family"
+GKE_PROVISIONING = "cloud.google.com/gke-provisioning"
+PREEMPTIBLE = "cloud.google.com/gke-preemptible"
+SPOT = "cloud.google.com/gke-spot"
+FLEX_START = "cloud.google.com/gke-flex-start"
+MAX_RUN_DURATION = "cloud.google.com/gke-max-run-duration-seconds"
+QUEUED = "cloud.google.com/gke-queued"
+"""A taint; GKE gives nodes no such label."""
+
+# https://cloud.google.com/kubernetes-engine/docs/how-to/provisioningrequest
+QUEUED_CLASS = "queued-provisioning.gke.io"
+"""The class of ProvisioningRequests that GKE serves."""
+
+# https://cloud.google.com/kubernetes-engine/docs/concepts/about-custom-compute-classes
+COMPUTE_CLASS = "cloud.google.com/compute-class"
+
+# https://cloud.google.com/kubernetes-engine/docs/how-to/consuming-reservations
+RESERVATION = "cloud.google.com/reservation-"
+"""Before `name`, `project`, `blocks` or `subblocks`."""
+RESERVATION_AFFINITY = "compute.googleapis.com/reservation-name"
+"""The key by which a VM, not a pod, takes a reservation."""
+
+# https://cloud.google.com/kubernetes-engine/docs/how-to/cloud-storage-fuse-csi-driver-setup
+FUSE_DRIVER = "gcsfuse.csi.storage.gke.io"
+FUSE = "gke-gcsfuse/volumes"
+
+# https://cloud.google.com/kubernetes-engine/docs/how-to/workload-identity
+GOOGLE_ACCOUNT = "iam.gke.io/gcp-service-account"
+METADATA_SERVER = "iam.gke.io/gke-metadata-server-enabled"
+
+# api/jobset/v1alpha2/jobset_types.go of kubernetes-sigs/jobset
+EXCLUSIVE_TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+"""Annotation of JobSet: one Job per value of a node label."""
+COORDINATOR = "jobset.sigs.k8s.io/coordinator"
+JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
+REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+JOB_INDEX = "jobset.sigs.k8s.io/job-index"
+RESTART_ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
+
+# pkg/controller/constants/constants.go and apis/kueue/v1beta2 of kubernetes-sigs/kueue
+KUEUE = "kueue.x-k8s.io/"
+QUEUE = "kueue.x-k8s.io/queue-name"
+PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
+MAX_EXECUTION_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
+PODSET = "kueue.x-k8s.io/podset-"
+"""The beginning of all annotations that request a topology."""
+ELASTIC = "kueue.x-k8s.io/elastic-job"
+MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+EQUAL_COMPLETIONS = "kueue.x-k8s.io/job-completions-equal-parallelism"
+GATED_BY = "kueue.x-k8s.io/admission-gated-by"
+PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"
+PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
+"""The controller of admission checks that make ProvisioningRequests."""
+PROVISIONING_REQUEST_DURATION = "provreq.kueue.x-k8s.io/maxRunDurationSeconds"
+
+# https://argo-cd.readthedocs.io/en/stable/user-guide/annotations-and-labels/
+SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+COMPARE_OPTIONS = "argocd.argoproj.io/compare-options"
+SYNC_WAVE = "argocd.argoproj.io/sync-wave"
+HOOK = "argocd.argoproj.io/hook"
+GENERATE_PATHS = "argocd.argoproj.io/manifest-generate-paths"
+INSTANCE = "app.kubernetes.io/instance"
+
+# https://fluxcd.io/flux/components/kustomize/kustomizations/
+FLUX_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
+FLUX_SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
+FLUX_SERVER_SIDE_APPLY = "kustomize.toolkit.fluxcd.io/ssa"
+
+# https://kubectl.docs.kubernetes.io/references/kustomize/
+LOCAL_CONFIG = "config.kubernetes.io/local-config"
+"""Kustomize leaves an object with this annotation out of its output."""
+NEEDS_HASH = "kustomize.config.k8s.io/needs-hash"
+
+KEPT = {SYNC_OPTIONS: "Prune=false,Delete=false", COMPARE_OPTIONS: "IgnoreExtraneous", FLUX_PRUNE: "disabled"}
+"""Annotations that keep Argo CD and Flux from deleting an object whose end would take more along: a namespace
+with all that runs in it, a claim with its data.
+
+Argo CD ignores one that stays when it leaves the tree. Otherwise it would be OutOfSync for good.
+"""
