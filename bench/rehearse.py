@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.rehearsal.page import page
+from slicewright.cli.report.page_file import render_page as page
 from slicewright.core.rehearsal.tempo import tempo
 from slicewright.rehearsal.rehearse import rehearse
 from slicewright.rehearsal.scene import Scene, scenes

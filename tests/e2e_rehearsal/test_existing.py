@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.conftest import Repo
 
-from slicewright.core.rehearsal.page import page
+from slicewright.cli.report.page_file import render_page as page
 from slicewright.core.rehearsal.tempo import tempo
 from slicewright.core.rehearsal.text import text
 from slicewright.rehearsal.rehearse import rehearse

@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.conftest import Repo
 
+from slicewright.cli.report.page_file import render_page as page
 from slicewright.cli.report.rehearsed import junit
-from slicewright.core.rehearsal.page import page
 from slicewright.core.rehearsal.tempo import tempo
 from slicewright.core.rehearsal.text import text
 from slicewright.rehearsal.rehearse import rehearse

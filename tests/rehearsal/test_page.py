@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.e2e_html.records import calm, eventful, large
 
-from slicewright.core.rehearsal.chart_symbols import OUTCOMES
-from slicewright.core.rehearsal.page import page
+from slicewright.cli.report.page_file import render_page as page
+from slicewright.core.rehearsal.charts import OUTCOMES
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
@@ -153,7 +153,7 @@ def test_a_large_rehearsal_is_a_page_below_a_megabyte() -> None:
 )
 def test_the_verdict_stands_in_the_title(records: list[Object], title: str) -> None:
     """The tab of the browser says how it went; of several clusters the worst counts."""
-    assert [title] == re.findall("<head>.*<title>(.*?)</title>", page(records))
+    assert [title] == re.findall("<head>.*?<title>(.*?)</title>", page(records), re.DOTALL)
 
 
 def test_the_head_says_how_it_was_played() -> None:

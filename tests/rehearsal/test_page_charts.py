@@ -8,10 +8,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.e2e_html.records import eventful, large
 
-from slicewright.core.rehearsal.chart_axis import axis, label, ticks
-from slicewright.core.rehearsal.chart_steps import above, borrowed_seconds, chart, described, thinned
-from slicewright.core.rehearsal.chart_symbols import MARKS, OUTCOMES, STATES, icon, legend, symbols
-from slicewright.core.rehearsal.chart_timeline import timeline
+from slicewright.cli.report.page_file import render_page
+from slicewright.core.rehearsal.charts import (
+    MARKS,
+    OUTCOMES,
+    STATES,
+    above,
+    axis,
+    borrowed_seconds,
+    chart,
+    described,
+    icon,
+    label,
+    legend,
+    thinned,
+    ticks,
+    timeline,
+)
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
@@ -59,7 +72,7 @@ def test_a_label_is_as_short_as_it_can_be(at: float, text: str) -> None:
 
 def test_every_state_and_mark_has_a_form_of_its_own_and_words() -> None:
     """States differ in their pattern and marks in their shape, so that nobody needs to tell colours apart."""
-    drawn, told = symbols(), legend()
+    drawn, told = render_page([]), legend()
     patterns = {
         name: re.findall(rf'id="p-{name}".*?</pattern>', drawn) for name in STATES if name != "running"
     }

@@ -245,9 +245,7 @@ def _play(scene: Scene, times: dict[str, float | None], place: tuple[Path, str, 
 
 def _write_page(reports: list[Report], html: Path) -> tuple[Problem, ...]:
     """Write the page; the report is told also where that fails."""
-    from slicewright.core.rehearsal.page import page  # noqa: PLC0415
-
-    against = page_file.write(html, page([report.record() for report in reports]))
+    against = page_file.write(html, page_file.render_page([report.record() for report in reports]))
     if against:
         return (against,)
     say(f"timeline: {html}", err=True)

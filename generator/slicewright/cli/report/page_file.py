@@ -5,15 +5,26 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
+
+    from slicewright.core.kubernetes.types import Object
 
 _NO_PLACE_BESIDE = (errno.EACCES, errno.EPERM, errno.EBUSY)
 """The folder is closed, or the file is a mount of its own: then only the file itself can be written."""
+
+
+def render_page(records: Sequence[Object]) -> str:
+    """Return the HTML page of rehearsals, from their JSON records."""
+    from slicewright.core.rehearsal.page import page  # noqa: PLC0415 - few rehearsals write one
+
+    frame, style = (Path(__file__).with_name(name).read_text("utf-8") for name in ("page.html", "page.css"))
+    return page(records, frame, style)
 
 
 def unwritable(page: Path) -> Problem | None:

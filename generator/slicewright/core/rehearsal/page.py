@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from string import Template
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.chart_axis import axis
-from slicewright.core.rehearsal.chart_steps import chart, described
-from slicewright.core.rehearsal.chart_symbols import OUTCOMES, icon, legend, symbols
-from slicewright.core.rehearsal.chart_timeline import timeline
+from slicewright.core.rehearsal.charts import OUTCOMES, axis, chart, described, icon, legend, timeline
 from slicewright.core.rehearsal.duration import shown
-from slicewright.core.rehearsal.page_log import log, room
-from slicewright.core.rehearsal.page_style import style
-from slicewright.core.rehearsal.page_tables import tables
-from slicewright.core.rehearsal.svg import Markup, element, joined
+from slicewright.core.rehearsal.markup import Markup, element, escaped, joined
+from slicewright.core.rehearsal.page_tables import log, room, tables
 from slicewright.core.rehearsal.tempo import factor
 
 if TYPE_CHECKING:
@@ -35,40 +31,22 @@ _PAUSE = 0.05
 """Seconds of waiting that are not worth a word."""
 
 
-def page(records: Sequence[Object]) -> str:
-    """Return the HTML page of rehearsals, from their JSON records; the same records give the same bytes."""
+def page(records: Sequence[Object], frame: str, style: str) -> str:
+    """Return the HTML page of rehearsals, from their JSON records; the same records give the same bytes.
+
+    `frame` is the page without them, a `string.Template`, and `style` is its style sheet.
+    """
     names = ", ".join(record["cluster"] for record in records) or "nothing"
     verdict = _verdict(records)
-    sheet = Markup(style())
-    digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", f"{verdict}: rehearsal of {names}"),
-        element("style", sheet),
-    )
     several = len(records) > 1
-    body = element(
-        "body",
-        element("a", "Skip to the report", class_="skip", href="#report"),
-        symbols(),
-        _header(records, verdict),
-        element(
-            "main",
-            *(_cluster(record, f"c{index}", several=several) for index, record in enumerate(records)),
-            id="report",
-            tabindex=-1.0,
-        ),
-        element(
-            "footer",
-            element("p", "Written by slicewright rehearse. Times are those of the rehearsal's clock."),
-        ),
+    clusters = (_cluster(record, f"c{index}", several=several) for index, record in enumerate(records))
+    return Template(frame).substitute(
+        digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        style=style,
+        title=escaped(f"{verdict}: rehearsal of {names}"),
+        header=_header(records, verdict),
+        clusters=joined(*clusters),
     )
-    return f'<!doctype html>\n<html lang="en">{head}{body}</html>\n'
 
 
 def _verdict(records: Iterable[Object]) -> str:
@@ -195,8 +173,8 @@ def _problems(problems: Sequence[Object], level: int) -> Markup:
         )
         for found in problems
     ]
-    heading = element(f"h{level}", "Problems", element("span", f" {len(problems)}", class_="count"))
-    return element("section", heading, element("ul", *entries), class_="card")
+    count = element("span", f" {len(problems)}", class_="count")
+    return _card(level, joined("Problems", count), element("ul", *entries))
 
 
 def _place(found: Object) -> Markup:
@@ -232,9 +210,7 @@ def _never(record: Object, level: int) -> Markup:
         )
         for run in found
     ]
-    return element(
-        "section", element(f"h{level}", "Never ran"), element("ul", *entries, class_="never"), class_="card"
-    )
+    return _card(level, "Never ran", element("ul", *entries, class_="never"))
 
 
 def _foretold(run: Object) -> str:
@@ -255,26 +231,13 @@ def _timelines(record: Object, level: int, key: str) -> Markup:
     rows = [
         _row(run, events.get(run["run"], []), (end, most), f"{key}w{index}") for index, run in enumerate(runs)
     ]
-    return element(
-        "section",
-        element(f"h{level}", "Timeline"),
-        element("a", f"Skip the {len(runs)} rows of the timeline", class_="skip", href=f"#{key}a"),
-        legend(),
-        _when(end),
-        *rows,
-        element("div", id=f"{key}a"),
-        class_="card",
-    )
+    skip = element("a", f"Skip the {len(runs)} rows of the timeline", class_="skip", href=f"#{key}a")
+    return _card(level, "Timeline", skip, legend(), _when(end), *rows, element("div", id=f"{key}a"))
 
 
 def _row(run: Object, events: Sequence[Object], room_for: tuple[float, int], key: str) -> Markup:
     end, most = room_for
-    who = element(
-        "span",
-        element("span", run["run"], class_="name"),
-        element("small", ", ".join(_facts(run))),
-        class_="who",
-    )
+    who = _who("span", run["run"], ", ".join(_facts(run)))
     plot = element("span", timeline(run, events, end, key), class_="plot")
     why = element("p", run["why"]) if run["why"] else ""
     told = log(events, most) if events else element("p", "nothing happened to it", class_="dim")
@@ -307,24 +270,17 @@ def _charts(record: Object, of: str, level: int, key: str) -> Markup:
     lines = [
         element(
             "div",
-            element(
-                "div",
-                element("span", usage["name"], class_="name"),
-                element("small", described(usage)),
-                class_="who",
-            ),
-            _plotted(chart(usage, end, f"{key}{of[0]}{index}")),
+            _who("div", usage["name"], described(usage)),
+            *chart(usage, end, f"{key}{of[0]}{index}"),
             class_="line usage",
         )
         for index, usage in enumerate(record[of])
     ]
-    keys = _keys(record[of], word)
-    return element("section", element(f"h{level}", title), keys, _when(end), *lines, class_="card")
+    return _card(level, title, _keys(record[of], word), _when(end), *lines)
 
 
-def _plotted(drawn: tuple[Markup, Markup]) -> Markup:
-    picture, scale = drawn
-    return joined(element("div", picture, class_="plot"), scale)
+def _who(name: str, who: str, told: str) -> Markup:
+    return element(name, element("span", who, class_="name"), element("small", told), class_="who")
 
 
 def _keys(usages: Iterable[Object], word: str) -> Markup:
@@ -356,9 +312,11 @@ def _beside(events: Iterable[Object], level: int) -> Markup:
     found = [event for event in events if not event.get("run")]
     if not found:
         return Markup()
-    return element(
-        "section", element(f"h{level}", "Nodes and the rehearsal itself"), log(found, room(1)), class_="card"
-    )
+    return _card(level, "Nodes and the rehearsal itself", log(found, room(1)))
+
+
+def _card(level: int, title: str, *inside: str) -> Markup:
+    return element("section", element(f"h{level}", title), *inside, class_="card")
 
 
 def _end(record: Object) -> float:
