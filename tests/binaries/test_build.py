@@ -258,11 +258,11 @@ def test_an_interrupted_build_leaves_nothing(
     command = [sys.executable, "-m", "slicewright.binaries", "--only", "jobset"]
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     with subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True) as process:
-        select.select([reader], [], [], 30)
+        select.select([reader], [], [], 300)
         assert os.read(reader, 9) == b"go\n"
         process.send_signal(number)
-        _, printed = process.communicate(timeout=30)
-        select.select([reader], [], [], 30)
+        _, printed = process.communicate(timeout=300)
+        select.select([reader], [], [], 300)
         assert os.read(reader, 9) == b""  # the last holder of the other end is gone
     os.close(reader)
     assert 128 + number == process.returncode

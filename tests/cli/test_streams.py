@@ -34,7 +34,7 @@ def shell(repo: Repo, line: str) -> tuple[int, str, str]:
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -165,14 +165,14 @@ def test_interrupt_is_no_verdict(repo: Repo) -> None:
     ) as process:
         _until_it_reads(process.pid)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=300)
 
     assert (process.returncode, out, err) == (130, "", "\ninterrupted\n")
 
 
 def _until_it_reads(pid: int) -> None:
     """Wait until a process waits for what is piped into it."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     where = Path(f"/proc/{pid}/syscall")
     while time.monotonic() < deadline:
         number = where.read_text(encoding="ascii").split()

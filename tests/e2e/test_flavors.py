@@ -134,7 +134,7 @@ def play(bed: Bed, items: list[Object]) -> dict[str, tuple[str, str]]:
         done = kit.conditions(bed, *kit.JOB)
         return all("Complete" in done.get(name, ()) for name in names)
 
-    bed.until("all runs to complete", over, seconds=420)
+    bed.until("all runs to complete", over, seconds=900)
     return ran(bed)
 
 

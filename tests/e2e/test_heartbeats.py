@@ -71,10 +71,10 @@ def say(bed: Bed, item: Object, **told: str) -> None:
 
 def test_nodes_are_heard_at_once_and_again(guest: Bed) -> None:
     """One of a name that was there before is not dead to a cluster that still remembers the other."""
-    guest.until("the first heartbeat", lambda: last_heard(guest), seconds=5)
+    guest.until("the first heartbeat", lambda: last_heard(guest), seconds=8)
     first = last_heard(guest)
 
-    guest.until("another one", lambda: last_heard(guest) != first, seconds=20)
+    guest.until("another one", lambda: last_heard(guest) != first, seconds=120)
 
     assert statuses(guest.api.get(*kit.NODE, NODE)) == HEALTHY
     assert guest.api.find("coordination.k8s.io/v1", "Lease", NODE, "kube-node-lease") is None
@@ -93,8 +93,8 @@ def test_node_that_was_silent_for_too_long_comes_back_with_its_pods(guest: Bed) 
     say(guest, guest.api.get(*kit.POD, "runs", "default"), Ready="False")
     assert not is_ready(guest, "runs")
 
-    guest.until("the node", lambda: statuses(guest.api.get(*kit.NODE, NODE)) == HEALTHY, seconds=20)
-    guest.until("the pod", lambda: is_ready(guest, "runs"), seconds=5)
+    guest.until("the node", lambda: statuses(guest.api.get(*kit.NODE, NODE)) == HEALTHY, seconds=120)
+    guest.until("the pod", lambda: is_ready(guest, "runs"))
 
 
 def test_node_that_changes_all_the_time_is_heard_all_the_same(guest: Bed) -> None:
@@ -107,7 +107,7 @@ def test_node_that_changes_all_the_time_is_heard_all_the_same(guest: Bed) -> Non
         guest.api.patch(node, {"metadata": {"annotations": {"example.com/turn": str(next(turns))}}})
         return last_heard(guest) > first
 
-    guest.until("another one", another_one, seconds=20)
+    guest.until("another one", another_one, seconds=120)
 
 
 def test_what_others_say_of_a_node_stays(guest: Bed) -> None:
@@ -115,6 +115,6 @@ def test_what_others_say_of_a_node_stays(guest: Bed) -> None:
     say(guest, guest.api.get(*kit.NODE, NODE), MemoryPressure="True")
     before = last_heard(guest)
 
-    guest.until("a heartbeat", lambda: last_heard(guest) > before, seconds=20)
+    guest.until("a heartbeat", lambda: last_heard(guest) > before, seconds=120)
 
     assert statuses(guest.api.get(*kit.NODE, NODE)) == {**HEALTHY, "MemoryPressure": "True"}

@@ -88,7 +88,7 @@ def test_pod_ends_after_its_seconds(annotations: dict[str, str], phase: str, nod
 
     nodes.until("the pod to end", lambda: in_phase(nodes, "timed", phase))
 
-    assert 1.0 < time.monotonic() - started < stretched(10)
+    assert 1.0 < time.monotonic() - started < stretched(60)
 
 
 def test_end_comes_before_seconds(nodes: Bed) -> None:
@@ -97,7 +97,7 @@ def test_end_comes_before_seconds(nodes: Bed) -> None:
 
     kit.end_pod(nodes, running, code=9)
 
-    over = nodes.until("the pod to end", lambda: in_phase(nodes, "planned", "Failed"), seconds=10)
+    over = nodes.until("the pod to end", lambda: in_phase(nodes, "planned", "Failed"))
     assert over["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 9
 
 
@@ -162,12 +162,12 @@ def init_states(item: Object) -> dict[str, str]:
 
 
 def test_deleted_pod_goes(nodes: Bed) -> None:
-    """A running pod that is deleted goes within a moment: there is no grace period to sit out."""
-    running = start(nodes, pod("gone", {}))
+    """A running pod that is deleted goes at once: nobody waits for its grace period to end."""
+    running = start(nodes, pod("gone", {}, terminationGracePeriodSeconds=3600))
 
     nodes.api.delete(running)
 
-    nodes.until("the pod to go", lambda: nodes.api.find(*kit.POD, "gone", "default") is None, seconds=10)
+    nodes.until("the pod to go", lambda: nodes.api.find(*kit.POD, "gone", "default") is None)
 
 
 def test_taint_keeps_pods_off(nodes: Bed) -> None:

@@ -175,7 +175,7 @@ def _controller(program: Path) -> list[str]:
 
 
 def _healthy(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
         connection.request("GET", "/healthz")
         return connection.getresponse().status == _OK

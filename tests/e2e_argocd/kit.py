@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tests.e2e_argocd.argo import NAMESPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
@@ -22,6 +23,8 @@ HERE = "https://kubernetes.default.svc"
 
 _LOOK = "argocd.argoproj.io/refresh"
 _TRACKED = "argocd.argoproj.io/tracking-id"
+_LOOK_SECONDS = 600
+_AGAIN_SECONDS = 30.0
 _FINALIZERS: Object = {"metadata": {"finalizers": None}}
 
 
@@ -35,7 +38,9 @@ def sync(bed: Bed, revision: str, *names: str) -> None:
     for name in names:
         look(bed, name)
     for name in names:
-        bed.until(
+        until_looked(
+            bed,
+            name,
             f"Application {name} to be through with {revision[:8]}",
             partial(_has_seen, bed, name, revision),
         )
@@ -52,6 +57,23 @@ def look(bed: Bed, name: str) -> None:
     bed.api.patch({**item, "metadata": {"name": name, "namespace": NAMESPACE}}, change)
 
 
+def until_looked(bed: Bed, name: str, what: str, probe: Callable[[], object]) -> None:
+    """Let Argo CD look at an Application until something holds.
+
+    It looks again after a while: a look that comes while a sync ends may start no other sync.
+    """
+    asked = -_AGAIN_SECONDS
+
+    def looked() -> object:
+        nonlocal asked
+        if time.monotonic() - asked >= _AGAIN_SECONDS:
+            look(bed, name)
+            asked = time.monotonic()
+        return probe()
+
+    bed.until(what, looked, seconds=_LOOK_SECONDS)
+
+
 def is_through(item: Object, revision: str) -> bool:
     """Tell whether an Application has compared with a revision and no sync of it runs or is about to."""
     status = item.get("status", {})
@@ -63,8 +85,9 @@ def is_through(item: Object, revision: str) -> bool:
 
 def settled(bed: Bed, name: str) -> tuple[str, str, str]:
     """Return what `state` does once Argo CD has looked again: right after a sync it shows what was before."""
-    look(bed, name)
-    bed.until(f"Application {name} to be looked at", lambda: not is_busy(application(bed, name)))
+    until_looked(
+        bed, name, f"Application {name} to be looked at", lambda: not is_busy(application(bed, name))
+    )
     return state(bed, name)
 
 

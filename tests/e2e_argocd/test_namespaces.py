@@ -77,9 +77,9 @@ def test_a_teams_folder_reaches_no_further_than_its_namespace(bed: Bed, tree: Tr
     tree.write(f"{folder}/greedy.yaml", yaml.safe_dump(item))
     tree.commit("more than runs")
 
-    kit.look(bed, ours.RUNS)
-
-    bed.until(
+    kit.until_looked(
+        bed,
+        ours.RUNS,
         "Argo CD to refuse it",
         lambda: "not permitted in project" in kit.sync_message(kit.application(bed, ours.RUNS)),
     )

@@ -180,8 +180,12 @@ def test_pruning_last_waits_for_what_waits_for_it(bed: Bed, git: Git) -> None:
 
     git.folder(naive.FOLDER, [naive.job("train-2")])
     git.commit("a run of another name")
-    kit.look(bed, APPLICATION)
-    bed.until("the new run to be queued", lambda: clusters.workload_names(bed) == {"train-1", "train-2"})
+    kit.until_looked(
+        bed,
+        APPLICATION,
+        "the new run to be queued",
+        lambda: clusters.workload_names(bed) == {"train-1", "train-2"},
+    )
     waiting = "waiting for healthy state of batch/Job/train-2"
     bed.until("the sync to wait", lambda: waiting in kit.sync_message(kit.application(bed, APPLICATION)))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Repo
 
-DEADLINE = 120.0
+DEADLINE = 600.0
 CLUSTER = """
     pools: [{name: tpus, tpu: v5litepod-8, slices: 1}]
     priorityClasses: [{name: high, value: 1000}]

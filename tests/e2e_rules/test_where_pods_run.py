@@ -80,7 +80,7 @@ def cases(api: Api) -> dict[str, tuple[set[str], list[str]]]:
     api.each(api.create, nodes)
     for item in items:
         api.create(item)
-    return {case: until(case, partial(_seen, api, case, kinds), seconds=60) for case in (*WRONG, *RIGHT)}
+    return {case: until(case, partial(_seen, api, case, kinds), seconds=300) for case in (*WRONG, *RIGHT)}
 
 
 def _seen(api: Api, case: str, kinds: dict[str, str]) -> tuple[set[str], list[str]] | None:

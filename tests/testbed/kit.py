@@ -16,7 +16,7 @@ from slicewright.testbed import keeper, wait
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DEADLINE = 30.0
+DEADLINE = 180.0
 GUEST = """
 apiVersion: slicewright.dev/v1alpha1
 kind: TPUCluster

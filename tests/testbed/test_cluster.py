@@ -21,7 +21,7 @@ from .kit import GUEST, assert_nothing_left, eventually, listening, processes
 if TYPE_CHECKING:
     from pathlib import Path
 
-BUSY_MACHINE = 3
+BUSY_MACHINE = 10
 """By how much a start may take longer than it does on a machine where nothing else begins meanwhile."""
 
 THOUSAND = """

@@ -105,7 +105,7 @@ def test_signalled_holder(number: signal.Signals, tmp_path: Path) -> None:
         eventually("programs have started", lambda: len(processes(root)) > 3)
         ports = ports_of(root)
         os.killpg(process.pid, number)
-        process.wait(wait.stretched(30))
+        process.wait(wait.stretched(180))
         assert_nothing_left(root, ports)
 
 

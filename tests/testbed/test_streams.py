@@ -29,7 +29,7 @@ def test_keeper_needs_no_stderr_of_its_holder(tmp_path: Path) -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
 
     assert (0, "2\n") == (done.returncode, done.stdout)

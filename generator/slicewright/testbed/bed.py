@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slicewright.core.plan.site import Site
     from slicewright.testbed.kubeconfig import Access
 
-START_SECONDS = 60
+START_SECONDS = 180
 """For how long a part of a bed may take to get ready; a machine that is busy gets longer, see `wait`."""
 
 _SEEN_SECONDS = 3.0
