@@ -12,8 +12,9 @@ PYTEST_ARGS ?=
 CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/binaries
 BROWSER_TESTS := tests/e2e_html
 ARGOCD_TESTS := tests/e2e_argocd
+UNIT_TESTS := $(addprefix --ignore=,$(CLUSTER_TESTS) $(BROWSER_TESTS) $(ARGOCD_TESTS))
 # Tests start hundreds of Pythons, and pytest writes its own bytecode: kept even where the environment says no.
-KEEPING_BYTECODE = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(VENV))/bytecode
+PYTEST = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(VENV))/bytecode $(BIN)/python -m pytest
 
 ##@ Use
 
@@ -33,8 +34,17 @@ check: $(VENV)/.run ## Fail unless the overlays are what a render would write, a
 
 ##@ Develop
 
+.PHONY: quick
+quick: lint ## Lint, types, imports and the tests that take little: under a minute, without `make tools`.
+	@$(MAKE) --jobs=3 types imports unit-quick
+
 .PHONY: test
-test: lint types imports tools unit e2e-process check ## Everything that a change must pass: no root, only package registries.
+test: lint types imports check tools ## Everything that a change must pass: no root, only package registries.
+	@$(MAKE) --jobs=2 unit e2e-beside
+
+.PHONY: ci
+ci: lint types imports check tools ## The same, with full branch coverage of the core.
+	@$(MAKE) --jobs=2 coverage e2e-beside
 
 .PHONY: lint
 lint: $(VENV)/.dev ## Lint and check the format.
@@ -51,16 +61,30 @@ types: $(VENV)/.dev ## Check the types.
 imports: $(VENV)/.dev ## Check which module may import which.
 	@$(BIN)/lint-imports --no-cache
 
+.PHONY: unit-quick
+unit-quick: $(VENV)/.dev
+	@$(PYTEST) -q -n 2 --dist worksteal -m "not tools and not slow" $(UNIT_TESTS) $(PYTEST_ARGS)
+
+# A cache that is empty: a test that needs a tool and does not say so fails at once, and not on a new machine first.
+unit-quick: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
+
 .PHONY: unit
-unit: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the core.
-	@$(KEEPING_BYTECODE) $(BIN)/python -m pytest -n 2 --dist worksteal \
-	  $(addprefix --ignore=,$(CLUSTER_TESTS) $(BROWSER_TESTS) $(ARGOCD_TESTS)) \
-	  --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
+	@nice $(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) $(PYTEST_ARGS)
+
+.PHONY: coverage
+coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the core.
+	@nice $(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster of processes.
-	@$(KEEPING_BYTECODE) $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
-	  $(CLUSTER_TESTS) $(PYTEST_ARGS)
+	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(PYTEST_ARGS)
+
+# Clusters mostly wait, so their tests run beside the others, which are nice to them. Their output comes in one piece.
+.PHONY: e2e-beside
+e2e-beside: $(VENV)/.dev tools
+	@$(MAKE) e2e-process >$(VENV)/e2e-process.log 2>&1 || { cat $(VENV)/e2e-process.log; exit 1; }
+	@cat $(VENV)/e2e-process.log
 
 .PHONY: e2e-kind
 e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their own: needs Docker, see docs/testbed.md.

@@ -165,6 +165,7 @@ def _as_kubernetes_keeps(texts: list[str]) -> list[str]:
     return [found[name] for name in limits]
 
 
+@pytest.mark.tools
 def test_table_is_right() -> None:
     """Kubernetes itself makes the same of each line of the table, and leaves our form as it is."""
     made = _as_kubernetes_keeps(list(TABLE))
@@ -180,6 +181,7 @@ numbers = st.from_regex(r"-?(0|[1-9][0-9]{0,11})(\.[0-9]{1,2}|\.[0-9]{4,5})?", f
 suffixes = st.sampled_from(["", *"numkMGTP", "Ki", "Mi", "Gi", "Ti", "Pi"])
 
 
+@pytest.mark.tools
 @settings(deadline=None, derandomize=True, max_examples=20)
 @given(st.lists(st.builds(str.__add__, numbers, suffixes), min_size=1, max_size=40))
 def test_any_quantity_is_what_kubernetes_keeps(texts: list[str]) -> None:

@@ -15,6 +15,8 @@ from .rows import API, CLUSTER, files_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.tools
+
 MINE = "components/mine"
 QUEUES = [{"name": "q", "localQueues": [{"name": "lq", "namespace": "ns"}]}]
 SITE: dict[str, Any] = {**CLUSTER, "spec": {**CLUSTER["spec"], "clusterQueues": QUEUES}}

@@ -63,12 +63,14 @@ def test_bases_are_those_of_the_variants() -> None:
     assert set(BASES) == found
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("base", BASES)
 def test_base_builds_as_we_compose_it(base: str) -> None:
     """Each base builds on its own, and to what our composition makes of it."""
     assert built(ROOT / base) == canonical(compose_with(base, (), read_text))
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize(("component", "base"), USES)
 def test_component_builds_as_we_compose_it(tree: Path, component: str, base: str) -> None:
     """Each component builds over each base that it serves, to what our composition makes of the two."""
@@ -93,6 +95,7 @@ def test_patch_of_component_matches_one_object(component: str, base: str) -> Non
         assert {"group", "version", "kind"} == set(patch["target"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", BASES)
 def test_components_combine_in_any_order(base: str) -> None:
     """Two components of different concerns, not both ways of provisioning, give the same in either order."""

@@ -11,6 +11,8 @@ from .kit import OPENAPI, VERSIONS, kustomize, parsed, write
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.tools
+
 KUBERNETES = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
 
 

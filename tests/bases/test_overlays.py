@@ -51,6 +51,7 @@ def test_there_is_an_overlay_for_every_plan() -> None:
     assert HASHED
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_overlay_builds_as_we_compose_it(folder: str) -> None:
     """Each overlay, and each list of overlays, builds with no flags to what our composition makes of it."""
@@ -60,6 +61,7 @@ def test_overlay_builds_as_we_compose_it(folder: str) -> None:
     assert built(ROOT / folder) == canonical(made.objects)
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("plan", HASHED, ids=name)
 def test_recipe_of_frozen_run_builds_to_the_run(tree: Path, plan: Plan) -> None:
     """The recipe of a frozen run - base, components, patches - builds to what stands in its file."""

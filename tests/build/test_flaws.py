@@ -73,6 +73,7 @@ def through(version: str, folder: Path, value: Any, *, patched: bool) -> Any:
     return yaml.load(answer.stdout, Loader=yaml.CSafeLoader)["data"]["x"]
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("value", LOST, ids=ascii)
 def test_kustomize_loses_it(value: Any, version: str, tmp_path: Path) -> None:
@@ -81,6 +82,7 @@ def test_kustomize_loses_it(value: Any, version: str, tmp_path: Path) -> None:
     assert isinstance(value, int) or value != through(version, tmp_path, value, patched=False)
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("what", LOST_IN_PATCHES)
 def test_kustomize_loses_it_in_patches_only(what: str, version: str, tmp_path: Path) -> None:
@@ -91,6 +93,7 @@ def test_kustomize_loses_it_in_patches_only(what: str, version: str, tmp_path: P
     assert value != through(version, tmp_path, value, patched=True)
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("patched", [False, True])
 def test_kustomize_carries_the_rest(version: str, patched: bool, tmp_path: Path) -> None:

@@ -112,6 +112,7 @@ def twin(pattern: str, name: str) -> Any:
     return yaml.load((ROOT / "bases/pathways" / name).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", UNTRACED)
 def test_any_change_of_a_base_gives_a_tree_or_problems(pattern: str) -> None:
     """Each value of each base, replaced by each sort of value or taken away: files or problems.

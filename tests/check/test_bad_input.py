@@ -140,6 +140,7 @@ def test_kind_that_no_file_could_be_called_after_has_no_schema(tmp_path: Path, k
     assert run(tmp_path, "a.yaml", "-o", "json", "--schemas-only").ids == ["SCHEMA001"]
 
 
+@pytest.mark.slow
 @pytest.mark.untraced  # a large file: tracing makes it twice as slow
 def test_many_documents_are_no_bomb(tmp_path: Path) -> None:
     """The limit of values is one of a document; what aliases add is counted for the whole file."""
@@ -179,6 +180,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(["JobSet", "List", "Pod", "ClusterQueue", "PathwaysJob"]), JSON, JSON)
 def test_never_a_traceback_on_arbitrary_objects(

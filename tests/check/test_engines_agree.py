@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -17,6 +18,8 @@ from tests.schema_kinds.kit import kubeconform
 from slicewright.core.check.item import Item
 from slicewright.workspace.reading import read
 from slicewright.workspace.units import of_overlays
+
+pytestmark = pytest.mark.tools
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests" / "check" / "objects.yaml"

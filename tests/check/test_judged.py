@@ -7,13 +7,14 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from slicewright.workspace import ignores
 from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
     from tests.conftest import Done, Repo
 
     from slicewright.core.problem import Problem
@@ -204,6 +205,7 @@ def test_ignore_file_is_read_once(empty: Repo, monkeypatch: pytest.MonkeyPatch) 
     assert [".slicewright-ignore.yaml"] == opened
 
 
+@pytest.mark.slow
 def test_nothing_of_the_rules_is_imported_for_nothing(empty: Repo) -> None:
     """A render without warnings, in which nothing begins, knows neither rules nor reasons for silence."""
     empty.write("clusters/c1.yaml", CLUSTER + "  kueue: {}\n")

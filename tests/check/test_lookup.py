@@ -94,6 +94,7 @@ def test_what_is_no_crd_is_a_problem(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_several_kinds_need_a_folder(tmp_path: Path) -> None:
     """Many schemas are not printed one after the other; a folder that cannot be written is named."""
     done = run(tmp_path, str(MANIFESTS / "kueue-v0.19.2/manifests.yaml"), command=schema)

@@ -10,14 +10,13 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
 from slicewright.workspace import parallel
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_progress_is_shown_on_a_terminal_that_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,6 +30,7 @@ def test_progress_is_shown_on_a_terminal_that_waits(tmp_path: Path, monkeypatch:
     assert "checking" in run(tmp_path, ".").err
 
 
+@pytest.mark.slow
 def test_many_files_are_spread_over_processes(tmp_path: Path) -> None:
     """With two processes the report is that of one, in the same order."""
     write(
@@ -57,6 +57,7 @@ def test_many_files_are_spread_over_processes(tmp_path: Path) -> None:
     assert reports[0] == reports[1]
 
 
+@pytest.mark.slow
 def test_stdin_is_read_beside_many_files(tmp_path: Path) -> None:
     """Other processes have no stdin: what is piped in is read by the first."""
     write(tmp_path, {f"{number}.yaml": CONFIG_MAP for number in range(120)})

@@ -118,6 +118,7 @@ def test_place_is_that_of_the_text(tmp_path: Path) -> None:
     assert "did you mean 'leaderElection'?" == problem["hint"]
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize(
     ("tool", "text"),
     [

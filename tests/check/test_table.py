@@ -80,6 +80,7 @@ def test_verdict_and_place(data: dict[str, Any], expected: list[tuple[str, str]]
     assert expected == found(data)
 
 
+@pytest.mark.tools
 def test_kubeconform_sees_what_a_schema_can_say() -> None:
     """With our schemas kubeconform gives the same verdicts, but for list maps and CEL."""
     answers = kubeconform().ask([row[1] for row in TABLE])

@@ -76,6 +76,7 @@ def test_folder_that_is_not_there_is_a_usage_error(repo: Repo) -> None:
     assert not (repo.root / "overlays").exists()
 
 
+@pytest.mark.slow
 def test_folder_that_was_deleted_can_be_left(repo: Repo, tmp_path: Path) -> None:
     """Where the current folder is gone, -C leads out of it, and without it the message is no traceback."""
     line = f'mkdir gone && cd gone && rmdir ../gone && {sys.executable} -m slicewright "$@"'

@@ -161,6 +161,7 @@ def test_completion_is_there(shell: str) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_completion_knows_commands_and_options() -> None:
     """Commands by their beginning, and the options of a command."""
     environment = {

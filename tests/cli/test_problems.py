@@ -36,6 +36,7 @@ def ids_of_code() -> Iterator[str]:
                 yield node.value
 
 
+@pytest.mark.slow
 def test_every_id_of_the_code_is_explained_and_no_other() -> None:
     """`slicewright rule` knows each id: a new one gets its entry in cli/problems/, one that went leaves."""
     explained = {one.id for one in all_rules()}

@@ -68,6 +68,7 @@ def written_to(stdout: Path | None, line: str, monkeypatch: pytest.MonkeyPatch) 
         return int(ended.value.code or 0), said.read().decode()
 
 
+@pytest.mark.slow
 def test_reader_that_leaves_early_is_no_failure(repo: Repo) -> None:
     """`slicewright catalog | head` exits 0 under pipefail, and says nothing more."""
     assert shell(repo, "slicewright catalog -o json | head -c 10") == (0, "[\n  {\n    ", "")
@@ -79,6 +80,7 @@ def test_reader_that_leaves_early_is_no_failure(repo: Repo) -> None:
     assert shell(repo, "slicewright catalog | true") == (0, "", "")
 
 
+@pytest.mark.slow
 def test_verdict_does_not_depend_on_the_reader(repo: Repo) -> None:
     """A check that fails exits 1 whether or not somebody read to the end, and a render writes its files."""
     assert shell(repo, "slicewright render --check | true")[0] == 1
@@ -122,6 +124,7 @@ def test_process_that_cannot_write_its_result_exits_3(repo: Repo, redirect: str,
     assert expected == shell(repo, f"slicewright catalog {redirect}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("redirect", [f"2> {FULL}", "2>&-", "2>&- <&-"])
 def test_messages_that_cannot_be_written_are_lost(repo: Repo, redirect: str) -> None:
     """The result and the exit code are there without them."""

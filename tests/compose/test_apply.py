@@ -233,6 +233,7 @@ GROWING: dict[str, tuple[Any, list[patch.Operation], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", GROWING)
 def test_object_cannot_grow_without_end(what: str) -> None:
     """A patch is no way around the limits of a document: neither of its size nor of its depth."""
@@ -244,6 +245,7 @@ def test_object_cannot_grow_without_end(what: str) -> None:
     assert str(raised.value) == expected
 
 
+@pytest.mark.slow
 def test_object_may_grow_up_to_the_limits() -> None:
     """Depth counts from the root of the object, and copies of moderate size pass."""
     made = patch.apply([{"op": "add", "path": "/a", "value": nested(59)}], {})

@@ -16,6 +16,8 @@ from .kit import VERSIONS, built, composed, ordered
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.tools
+
 OBJECT = """\
 apiVersion: example.com/v1
 kind: Holder

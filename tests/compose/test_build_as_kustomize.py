@@ -148,6 +148,7 @@ ALIKE: dict[str, Tree] = {
 }
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("case", ALIKE)
 def test_same_objects(case: str, version: str, tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ def test_shape(before: dict[str, Any], after: dict[str, Any], expected: list[dic
     assert _exact(expected) == _exact(patch.difference(before, after))
 
 
+@pytest.mark.slow
 @settings(QUIETLY)
 @given(before=mappings, after=mappings)
 def test_leads_exactly_from_one_to_the_other(before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -102,6 +103,7 @@ def test_leads_exactly_from_one_to_the_other(before: dict[str, Any], after: dict
     assert copies == (before, after)
 
 
+@pytest.mark.slow
 @settings(QUIETLY)
 @given(before=mappings, after=mappings)
 def test_every_change_in_an_element_is_guarded(before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -116,6 +118,7 @@ def test_every_change_in_an_element_is_guarded(before: dict[str, Any], after: di
             assert element in tested
 
 
+@pytest.mark.slow
 @settings(QUIETLY)
 @given(before=mappings, after=mappings, name=st.sampled_from(["x", "y", 3]))
 def test_a_base_that_moved_fails(before: dict[str, Any], after: dict[str, Any], name: object) -> None:

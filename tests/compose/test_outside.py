@@ -99,6 +99,7 @@ def test_feature(case: str) -> None:
     assert Composed(outside=(expected,)) == composed(tree)
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("case", OUTSIDE)
 def test_kustomize_builds_it(case: str, version: str, tmp_path: Path) -> None:

@@ -247,6 +247,7 @@ def test_problem(case: str) -> None:
     assert ((), (), [expected]) == (actual.objects, actual.outside, [p.text() for p in actual.problems])
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("case", REFUSED)
 def test_kustomize_refuses_it_too(case: str, version: str, tmp_path: Path) -> None:
@@ -271,6 +272,7 @@ def test_nothing_outside_of_the_tree_is_read(entry: str) -> None:
     assert [path for path in asked if path.startswith((".", "/"))] == []
 
 
+@pytest.mark.slow
 def test_components_that_meet_again_on_every_level_come_to_an_end() -> None:
     """Each time that a component is listed it is applied anew: what doubles thirty times is refused soon.
 

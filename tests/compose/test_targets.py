@@ -26,6 +26,7 @@ OBJECTS = "---\n".join(
 )
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
     "target",
@@ -71,6 +72,7 @@ def _renaming(operation: str, target: str) -> Tree:
     }
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
     ("operation", "target"),
@@ -92,6 +94,7 @@ def test_changed_names(operation: str, target: str, version: str, tmp_path: Path
     assert built(version, tree, tmp_path) == ordered(list(composed(tree).objects))
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["a", "middle", "new"])
 def test_names_changed_in_a_base(name: str, version: str, tmp_path: Path) -> None:

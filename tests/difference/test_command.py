@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tests.conftest import Repo
 
 
+@pytest.mark.slow
 def test_nothing_differs_from_the_commit_itself(base: Repo) -> None:
     """Exit 0 with --exit-code too; the queues' chips are reported in JSON all the same."""
     found = diff(base, "--exit-code")
@@ -37,6 +38,7 @@ def test_nothing_differs_from_the_commit_itself(base: Repo) -> None:
     assert base.run("diff").out == "nothing differs for any cluster between HEAD and working tree\n"
 
 
+@pytest.mark.slow
 def test_workload_that_changed_starts_a_run_and_ends_the_old(base: Repo) -> None:
     """Both with their chips, the reasons name each other, and the queue's sum moves."""
     old = run_of(base)
@@ -124,6 +126,7 @@ def test_headers_alone_are_no_difference(base: Repo) -> None:
     assert not diff(base, "--exit-code")["differs"]
 
 
+@pytest.mark.slow
 def test_quota_that_moves(base: Repo) -> None:
     """Queue and flavor, in chips, and the scripts that make the nodes."""
     cluster(base, CLUSTER.replace("slices: 3", "slices: 2"))
@@ -153,6 +156,7 @@ def synced(repo: Repo, gitops: str) -> None:
     commit(repo)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gitops", "tool", "kind"), [(ARGOCD, "argocd", "Application"), (FLUX, "flux", "Kustomization")]
 )
@@ -178,6 +182,7 @@ def test_run_that_goes_with_what_syncs_it_ends_and_starts_again(
     assert ": 1 run starts, 1 run ends, 0 runs change; " in base.run("diff").out
 
 
+@pytest.mark.slow
 def test_run_goes_on_when_what_syncs_it_was_handed_over_before(base: Repo) -> None:
     """In a commit of its own, an Application without its finalizer goes without the run."""
     cluster(base, f"{CLUSTER}    {ARGOCD}\n")
@@ -200,6 +205,7 @@ EMPTY = "nothing is left that its {kind} could build, and nobody else prunes it;
 PER_NAMESPACE = [(tool.replace("Per: Workload", "Per: Namespace"), kind) for tool, kind in TOOLS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gitops", "kind"), [*TOOLS, *PER_NAMESPACE])
 def test_run_goes_on_when_its_cluster_is_deleted_with_all_that_syncs_it(
     base: Repo, gitops: str, kind: str
@@ -218,6 +224,7 @@ def test_run_goes_on_when_its_cluster_is_deleted_with_all_that_syncs_it(
     assert [] == found["quotas"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gitops", "kind"), TOOLS)
 def test_run_that_leaves_in_the_commit_in_which_syncing_ends(base: Repo, gitops: str, kind: str) -> None:
     """What syncs the namespace goes on with what is left; what synced the workload alone finds nothing."""
@@ -235,6 +242,7 @@ def test_run_that_leaves_in_the_commit_in_which_syncing_ends(base: Repo, gitops:
         base.workload("a", JOB)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gitops", "kind"), PER_NAMESPACE)
 def test_run_goes_on_when_the_folder_of_its_namespace_is_deleted_with_it(
     base: Repo, gitops: str, kind: str
@@ -257,6 +265,7 @@ def test_run_goes_on_when_the_folder_of_its_namespace_is_deleted_with_it(
 LATE = "if it has not pruned it first; delete it with kubectl"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "happens"),
     [
@@ -317,6 +326,7 @@ def test_runs_behind_a_queue_that_is_drained_are_evicted(base: Repo) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_namespace_that_is_not_pruned_leaves_the_tree_and_stays(base: Repo) -> None:
     """Argo CD and Flux are told to keep it; what else leaves with it goes."""
     queues = "localQueues: [{name: queue}, {name: other, namespace: team-t}]"
@@ -352,6 +362,7 @@ def test_queue_that_is_renamed(base: Repo) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_overlay_that_cannot_be_composed_is_a_problem(base: Repo) -> None:
     """Error in the new tree, warning in the old one: nothing of it is compared, the rest is."""
     path = "overlays/c1/default/f/kustomization.yaml"
@@ -371,6 +382,7 @@ def test_overlay_that_cannot_be_composed_is_a_problem(base: Repo) -> None:
     assert [("DIFF001", "warning")] == [(one["id"], one["severity"]) for one in diff(base)["problems"]]
 
 
+@pytest.mark.slow
 def test_same_difference_has_the_same_bytes(base: Repo) -> None:
     """No clock, and no order of a directory or of a hash."""
     base.workload("b", JOB)
@@ -380,6 +392,7 @@ def test_same_difference_has_the_same_bytes(base: Repo) -> None:
     assert base.run("diff", "-o", "json").out == base.run("diff", "-o", "json").out
 
 
+@pytest.mark.slow
 def test_claim_of_a_run_that_goes_is_said_to_stay(base: Repo) -> None:
     """The volume claim that a component brought outlives the run: whoever prunes the run leaves the data."""
     base.write(
@@ -403,6 +416,7 @@ def test_claim_of_a_run_that_goes_is_said_to_stay(base: Repo) -> None:
     assert stays in base.run("diff").out
 
 
+@pytest.mark.slow
 def test_node_pools_that_no_script_knows_any_more_are_named(base: Repo) -> None:
     """No script deletes what another file made: `diff` says so, with the command."""
     where = "--cluster=c1 --location=us-west4 --project=p"

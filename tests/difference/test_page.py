@@ -6,11 +6,14 @@ import re
 import subprocess
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.conftest import PROJECT, Repo
 from tests.difference.kit import commit
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 
 class Samples(Repo):

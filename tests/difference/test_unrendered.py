@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.difference.kit import CLUSTER, JOB, cluster, diff, run_of, said
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
 
+@pytest.mark.slow
 def test_workload_that_is_edited_is_said_with_what_the_render_does(base: Repo) -> None:
     """Nothing differs yet, --exit-code says so; below stands the difference that the render would make."""
     old, before = run_of(base), base.tree()
@@ -39,6 +41,7 @@ def test_workload_that_is_edited_is_said_with_what_the_render_does(base: Repo) -
     assert diff(base)["notRendered"] is None
 
 
+@pytest.mark.slow
 def test_what_is_rendered_and_what_is_edited_since_stand_apart(base: Repo) -> None:
     """First what the tree holds against the commit, then what a render adds to it."""
     base.workload("b", JOB)

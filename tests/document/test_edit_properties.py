@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ comments = st.sampled_from(["", "  # comment", " #", "   "])
 QUIETLY = settings(deadline=None, derandomize=True, max_examples=100)
 
 
+@pytest.mark.slow
 @settings(QUIETLY)
 @given(
     specs=st.lists(specs, min_size=1, max_size=3), run=runs, value=values, crlf=st.booleans(), data=st.data()

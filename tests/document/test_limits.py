@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tests.conftest import Repo
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", ["--- a\n", "--- {}\n", "---\n", "--- !!str a\n"])
 def test_file_has_not_a_million_documents(document: str) -> None:
     """The first that is too many is named, whichever reader comes to it."""
@@ -31,6 +32,7 @@ def test_file_has_not_a_million_documents(document: str) -> None:
     assert () == read_documents(document * 1000, "a.yaml")[1]
 
 
+@pytest.mark.slow
 def test_mistakes_of_a_document_are_counted_up_to_a_number(tmp_path: Path, repo: Repo) -> None:
     """Each unknown key would have its nearest word looked for."""
     keys = "".join(f"  k{number}: 1\n" for number in range(30_000))

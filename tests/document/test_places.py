@@ -79,6 +79,7 @@ def test_a_byte_order_mark_takes_no_column() -> None:
     assert read_places("\ufeffa: 1\n", 0).of(("a",)) == (1, 4)
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, max_examples=200)
 @given(data=json_like)
 def test_the_text_at_a_place_is_the_value(data: Any) -> None:

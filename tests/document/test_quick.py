@@ -61,6 +61,7 @@ def agrees(text: str) -> bool:
     return quickly is None or (documents == quickly and repr(documents) == repr(quickly) and problems == ())
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(TREES, max_size=3))
 def test_readers_agree_on_dumped_trees(trees: list[Any]) -> None:
@@ -75,6 +76,7 @@ def test_readers_agree_on_any_text(text: str) -> None:
     assert agrees(text)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(json_like, max_size=3))
 def test_readers_agree_on_what_we_write(documents: list[Any]) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slicewright.core.document.read import read_documents, read_places
+
+pytestmark = pytest.mark.slow
 
 TOKENS = (
     *(

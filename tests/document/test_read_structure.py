@@ -177,6 +177,7 @@ def test_aliases_cannot_explode() -> None:
     assert ((), expected) == (documents, problem.text())
 
 
+@pytest.mark.slow
 def test_the_largest_file() -> None:
     """Exactly as many values are read as the limit says, the collections among them."""
     values = ", ".join(["1"] * (MAX_VALUES - 1))

@@ -16,6 +16,7 @@ from .kit import READERS, as_go_reads, exact, json_like, numbers_as_floats, text
 QUIETLY = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 @settings(QUIETLY, max_examples=100)
 @given(data=json_like)
@@ -24,6 +25,7 @@ def test_every_reader_finds_the_same_data(reader: str, data: Any) -> None:
     assert exact(data) == exact(READERS[reader](write_document(data)))
 
 
+@pytest.mark.slow
 @settings(QUIETLY, max_examples=200)
 @given(data=json_like)
 def test_writing_is_stable(data: Any) -> None:
@@ -37,6 +39,7 @@ def test_writing_is_stable(data: Any) -> None:
     assert text == write_document(read)
 
 
+@pytest.mark.slow
 @settings(QUIETLY, max_examples=200)
 @given(data=json_like)
 def test_text_is_clean(data: Any) -> None:
@@ -50,6 +53,7 @@ def test_text_is_clean(data: Any) -> None:
     ] == []
 
 
+@pytest.mark.tools
 @settings(QUIETLY, max_examples=25)
 @given(values=st.lists(json_like, min_size=1, max_size=10))
 def test_go_finds_the_same_data(values: list[Any]) -> None:
@@ -59,6 +63,7 @@ def test_go_finds_the_same_data(values: list[Any]) -> None:
     assert expected == [numbers_as_floats(value) for value in as_go_reads(values)]
 
 
+@pytest.mark.slow
 @settings(QUIETLY, max_examples=200)
 @given(documents=st.lists(st.dictionaries(texts, texts, min_size=1, max_size=3), min_size=1, max_size=4))
 def test_streams_keep_their_documents(documents: list[dict[str, str]]) -> None:

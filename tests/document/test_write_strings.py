@@ -49,6 +49,7 @@ def test_our_own_reader_finds_the_same_strings(shape: str) -> None:
     assert exact(SHAPES[shape]) == exact(documents[0].data)
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("shape", SHAPES)
 def test_go_finds_the_same_strings(shape: str) -> None:
     """The reader of kubectl, kubeconform and Argo CD finds the same, byte for byte."""
@@ -58,6 +59,7 @@ def test_go_finds_the_same_strings(shape: str) -> None:
     assert expected == actual
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("version", ["kustomize", "kustomize-oldest"])
 def test_kustomize_passes_the_strings_on(version: str, tmp_path: Path) -> None:
     """A ConfigMap of such strings comes out of a real build, with a patch applied, as it went in."""

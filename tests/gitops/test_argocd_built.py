@@ -43,6 +43,7 @@ def rendered(request: pytest.FixtureRequest, empty: Repo) -> Repo:
     return empty
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("version", VERSIONS)
 def test_kustomize_builds_every_folder(rendered: Repo, version: str) -> None:
     """Applications, anchors and runs are those of the files, to the oldest kustomize and to the newest."""
@@ -62,6 +63,7 @@ def test_kustomize_builds_every_folder(rendered: Repo, version: str) -> None:
     assert anchor in parsed(kustomize(version, rendered.root / "overlays/c1/team-a"))
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("version", VERSIONS)
 def test_component_adds_health_checks_to_settings(rendered: Repo, version: str) -> None:
     """Argo CD's own kustomization includes the folder: its settings stay, and every check is added."""

@@ -313,6 +313,7 @@ def test_every_name_is_one_that_kubernetes_takes(parts: list[str]) -> None:
     assert len(name) <= LONGEST
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_kustomize_builds_the_folders(version: str, variant: str, tmp_path: Path) -> None:

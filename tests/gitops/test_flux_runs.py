@@ -12,6 +12,8 @@ from .flux_kit import FLUX, applied, render
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
+pytestmark = pytest.mark.tools
+
 ONCE = {"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}
 AS_WRITTEN = {"kustomize.toolkit.fluxcd.io/substitute": "disabled"}
 RUN = "slicewright.dev/run"

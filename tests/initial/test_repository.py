@@ -106,6 +106,7 @@ def files_of_new(root: Path) -> dict[str, str]:
     return files(root)
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("version", ["kustomize", "kustomize-oldest"])
 def test_rendered_folders_build_with_kustomize(made: Path, version: str) -> None:
     """The namespace and the platform, as Argo CD or Flux builds them."""
@@ -116,6 +117,7 @@ def test_rendered_folders_build_with_kustomize(made: Path, version: str) -> None
     assert {"ClusterQueue", "LocalQueue", "ResourceFlavor"} <= platform
 
 
+@pytest.mark.tools
 def test_workflow_passes_actionlint(made: Path) -> None:
     """With shellcheck for its commands."""
     done = subprocess.run(

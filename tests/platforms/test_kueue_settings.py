@@ -157,6 +157,7 @@ def test_validate_says_it_at_its_place(tmp_path: Path, *, repository: bool) -> N
     assert done.code == 1
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize(
     "kueue",
     [

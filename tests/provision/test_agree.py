@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from slicewright.core.plan.site import Site
 
+pytestmark = pytest.mark.tools
+
 FLAGS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "--node-locations": ("zones", lambda value: value.split(",")),
     "--machine-type": ("machine type", str),

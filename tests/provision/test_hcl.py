@@ -9,6 +9,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import hcl2
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +18,6 @@ from slicewright.core.provision.hcl import Attribute, Block, Call, Comment, Expr
 from .opentofu import tofu
 
 if TYPE_CHECKING:
-    import pytest
-
     from slicewright.core.provision.hcl import Item, Value
 
 WORDS = st.from_regex(r"[a-z][a-z0-9_-]{0,12}", fullmatch=True).filter(
@@ -104,6 +103,7 @@ def test_layout() -> None:
     assert textwrap.dedent(expected) == made
 
 
+@pytest.mark.tools
 @given(st.lists(bodies(), min_size=12, max_size=12))
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_body_is_formatted_as_opentofu_formats_it(
@@ -117,6 +117,7 @@ def test_any_body_is_formatted_as_opentofu_formats_it(
     assert (0, "") == (done.returncode, done.stdout), done.stderr
 
 
+@pytest.mark.tools
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=30, max_size=30))
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_string_means_itself(tmp_path_factory: pytest.TempPathFactory, strings: list[str]) -> None:

@@ -73,6 +73,7 @@ PAGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_is_well_formed(name: str) -> None:
     """Every element is closed in order, no id stands twice, and every reference to one leads somewhere."""

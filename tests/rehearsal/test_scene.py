@@ -68,6 +68,7 @@ def told(problems: tuple[Problem, ...]) -> list[tuple[str, str, str]]:
     return [(problem.id, problem.severity, problem.message) for problem in problems]
 
 
+@pytest.mark.slow
 def test_platform_is_played_as_it_stands_in_overlays(rendered: Repo) -> None:
     """A quota that nobody has rendered is not on the cluster; the warning says what a render would change."""
     before = scene(rendered)
@@ -98,6 +99,7 @@ def test_kueues_own_configuration_is_said_to_be_the_files(rendered: Repo) -> Non
     )
 
 
+@pytest.mark.slow
 def test_platform_that_nobody_has_rendered_is_played_from_its_file(rendered: Repo) -> None:
     """And that is said; of a cluster that somebody else makes nothing stands there."""
     before = quota(scene(rendered))
@@ -150,6 +152,7 @@ def test_arrival_that_can_never_be_admitted_is_refused_before_the_play(rendered:
     ]
 
 
+@pytest.mark.slow
 def test_controllers_are_played_as_the_tree_installs_them(rendered: Repo) -> None:
     """Objects and Kueue's settings are those of _controllers; those of somebody else are the test bed's."""
     write(rendered, more="kueue: {waitForPodsReady: {timeout: 3h}}")

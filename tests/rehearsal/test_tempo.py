@@ -37,6 +37,7 @@ def test_what_is_given_holds() -> None:
     assert Tempo(10.0, 6000.0, 20.0, 30.0, 180.0) == tempo([part], speed=10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "room", "speed"), [(1, 8, 1.5), (12, 8, 6.0), (60, 8, 30.0), (60, 160, 1.5), (600, 8, 60.0)]
 )

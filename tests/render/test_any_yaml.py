@@ -104,6 +104,7 @@ OPERATIONS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @PROFILE
 @given(st.one_of(st.text(), st.lists(LINES, max_size=12).map("\n".join)))
 def test_any_text_gives_a_tree_or_problems(text: str) -> None:
@@ -113,6 +114,7 @@ def test_any_text_gives_a_tree_or_problems(text: str) -> None:
     holds(render(read_repository(files, Settings(), package(), read_text), {}))
 
 
+@pytest.mark.slow
 @PROFILE
 @given(
     st.lists(st.lists(OPERATIONS, min_size=1, max_size=4), max_size=3), st.sampled_from(["Fixed", "Hashed"])
@@ -125,6 +127,7 @@ def test_any_patch_gives_a_tree_or_problems(patches: list[list[dict[str, Any]]],
     holds(rendered(CLUSTER, {**WORKLOAD, "spec": spec}))
 
 
+@pytest.mark.slow
 @PROFILE
 @given(JSON, JSON, JSON)
 def test_any_component_gives_a_tree_or_problems(one: Any, other: Any, patch: Any) -> None:

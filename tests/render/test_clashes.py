@@ -83,6 +83,7 @@ BROUGHT = {
 }
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("what", BROUGHT)
 def test_patches_of_a_fixed_overlay_meet_their_object(repo: Repo, what: str) -> None:
     """Whatever a component brings, each object comes out as it was built, in a namespace if it has one."""
@@ -134,6 +135,7 @@ def test_two_workloads_that_bring_one_object_are_refused(repo: Repo, naming: str
     assert "NAME004" in repo.run("render", "b", code=1).err
 
 
+@pytest.mark.tools
 def test_list_with_an_object_twice_is_one_that_kustomize_refuses(repo: Repo) -> None:
     """What is refused as a clash does not build: here a component changed after the render."""
     bring(repo, config())
@@ -149,6 +151,7 @@ def test_list_with_an_object_twice_is_one_that_kustomize_refuses(repo: Repo) -> 
     assert "NAME004 workloads 'default/a' and 'default/b' would" in repo.run("render", "--check", code=1).err
 
 
+@pytest.mark.tools
 def test_workloads_of_two_namespaces_bring_one_object_each(repo: Repo) -> None:
     """What a component brings without a namespace is in that of its workload."""
     bring(repo, config())

@@ -211,6 +211,7 @@ PATCHES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", PATCHES)
 def test_patch_that_does_not_fit_is_refused(repo: Repo, what: str) -> None:
     """A patch matches exactly one object, passes its own tests, and leaves the object's identity alone."""

@@ -90,6 +90,7 @@ def test_taint_waits_for_frozen_runs(aged: Repo) -> None:
     aged.run("render", "--check")
 
 
+@pytest.mark.slow
 def test_acknowledged_warning_of_a_render_is_no_idle_reason(aged: Repo) -> None:
     """What only a render finds is met, for `validate` too; once it is gone, the reason is idle."""
     written = aged.read("clusters/c1.yaml")

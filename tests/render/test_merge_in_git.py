@@ -144,6 +144,7 @@ PLATFORM = """
 """
 
 
+@pytest.mark.slow
 def test_changes_of_two_queues_of_one_cluster_merge(repo: Repo) -> None:
     """Files of the platform hold no digest: what differs is only what each branch changed."""
     before = {"vision": 3, "language": 3, "preemption": "Never"}

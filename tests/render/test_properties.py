@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from slicewright.core.problem import errors
 from slicewright.core.render.changes import Rendering, render
 from slicewright.core.render.repository import Settings, read_repository
 from slicewright.workspace.package import package
+
+pytestmark = pytest.mark.slow
 
 PROJECT = Path(__file__).resolve().parents[2]
 SCHEMAS = PROJECT / "schemas"

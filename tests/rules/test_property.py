@@ -73,6 +73,7 @@ def _broken(draw: st.DrawFn) -> dict[str, Any]:
 _WRONG = (True, None, -1, 1e28, "1e99", [True], [[True]], {"a": True})
 
 
+@pytest.mark.slow
 def test_no_rule_fails_on_one_wrong_value_anywhere() -> None:
     """Each place of the objects of the fixtures holds each wrong value once; pairs are drawn below."""
     site = site_of(_SITE)
@@ -92,6 +93,7 @@ def test_no_rule_fails_on_one_wrong_value_anywhere() -> None:
                 pytest.fail(f"{item.kind} with {wrong!r} at {path}: {error!r}")
 
 
+@pytest.mark.slow
 @settings(max_examples=75, deadline=None)
 @given(st.lists(_broken(), min_size=1, max_size=4), st.booleans())
 def test_rules_never_fail_on_broken_objects(objects: list[dict[str, Any]], with_site: bool) -> None:
@@ -103,6 +105,7 @@ def test_rules_never_fail_on_broken_objects(objects: list[dict[str, Any]], with_
     assert all(problem.id and problem.message for problem in found)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(sorted(GROUP_OF)), st.dictionaries(_WORDS, _JSON, max_size=4))
 def test_rules_never_fail_on_arbitrary_data(kind: str, data: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from slicewright.core.check.quota import Cell, Node, PodSet, Quotas, most
 from slicewright.core.check.read import amount
 from slicewright.core.check.scheduler import NodeSelector
 from slicewright.core.kubernetes.labels import TPU
+
+pytestmark = pytest.mark.slow
 
 KEY = ("v5e", TPU)
 

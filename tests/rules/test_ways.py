@@ -73,6 +73,7 @@ def test_rendered_runs_are_given_their_own_flavors(everything: tuple[Site, list[
     assert {} == _said(world)
 
 
+@pytest.mark.slow
 def test_without_taints_the_rules_name_every_run_that_is_given_another_flavor(
     everything: tuple[Site, list[Object]],
 ) -> None:

@@ -113,6 +113,7 @@ def test_schema_compiles_in_python_and_rust(file: str) -> None:
         re.compile(pattern)
 
 
+@pytest.mark.tools
 def test_schemas_compile_in_kubeconform() -> None:
     """Kubeconform finds and compiles every schema: the barest object of each kind gets a verdict.
 

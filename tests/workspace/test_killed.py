@@ -71,6 +71,7 @@ def uninterrupted(repo: Repo, folder: Path) -> tuple[dict[str, str], list[str]]:
     return completed(copy)
 
 
+@pytest.mark.slow
 def test_kill_at_any_change_of_the_file_system_is_repaired(
     changed: Repo, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -111,6 +112,7 @@ def failing(real: Callable[..., Any], at: int) -> Callable[..., Any]:
     return step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["open", "mkdir", "replace", "unlink"])
 def test_failure_at_any_call_is_said_and_repaired(
     changed: Repo, tmp_path_factory: pytest.TempPathFactory, function: str
@@ -140,6 +142,7 @@ def test_failure_at_any_call_is_said_and_repaired(
     assert at > 1
 
 
+@pytest.mark.slow
 def test_sigkill_at_random_moments_is_repaired(empty: Repo, tmp_path_factory: pytest.TempPathFactory) -> None:
     """A process that is killed while it reads, plans, stages or moves leaves nothing that stays wrong."""
     empty.cluster()
@@ -161,6 +164,7 @@ def test_sigkill_at_random_moments_is_repaired(empty: Repo, tmp_path_factory: py
     assert expected == completed(empty)
 
 
+@pytest.mark.slow
 def test_two_renders_at_once_make_the_tree_of_one(
     changed: Repo, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -177,6 +181,7 @@ def test_two_renders_at_once_make_the_tree_of_one(
     assert expected == completed(changed)
 
 
+@pytest.mark.slow
 def test_render_waits_for_another_one_and_says_so(repo: Repo) -> None:
     """Who holds the lock is waited for; the message tells people what is going on."""
     command = [sys.executable, "-m", "slicewright", "render", "-C", str(repo.root)]
