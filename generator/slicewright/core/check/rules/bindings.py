@@ -57,7 +57,7 @@ RULES = (
     Rule(
         id="REF131",
         severity="error",
-        title="Subjects and role of a binding are complete",
+        title="Subjects or role of a binding are incomplete",
         why="The API server refuses a ClusterRoleBinding of a Role, or of a ServiceAccount without its "
         "namespace, and kinds other than ServiceAccount, User and Group.",
         hint="write kind, name and, for a ServiceAccount, namespace",

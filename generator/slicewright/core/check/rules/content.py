@@ -130,7 +130,7 @@ RULES = (
     Rule(
         id="GIT120",
         severity="warning",
-        title="Images are pinned",
+        title="An image is not pinned",
         why="A tag such as latest or 3.12 moves. A run that restarts, or a slice that joins later, gets "
         "other code than the rest; and a frozen run is no longer what was frozen.",
         hint="name a digest (image@sha256:...), or a tag with the full version",
@@ -141,7 +141,7 @@ RULES = (
     Rule(
         id="GIT121",
         severity="warning",
-        title="Quantities are canonical",
+        title="A quantity is not canonical",
         why="G19: the API server keeps 1000m as 1; a GitOps tool sees a difference for ever.",
         hint="write the canonical form",
         kinds=POD_KINDS | {"ClusterQueue", "Cohort"},
@@ -151,7 +151,7 @@ RULES = (
     Rule(
         id="GIT122",
         severity="warning",
-        title="Scripts have neither tabs nor trailing blanks",
+        title="A script has tabs or trailing blanks",
         why="G16: YAML cannot write such a text as a block; kustomize folds it into one quoted line that "
         "nobody "
         "can review.",
@@ -163,7 +163,7 @@ RULES = (
     Rule(
         id="GIT123",
         severity="warning",
-        title="No value is null",
+        title="A value is null",
         why="G16: kustomize keeps a null or makes an empty text of it, the API server drops it and fills in "
         "defaults, and a merge patch deletes the field.",
         hint="leave the key out",
@@ -174,7 +174,7 @@ RULES = (
     Rule(
         id="GIT124",
         severity="warning",
-        title="An object stands once in a file",
+        title="An object is in a file twice",
         why="kubectl apply writes one over the other, and kubectl create fails at the second. Objects of one "
         "name in several files may be of several environments; in a kustomization kustomize refuses them.",
         hint="remove one of the two, or rename it",

@@ -324,7 +324,7 @@ RULES = (
     Rule(
         id="FIT101",
         severity="error",
-        title="A workload fits the quota that its queue can ever get",
+        title="A workload exceeds the quota that its queue can ever get",
         why="Kueue admits a workload whole or not at all. With nothing else running the queue has its "
         "nominal "
         "quota and what its cohort lends; a workload that asks for more waits for ever.",
@@ -336,7 +336,7 @@ RULES = (
     Rule(
         id="FIT102",
         severity="error",
-        title="A flavor of the queue suits the pods",
+        title="No flavor of the queue suits the pods",
         why="Kueue compares the pods' node selector with the flavor's labels, and their tolerations with its "
         "taints; with no flavor left the workload waits for ever.",
         hint="use the queue of this TPU, or correct the node selector",
@@ -347,7 +347,7 @@ RULES = (
     Rule(
         id="FIT103",
         severity="error",
-        title="The queue covers what the pods ask for",
+        title="The queue does not cover a resource that the pods request",
         why='Kueue refuses a workload with a resource that no group covers ("resource cpu unavailable in '
         'ClusterQueue"); limits count as requests.',
         hint="drop the request and the limit, cover the resource, or set resources.excludeResourcePrefixes "
@@ -360,7 +360,7 @@ RULES = (
     Rule(
         id="FIT104",
         severity="warning",
-        title="A queue has no more quota than its pools have chips",
+        title="A queue has more quota than its pools have chips",
         why="Kueue admits by quota, not by nodes: a workload beyond the pools is admitted, and its pods "
         "wait.",
         hint="lower the quota, or add slices to the pool",
@@ -371,7 +371,7 @@ RULES = (
     Rule(
         id="FIT105",
         severity="warning",
-        title="Quota of chips is a multiple of a slice",
+        title="Quota of chips is not a multiple of a slice",
         why="Slices are whole: the rest of the quota is never used.",
         hint="write slices times the chips of a slice",
         kinds=frozenset({"ClusterQueue", "Cohort", "TPUCluster"}),
@@ -381,7 +381,7 @@ RULES = (
     Rule(
         id="FIT106",
         severity="error",
-        title="Queues that frozen runs use exist",
+        title="A queue that frozen runs use is gone",
         why="A frozen run keeps the queue's name. After the queue is removed its workload is inactive, and "
         "a run "
         "that is evicted never starts again.",
@@ -393,7 +393,7 @@ RULES = (
     Rule(
         id="FIT107",
         severity="error",
-        title="Cohorts form a tree",
+        title="Cohorts form a cycle",
         why="Kueue admits nothing in any queue of a cycle until the cycle is gone.",
         hint="leave parentName out at the root",
         kinds=frozenset({"Cohort"}),

@@ -229,7 +229,7 @@ RULES = (
     Rule(
         id="FIT120",
         severity="error",
-        title="Pods can run on the nodes of the flavors that Kueue gives them",
+        title="Pods cannot run on the nodes of the flavor that Kueue gives them",
         why="Kueue compares pods with a flavor only by the labels of this flavor, and gives them the first "
         "one that suits and has the quota. Then it adds the labels of all their flavors to them. Pods that "
         "select other nodes hold the quota and never run, or run on nodes whose own quota stays free.",
@@ -241,7 +241,7 @@ RULES = (
     Rule(
         id="FIT121",
         severity="warning",
-        title="Pods can run on the nodes of every flavor that they can be given",
+        title="Pods cannot run on the nodes of a flavor that they can be given",
         why="Where the first flavor is full, Kueue goes on with the next one that suits by its own labels. "
         "If the pods select other nodes, they hold its quota and never run, or run on nodes whose own quota "
         "stays free.",

@@ -80,7 +80,7 @@ RULES = (
     Rule(
         id="FIT130",
         severity="error",
-        title="A pod fits a node of its pool",
+        title="A pod does not fit a node of its pool",
         why="A pod runs on one node. Where it asks for more than a node of the pool that it selects has for "
         "pods, the scheduler never places it, whatever the quota is.",
         hint="write a larger machineType for the pool, or ask for less",

@@ -134,7 +134,7 @@ RULES = (
     Rule(
         id="GIT101",
         severity="warning",
-        title="Nothing but Kueue suspends a queued run",
+        title="A queued run is suspended by something else than Kueue",
         why="G01: `true` in Git evicts the run at the next sync, `false` starts it beside the queue until "
         "Kueue "
         "stops it again.",
@@ -146,7 +146,7 @@ RULES = (
     Rule(
         id="GIT102",
         severity="warning",
-        title="Runs do not delete themselves under GitOps",
+        title="Runs delete themselves under GitOps",
         why="G02: the tool sees that the object is missing and creates it again: the training starts anew.",
         hint="leave ttlSecondsAfterFinished out; the run goes when its file does",
         kinds=RUN_KINDS,
@@ -156,7 +156,7 @@ RULES = (
     Rule(
         id="GIT103",
         severity="warning",
-        title="A queued run is no hook of Argo CD",
+        title="A queued run is a hook of Argo CD",
         why="G03: Argo CD takes a Job for healthy when it is resumed, and kinds without a health check "
         "always; "
         "with HookSucceeded it then deletes the running job.",
@@ -168,7 +168,7 @@ RULES = (
     Rule(
         id="GIT104",
         severity="warning",
-        title="Defaults inside replicatedJobs are written out",
+        title="Defaults inside replicatedJobs are not written out",
         why="G04: the webhook fills them in at creation only. The next client-side apply asks to remove "
         "them, and "
         'is refused with "field is immutable" while Argo CD shows the Application as Synced.',
@@ -180,7 +180,7 @@ RULES = (
     Rule(
         id="GIT105",
         severity="warning",
-        title="A template with tolerations has those of its flavors too",
+        title="A template with tolerations lacks those of its flavors",
         why="G05: Kueue appends to the list what the flavor tolerates and the list does not, in the same "
         "words; so the Application stays OutOfSync, and every sync fails. Only ignoreDifferences on /spec "
         "with RespectIgnoreDifferences and ApplyOutOfSyncOnly survives it.",
@@ -195,7 +195,7 @@ RULES = (
     Rule(
         id="GIT107",
         severity="warning",
-        title="A run that changes gets a name of its own",
+        title="A run that changes keeps its name",
         why="G07: JobSets, Jobs and PathwaysJobs cannot be changed; a sync of new content under the old "
         "name is "
         "refused.",
@@ -207,7 +207,7 @@ RULES = (
     Rule(
         id="GIT111",
         severity="warning",
-        title="Cluster-scoped objects have no namespace",
+        title="A cluster-scoped object has a namespace",
         why="G11: the API server drops it, a GitOps tool sees a difference for ever, and `namespace:` of a "
         "kustomization is the usual source.",
         hint="leave metadata.namespace out",
@@ -218,7 +218,7 @@ RULES = (
     Rule(
         id="GIT115",
         severity="warning",
-        title="Labels neither collide with tracking nor change with releases",
+        title="Labels collide with tracking or change with releases",
         why="G15: Argo CD before 3.0 tracks objects by app.kubernetes.io/instance; and pod templates of runs "
         "cannot change, so a label with a version in it breaks the next sync.",
         hint="leave the label out of objects and templates",

@@ -130,7 +130,7 @@ RULES = (
     Rule(
         id="GIT113",
         severity="warning",
-        title="Runs are last: no wave, hook or PruneLast after them",
+        title="A wave, a hook or PruneLast comes after runs",
         why="G13: Argo CD ends a wave when its objects are healthy, and a run is healthy when it is over; "
         "until "
         "then nothing else is synced. With PruneLast the new run waits for the old one's quota, and the "
@@ -143,7 +143,7 @@ RULES = (
     Rule(
         id="GIT114",
         severity="warning",
-        title="Replace and Force are chosen knowingly",
+        title="Replace or Force breaks a sync, or runs a job again",
         why="G14: Replace alone is refused for immutable fields; Force alone with server-side apply fails "
         "every "
         "sync; both together run the job again at every sync.",
@@ -155,7 +155,7 @@ RULES = (
     Rule(
         id="GIT116",
         severity="warning",
-        title="An Application that ignores differences of runs respects them",
+        title="An Application ignores differences of runs and applies them",
         why="Ignored differences alone are still applied, and a JobSet that Kueue admitted refuses every "
         "client-side apply; pointers into lists copy the whole list.",
         hint="write ignoreDifferences on /spec with RespectIgnoreDifferences=true and "
@@ -167,7 +167,7 @@ RULES = (
     Rule(
         id="GIT117",
         severity="warning",
-        title="Sync options of an Application suit runs",
+        title="Sync options of an Application do not suit runs",
         why="G14: options of the Application hold for every object in it.",
         hint="leave the option out",
         kinds=_APPLICATIONS,
@@ -177,7 +177,7 @@ RULES = (
     Rule(
         id="GIT118",
         severity="warning",
-        title="An ApplicationSet keeps what runs",
+        title="An ApplicationSet deletes what runs",
         why="Its generator deletes the Application of a folder that is gone, and the finalizer deletes the "
         "runs.",
         hint="write spec.syncPolicy.preserveResourcesOnDeletion: true",
@@ -188,7 +188,7 @@ RULES = (
     Rule(
         id="GIT119",
         severity="warning",
-        title="An Application takes an overlay as it is, at a named revision",
+        title="An Application changes an overlay or follows a moving revision",
         why="Overrides of images, names or labels are not in the files that were checked, and serialise "
         "manifest "
         "generation for the repository.",

@@ -147,7 +147,7 @@ RULES = (
     Rule(
         id="JS121",
         severity="error",
-        title="Pods of a Job restart OnFailure or Never",
+        title="Pods of a Job have restartPolicy: Always",
         why="The Job API refuses Always, which is also what a Job without restartPolicy gets; JobSet fills "
         "in "
         "OnFailure.",
@@ -159,7 +159,7 @@ RULES = (
     Rule(
         id="JS122",
         severity="error",
-        title="Every container has an image",
+        title="A container has no image",
         why="The Job API refuses a container without one; JobSet and PathwaysJob accept it and cannot make "
         "their pods.",
         hint="add the image",
@@ -170,7 +170,7 @@ RULES = (
     Rule(
         id="JS123",
         severity="error",
-        title="podFailurePolicy goes with restartPolicy: Never",
+        title="podFailurePolicy without restartPolicy: Never",
         why="The Job API refuses it with OnFailure, JobSet's default.",
         hint="write restartPolicy: Never",
         kinds=JOB_KINDS,
@@ -180,7 +180,7 @@ RULES = (
     Rule(
         id="JS124",
         severity="error",
-        title="An Indexed Job with parallelism has completions",
+        title="An Indexed Job has parallelism and no completions",
         why="The Job API refuses an Indexed Job without completions, unless parallelism is missing too. "
         "JobSet "
         "makes its Jobs Indexed by default.",
@@ -192,7 +192,7 @@ RULES = (
     Rule(
         id="JS125",
         severity="error",
-        title="Mounts name volumes of the pod",
+        title="A mount names a volume that the pod does not have",
         why="The API server refuses the pod; of a JobSet or PathwaysJob its controller cannot make it.",
         hint="add the volume, or correct the name",
         kinds=POD_KINDS,
@@ -202,7 +202,7 @@ RULES = (
     Rule(
         id="JS126",
         severity="error",
-        title="A Job's name leaves room for the names of its pods",
+        title="A Job's name is too long for the names of its pods",
         why="The name becomes a label, and with an index a host name, of 63 characters at most and without "
         "dots.",
         hint="shorten the name",
@@ -213,7 +213,7 @@ RULES = (
     Rule(
         id="JS127",
         severity="error",
-        title="Fields that count indexes stand in Indexed Jobs",
+        title="Fields of Indexed Jobs are set in another Job",
         why="The Job API refuses them otherwise.",
         hint="write completionMode: Indexed, or leave the field out",
         kinds=JOB_KINDS,
@@ -223,7 +223,7 @@ RULES = (
     Rule(
         id="JS130",
         severity="warning",
-        title="Sidecars of a program are native sidecars",
+        title="A sidecar keeps a finished program running",
         why="A pod ends when all its containers have ended. A plain container that serves metrics or copies "
         "files without end keeps the Job, its hosts and its quota after the program is done.",
         hint="move it to initContainers with restartPolicy: Always; keep it where it ends by itself",
@@ -234,7 +234,7 @@ RULES = (
     Rule(
         id="JS131",
         severity="error",
-        title="A pod lists each port of its host once",
+        title="A pod lists a port of its host twice",
         why="The API server refuses the pod; of a JobSet or PathwaysJob its controller cannot make it. With "
         "hostNetwork each port of a container is one of the host. Protocols and host addresses count apart.",
         hint="leave hostPort out, with hostNetwork the whole entry, or write another port",

@@ -155,7 +155,7 @@ RULES = (
     Rule(
         id="JS101",
         severity="error",
-        title="The names of Jobs and pods fit into 63 characters",
+        title="Names of Jobs or pods are longer than 63 characters",
         why="JobSet names Jobs <jobset>-<replicatedJob>-<index> and pods <job>-<index>-xxxxx; its webhook "
         "refuses names that are no DNS-1035 label, and those begin with a letter.",
         hint="shorten the name of the JobSet or of the replicatedJob",
@@ -166,7 +166,7 @@ RULES = (
     Rule(
         id="JS102",
         severity="error",
-        title="A group name is a DNS-1035 label",
+        title="A group name is not a DNS-1035 label",
         why="The JobSet webhook refuses it.",
         hint="write lower-case letters, digits and hyphens, a letter first; or leave groupName out",
         kinds=JOBSET,
@@ -176,7 +176,7 @@ RULES = (
     Rule(
         id="JS103",
         severity="error",
-        title="The subdomain is a DNS-1035 label",
+        title="The subdomain is not a DNS-1035 label",
         why="The subdomain is the name of the Service that JobSet makes; its webhook refuses another form.",
         hint="write lower-case letters, digits and hyphens, a letter first, 63 characters at most",
         kinds=JOBSET,
@@ -186,7 +186,7 @@ RULES = (
     Rule(
         id="JS104",
         severity="error",
-        title="managedBy is a domain and a path of 63 characters at most",
+        title="managedBy is not a domain and a path of at most 63 characters",
         why="The JobSet webhook refuses it.",
         hint="leave managedBy out; Kueue sets it for MultiKueue",
         kinds=JOBSET,
@@ -196,7 +196,7 @@ RULES = (
     Rule(
         id="JS105",
         severity="error",
-        title="The coordinator is a pod that exists",
+        title="The coordinator is not a pod of the JobSet",
         why="The JobSet webhook wants an Indexed replicatedJob with completions, and indexes below its "
         "numbers.",
         hint="name a replicatedJob, and indexes that it has",
@@ -207,7 +207,7 @@ RULES = (
     Rule(
         id="JS106",
         severity="error",
-        title="The coordinator's address fits into a label",
+        title="The coordinator's address does not fit into a label",
         why="<jobset>-<replicatedJob>-<job>-<pod>.<subdomain> becomes the value of the label "
         "jobset.sigs.k8s.io/coordinator. Before v0.11 the Jobs were silently not created.",
         hint="shorten the JobSet's name, or write a short spec.network.subdomain of its own",
@@ -218,7 +218,7 @@ RULES = (
     Rule(
         id="JS107",
         severity="error",
-        title="JobSets of a namespace do not share a subdomain",
+        title="JobSets of a namespace share a subdomain",
         why="The Service of a subdomain selects the pods of the JobSet that came first; the names of the "
         "other's "
         "pods never resolve.",
@@ -230,7 +230,7 @@ RULES = (
     Rule(
         id="JS108",
         severity="error",
-        title="Replicas times parallelism fit an int32",
+        title="Replicas times parallelism exceeds an int32",
         why="The JobSet webhook refuses more.",
         hint="write fewer replicas",
         kinds=JOBSET,

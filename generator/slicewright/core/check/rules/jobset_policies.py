@@ -166,7 +166,7 @@ RULES = (
     Rule(
         id="JS111",
         severity="error",
-        title="Policies name replicatedJobs that exist",
+        title="A policy names a replicatedJob that does not exist",
         why="The JobSet webhook refuses others.",
         hint="name a replicatedJob of this JobSet",
         kinds=JOBSET,
@@ -176,7 +176,7 @@ RULES = (
     Rule(
         id="JS112",
         severity="error",
-        title="Names of failure rules are unique and well-formed",
+        title="Names of failure rules are duplicate or malformed",
         why="The JobSet webhook wants a letter, then letters, digits, `_`, `,` and `:`, 128 characters at "
         "most. "
         "Hyphens are refused.",
@@ -188,7 +188,7 @@ RULES = (
     Rule(
         id="JS113",
         severity="error",
-        title="Failure rules name reasons that Jobs have",
+        title="A failure rule names an unknown Job failure reason",
         why="The JobSet webhook refuses others.",
         hint=f"one of {', '.join(_REASONS)}",
         kinds=JOBSET,
@@ -198,7 +198,7 @@ RULES = (
     Rule(
         id="JS114",
         severity="error",
-        title="No strategy or action that a default installation refuses",
+        title="A default JobSet installation refuses the strategy or action",
         why="In v0.12.0 the gates InPlaceRestart and RestartJob are alpha and off, and the webhook refuses "
         "what "
         "needs them.",
@@ -210,7 +210,7 @@ RULES = (
     Rule(
         id="JS115",
         severity="warning",
-        title="Failure rules have a name",
+        title="A failure rule has no name",
         why="The CRD requires it. A create passes because the webhook fills it in first; a later apply of "
         "the "
         'same text fails with "Required value".',
@@ -222,7 +222,7 @@ RULES = (
     Rule(
         id="JS116",
         severity="error",
-        title="dependsOn names an earlier replicatedJob",
+        title="dependsOn does not name an earlier replicatedJob",
         why="The JobSet webhook refuses dependsOn on the first replicatedJob, and names that stand later "
         "in the "
         "list. A job that waits for itself is accepted and never starts.",
@@ -234,7 +234,7 @@ RULES = (
     Rule(
         id="JS117",
         severity="error",
-        title="startupPolicyOrder: InOrder excludes dependsOn",
+        title="startupPolicyOrder: InOrder with dependsOn",
         why="A CEL rule of the CRD refuses the two together.",
         hint="keep dependsOn, and leave startupPolicy out",
         kinds=JOBSET,
@@ -244,7 +244,7 @@ RULES = (
     Rule(
         id="JS118",
         severity="error",
-        title="Claim templates are unique, well-named and mounted",
+        title="A volume claim template is duplicate, misnamed or not mounted",
         why="The JobSet webhook wants one claim a name, `<template>-<jobset>` of 63 characters at most, a "
         "container that mounts it, no volume of the same name, and no namespace.",
         hint="see https://jobset.sigs.k8s.io/docs/ for volumeClaimPolicies",
@@ -255,7 +255,7 @@ RULES = (
     Rule(
         id="JS119",
         severity="warning",
-        title="A rule that restarts has restarts left",
+        title="A rule restarts the JobSet, and no restarts are left",
         why="RestartJobSet counts against maxRestarts, which is 0 where nothing is written: the first "
         "failure "
         "is the last.",

@@ -113,7 +113,7 @@ RULES = (
     Rule(
         id="KQ113",
         severity="error",
-        title="Tolerations of a flavor are well-formed",
+        title="A toleration of a flavor is malformed",
         why="CEL rules of the CRD refuse them.",
         hint="write key, operator: Exists and effect: NoSchedule",
         kinds=frozenset({"ResourceFlavor"}),
@@ -123,7 +123,7 @@ RULES = (
     Rule(
         id="KQ114",
         severity="error",
-        title="Taints of a flavor are well-formed and unique",
+        title="A taint of a flavor is malformed or duplicate",
         why="A CEL rule and Kueue's webhook refuse them.",
         hint="write key, value and effect: NoSchedule once",
         kinds=frozenset({"ResourceFlavor"}),
@@ -133,7 +133,7 @@ RULES = (
     Rule(
         id="KQ115",
         severity="error",
-        title="Node labels of a flavor are labels, and a topology has at least one",
+        title="Node labels of a flavor are malformed or missing",
         why="Kueue's webhook refuses what is no label; a CEL rule wants a node label beside topologyName.",
         hint="write labels that the nodes of the pool carry",
         kinds=frozenset({"ResourceFlavor"}),
@@ -143,7 +143,7 @@ RULES = (
     Rule(
         id="KQ116",
         severity="error",
-        title="kubernetes.io/hostname is the last level of a topology",
+        title="kubernetes.io/hostname is not the last level of a topology",
         why="A CEL rule of the CRD refuses it anywhere else.",
         hint="order levels from the widest domain to the narrowest",
         kinds=frozenset({"Topology"}),
@@ -153,7 +153,7 @@ RULES = (
     Rule(
         id="KQ117",
         severity="error",
-        title="A MultiKueue cluster has one source",
+        title="A MultiKueue cluster does not have exactly one source",
         why="A CEL rule of the CRD wants kubeConfig or clusterProfileRef, one of them.",
         hint="keep one",
         kinds=frozenset({"MultiKueueCluster"}),
@@ -163,7 +163,7 @@ RULES = (
     Rule(
         id="KQ118",
         severity="warning",
-        title="A flavor that declares the TPU taint tolerates it",
+        title="A flavor declares the TPU taint and does not tolerate it",
         why="GKE adds the toleration to pods, and Kueue looks at the JobSet: a flavor with the taint fits no "
         "workload that does not write the toleration itself.",
         hint="leave nodeTaints out, or add tolerations: [{key: google.com/tpu, operator: Exists, effect: "
@@ -175,7 +175,7 @@ RULES = (
     Rule(
         id="KQ119",
         severity="warning",
-        title="Queued provisioning on GKE is for pods with chips",
+        title="Queued provisioning on GKE for pods without chips",
         why="GKE accepts one pod set a ProvisioningRequest; without managedResources the head and every CPU "
         "job become part of it, and it fails.",
         hint="write managedResources: [google.com/tpu]",
@@ -186,7 +186,7 @@ RULES = (
     Rule(
         id="KQ120",
         severity="error",
-        title="A provisioning check has its configuration",
+        title="A provisioning check has no configuration",
         why="Without a ProvisioningRequestConfig the check is never active, and neither is its queue.",
         hint="write parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: ...}",
         kinds=frozenset({"AdmissionCheck"}),

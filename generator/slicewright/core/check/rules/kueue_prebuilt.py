@@ -75,7 +75,7 @@ RULES = (
     Rule(
         id="KQ143",
         severity="error",
-        title="A prebuilt Workload is named by its name",
+        title="The name of a prebuilt Workload is not its name",
         why="Kueue's webhook refuses what is no DNS-1123 subdomain, in the annotation or else in the label.",
         hint="write the name of a Workload of the namespace",
         kinds=frozenset({"JobSet", "Job"}),
@@ -85,7 +85,7 @@ RULES = (
     Rule(
         id="KQ145",
         severity="error",
-        title="A Workload asks for what can be counted",
+        title="A Workload asks for what cannot be counted",
         why="Kueue's webhook refuses minCount in two pod sets or beside elastic-job, the resource pods, "
         "negative amounts, and a slice without its size.",
         hint="let Kueue make the Workload from the job, or correct the field",

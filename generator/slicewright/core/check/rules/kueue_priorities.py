@@ -37,7 +37,7 @@ RULES = (
     Rule(
         id="KQ146",
         severity="warning",
-        title="PriorityClasses of queued pods do not preempt",
+        title="PriorityClasses of queued pods preempt",
         why="Kueue preempts whole workloads. The scheduler, which knows nothing of them, deletes single pods "
         "of lower priority, and what is left of such a slice waits or starts again with its quota taken. "
         "Unwritten it is PreemptLowerPriority; it cannot be changed, only the class be made anew. A class "

@@ -183,7 +183,7 @@ RULES = (
     Rule(
         id="KQ101",
         severity="error",
-        title="Every flavor lists the covered resources in their order",
+        title="A flavor does not list the covered resources in their order",
         why="Kueue's webhook compares them place by place and refuses any other order or number.",
         hint="list the same resources in the same order",
         kinds=_QUOTAS,
@@ -193,7 +193,7 @@ RULES = (
     Rule(
         id="KQ102",
         severity="error",
-        title="A resource and a flavor stand in one resource group only",
+        title="A resource or a flavor is in two resource groups",
         why="Kueue's webhook refuses duplicates across groups.",
         hint="merge the groups, or make a flavor of its own",
         kinds=_QUOTAS,
@@ -203,7 +203,7 @@ RULES = (
     Rule(
         id="KQ103",
         severity="error",
-        title="Borrowing and lending need a cohort",
+        title="Borrowing or lending without a cohort",
         why="A CEL rule and the webhook refuse the limits where there is nobody to borrow from.",
         hint="add cohortName, or drop the limit",
         kinds=_QUOTAS,
@@ -213,7 +213,7 @@ RULES = (
     Rule(
         id="KQ104",
         severity="error",
-        title="A queue lends no more than it has",
+        title="A queue lends more than it has",
         why="Kueue's webhook refuses a lendingLimit above the nominalQuota.",
         hint="lower the lendingLimit",
         kinds=_QUEUES,
@@ -223,7 +223,7 @@ RULES = (
     Rule(
         id="KQ105",
         severity="error",
-        title="Quotas and weights are not negative",
+        title="A quota or a weight is negative",
         why="Kueue's webhook refuses them, and weights of 1n or less too.",
         hint="write 0 or more",
         kinds=_QUOTAS,
@@ -233,7 +233,7 @@ RULES = (
     Rule(
         id="KQ106",
         severity="error",
-        title="Covered resources have names of resources",
+        title="A covered resource does not have a resource name",
         why="Kueue's webhook refuses what is no qualified name.",
         hint="write cpu, memory or google.com/tpu",
         kinds=_QUOTAS,
@@ -243,7 +243,7 @@ RULES = (
     Rule(
         id="KQ107",
         severity="error",
-        title="A queue has at most 256 flavors and 512 quotas a group",
+        title="A queue has more than 256 flavors or 512 quotas in a group",
         why="Kueue's webhook refuses more.",
         hint="split the queue",
         kinds=_QUEUES,
@@ -253,7 +253,7 @@ RULES = (
     Rule(
         id="KQ108",
         severity="error",
-        title="borrowWithinCohort needs reclaimWithinCohort",
+        title="borrowWithinCohort without reclaimWithinCohort",
         why="A CEL rule and the webhook refuse to preempt while borrowing where reclaiming is Never, the "
         "default.",
         hint="write reclaimWithinCohort: LowerPriority or Any",
@@ -264,7 +264,7 @@ RULES = (
     Rule(
         id="KQ109",
         severity="error",
-        title="A flavor preference needs both searches to go on",
+        title="A flavor preference does not take effect",
         why="A CEL rule and the webhook refuse preference unless whenCanBorrow and whenCanPreempt are "
         "TryNextFlavor; the default of whenCanBorrow is MayStopSearch.",
         hint="write whenCanBorrow: TryNextFlavor",
@@ -275,7 +275,7 @@ RULES = (
     Rule(
         id="KQ110",
         severity="error",
-        title="Admission checks are for flavors of the queue",
+        title="Admission checks name flavors that the queue does not have",
         why="Kueue's webhook refuses onFlavors that the queue does not have.",
         hint="name flavors of this queue",
         kinds=_QUEUES,
@@ -285,7 +285,7 @@ RULES = (
     Rule(
         id="KQ111",
         severity="warning",
-        title="A ClusterQueue selects namespaces",
+        title="A ClusterQueue does not select namespaces",
         why="Without namespaceSelector a queue matches no namespace, and every workload waits without a "
         "word.",
         hint="write namespaceSelector: {} to admit all namespaces",
@@ -296,7 +296,7 @@ RULES = (
     Rule(
         id="KQ112",
         severity="error",
-        title="The namespace selector is well-formed",
+        title="The namespace selector is malformed",
         why="Kueue's webhook refuses unknown operators, In without values and Exists with values.",
         hint="see the Kubernetes documentation, page Labels and Selectors",
         kinds=_QUEUES,

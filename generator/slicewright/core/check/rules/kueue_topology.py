@@ -102,7 +102,7 @@ RULES = (
     Rule(
         id="KQ142",
         severity="error",
-        title="Layers of a topology divide each other",
+        title="Layers of a topology do not divide each other",
         why="Kueue's webhook takes one to three layers, from coarse to fine, as a JSON list: each a node "
         "label that comes once, with a size that divides the one above. They exclude the annotations for "
         "a single layer, and groups of pod sets.",
@@ -114,7 +114,7 @@ RULES = (
     Rule(
         id="KQ144",
         severity="error",
-        title="An elastic Job has neither partial admission nor a fixed topology",
+        title="An elastic Job with partial admission or a fixed topology",
         why="Kueue's webhook refuses job-min-parallelism, and required and preferred topologies, on a Job "
         "that may grow and shrink.",
         hint="leave out the one or the other",

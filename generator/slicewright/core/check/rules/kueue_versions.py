@@ -104,7 +104,7 @@ RULES = (
     Rule(
         id="KQ152",
         severity="error",
-        title="v1beta2 objects have v1beta2 fields",
+        title="A v1beta2 object has fields of v1beta1",
         why="Strict validation refuses the field; a lenient client has it dropped, and then the admission "
         "check "
         "silently never runs and the queue is in no cohort.",
@@ -116,7 +116,7 @@ RULES = (
     Rule(
         id="KQ153",
         severity="warning",
-        title="Nodes come before Kueue gives up",
+        title="Kueue gives up before nodes can come",
         why="From 0.19 on waitForPodsReady is on by default with 30 minutes. Plain flex-start asks for nodes "
         "after admission: the run is evicted, queued and evicted again while it waits for chips.",
         hint="use FlexStartQueued (its wait is before admission), or raise waitForPodsReady.timeout above 1h",
@@ -127,7 +127,7 @@ RULES = (
     Rule(
         id="KQ154",
         severity="warning",
-        title="A queued JobSet does not hold back jobs for longer than Kueue waits",
+        title="A queued JobSet holds back jobs for longer than Kueue waits",
         why="Kueue counts a JobSet as ready when all its jobs are; one that waits for another to complete is "
         "evicted after waitForPodsReady.timeout, 30 minutes by default from 0.19 on.",
         hint="write two JobSets, or raise waitForPodsReady.timeout",

@@ -192,7 +192,7 @@ RULES = (
     Rule(
         id="KQ131",
         severity="error",
-        title="The queue label names a queue",
+        title="The queue label is not a valid queue name",
         why="Kueue's webhook refuses what is no DNS-1123 subdomain.",
         hint="write the name of a LocalQueue of the namespace",
         kinds=_JOBS,
@@ -202,7 +202,7 @@ RULES = (
     Rule(
         id="KQ132",
         severity="warning",
-        title="Queue, priority class and time limit are labels",
+        title="Queue, priority class or time limit is not a label",
         why="Kueue has ignored the annotation since 0.15: the job starts at once, beside every queue.",
         hint="move it to metadata.labels",
         kinds=RUN_KINDS,
@@ -212,7 +212,7 @@ RULES = (
     Rule(
         id="KQ133",
         severity="warning",
-        title="The queue label stands on the object that is queued",
+        title="The queue label is not on the object that is queued",
         why="Kueue holds back the JobSet or Job that carries the label; on a template it marks pods or "
         "Jobs that "
         "Kueue does not manage there.",
@@ -224,7 +224,7 @@ RULES = (
     Rule(
         id="KQ134",
         severity="error",
-        title="The time limit is a number of seconds",
+        title="The time limit is not a number of seconds",
         why="Kueue's webhook refuses what is no whole number above 0.",
         hint='write a number in quotes, such as "3600"',
         kinds=_JOBS,
@@ -234,7 +234,7 @@ RULES = (
     Rule(
         id="KQ135",
         severity="error",
-        title="A JobSet is not elastic",
+        title="A JobSet is elastic",
         why="Kueue's webhook refuses the annotation on a JobSet.",
         hint="leave the annotation out",
         kinds=frozenset({"JobSet"}),
@@ -244,7 +244,7 @@ RULES = (
     Rule(
         id="KQ136",
         severity="error",
-        title="Partial admission asks for fewer pods than the Job has",
+        title="Partial admission asks for no fewer pods than the Job has",
         why="Kueue's webhook refuses a minimum outside the range, and completions that do not follow "
         "parallelism.",
         hint="correct the annotation, or leave it out",
@@ -255,7 +255,7 @@ RULES = (
     Rule(
         id="KQ137",
         severity="error",
-        title="Topology annotations fit together",
+        title="Topology annotations contradict each other",
         why="Kueue's webhook refuses two modes at once, what is no node label, a slice without its size, and "
         "slices larger than the job.",
         hint="see https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/",
@@ -266,7 +266,7 @@ RULES = (
     Rule(
         id="KQ138",
         severity="error",
-        title="The slice size divides the pods",
+        title="The slice size does not divide the pods",
         why="The webhook accepts it, and the scheduler of Kueue never finds an assignment: the workload "
         "waits "
         "for ever.",
@@ -278,7 +278,7 @@ RULES = (
     Rule(
         id="KQ139",
         severity="error",
-        title="A group of pod sets is a pair",
+        title="A group of pod sets is not a pair",
         why="Kueue's webhook wants exactly two pod sets, one of them a single pod, with the same topology "
         "and "
         "no slices.",
@@ -290,7 +290,7 @@ RULES = (
     Rule(
         id="KQ140",
         severity="error",
-        title="A queued JobSet has at most 18 replicatedJobs",
+        title="A queued JobSet has more than 18 replicatedJobs",
         why="Each becomes a pod set, and the API refuses a Workload with more; the JobSet stays suspended.",
         hint="use replicas instead of many replicatedJobs, or several JobSets",
         kinds=frozenset({"JobSet"}),
@@ -300,7 +300,7 @@ RULES = (
     Rule(
         id="KQ141",
         severity="error",
-        title="Admission gates have names of controllers",
+        title="An admission gate does not have the name of a controller",
         why="Kueue's webhook refuses gates that are empty, come twice or are no domain with a path.",
         hint="write example.com/gate, separated by commas",
         kinds=_JOBS,

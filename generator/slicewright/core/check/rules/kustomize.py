@@ -230,7 +230,7 @@ def _rule(ident: str, title: str, why: str, hint: str, check: Any, *, fails: boo
 RULES = (
     _rule(
         "KUS101",
-        "No strategic-merge patch touches a list of a custom kind",
+        "A strategic-merge patch changes a list of a custom kind",
         "Without a schema kustomize does not merge such lists: the patch replaces replicatedJobs as a whole, "
         "and containers, image and chips are gone.",
         "write a JSON 6902 patch with a target, or include bases/components/kustomize-openapi",
@@ -238,7 +238,7 @@ RULES = (
     ),
     _rule(
         "KUS102",
-        "`namespace` stays away from cluster-scoped kinds",
+        "`namespace` changes cluster-scoped kinds",
         "kustomize does not know the scope of custom kinds, and puts the namespace on ClusterQueues and "
         "flavors.",
         "write metadata.namespace in the objects, or keep the queues in a kustomization of their own",
@@ -246,7 +246,7 @@ RULES = (
     ),
     _rule(
         "KUS103",
-        "No prefix or suffix where custom kinds refer to each other",
+        "A prefix or suffix breaks references between custom kinds",
         "Names change, and clusterQueue, flavors, the queue label, serviceAccountName and ConfigMaps of "
         "custom "
         "kinds stay.",
@@ -255,7 +255,7 @@ RULES = (
     ),
     _rule(
         "KUS104",
-        "Generated ConfigMaps and Secrets are not for custom kinds",
+        "A custom kind uses a generated ConfigMap or Secret",
         "The generated name has a hash that only built-in kinds learn: the pods wait for a ConfigMap that "
         "does "
         "not exist.",
@@ -264,14 +264,14 @@ RULES = (
     ),
     _rule(
         "KUS105",
-        "A patch target matches an object",
+        "A patch target matches no object",
         "A target that matches nothing is ignored, and the build succeeds without the patch.",
         "correct kind and name of the target",
         _targets,
     ),
     _rule(
         "KUS106",
-        "Labels reach what they are meant for, and no selector",
+        "Labels change a selector or miss pods",
         "includeTemplates does not know the pod templates of JobSets; commonLabels change selectors and "
         "templates of Jobs, which are immutable.",
         "name the field: fields: [{group: jobset.x-k8s.io, kind: JobSet, path: ..., create: true}]",
@@ -280,7 +280,7 @@ RULES = (
     Rule(
         id="KUS107",
         severity="warning",
-        title="needs-hash is for generated ConfigMaps and Secrets",
+        title="needs-hash on an object that is not a generated ConfigMap or Secret",
         why="kustomize ignores the annotation on every other kind: the name does not change with the "
         "content.",
         hint="let slicewright name the run (naming: Hashed)",
@@ -290,7 +290,7 @@ RULES = (
     ),
     _rule(
         "KUS108",
-        "An overlay builds without flags",
+        "An overlay does not build without flags",
         "Functions and Helm charts need flags; with some of them missing a generator yields nothing, and the "
         "build succeeds.",
         "write the objects out",
@@ -298,7 +298,7 @@ RULES = (
     ),
     _rule(
         "KUS109",
-        "`replicas` is for Deployments and their like",
+        "`replicas` does not apply to this kind",
         "kustomize fails: it knows no other kind's field.",
         "write a JSON 6902 patch of /spec/replicatedJobs/0/replicas",
         _replicas,
@@ -306,7 +306,7 @@ RULES = (
     ),
     _rule(
         "KUS110",
-        "Objects of a kustomization have names",
+        "An object of a kustomization has no name",
         "kustomize cannot process generateName and fails.",
         "write a name, or use `slicewright render NAME --stdout` with kubectl create",
         _generate_name,
@@ -314,14 +314,14 @@ RULES = (
     ),
     _rule(
         "KUS111",
-        "A remote base is pinned",
+        "A remote base is not pinned",
         "A branch moves, so the same commit of this repository builds another thing tomorrow.",
         "add ?ref= with a commit or a tag, or copy the base",
         _remote,
     ),
     _rule(
         "KUS112",
-        "An inline patch in brackets is JSON",
+        "An inline patch in brackets is not JSON",
         "kustomize takes a patch that begins with [ for strict JSON and fails on YAML.",
         "write the operations as a block list",
         _strict_json,
@@ -329,7 +329,7 @@ RULES = (
     ),
     _rule(
         "KUS113",
-        "No build metadata",
+        "Build metadata differs between builds",
         "managedByLabel writes the version of kustomize and originAnnotations write paths: the output "
         "differs "
         "between CI, kubectl and Argo CD.",
@@ -338,7 +338,7 @@ RULES = (
     ),
     _rule(
         "KUS114",
-        "Files of a kustomization lie in its folder",
+        "A file of a kustomization is outside of its folder",
         "kustomize refuses files above its root (Flux alone lifts the restriction).",
         "copy the file, or make it a base or component",
         _leaves,
@@ -346,7 +346,7 @@ RULES = (
     ),
     _rule(
         "KUS115",
-        "A patch by position tests what stands there",
+        "A patch by position has no test of what is there",
         "When the base gains an element the patch changes another one, and the build succeeds.",
         "put `op: test` of the element's name before it",
         _unguarded,

@@ -261,7 +261,7 @@ def _rule(ident: str, title: str, why: str, hint: str, check: Any, source: str =
 RULES = (
     _rule(
         "PW101",
-        "Pathways runs on the machine type",
+        "Pathways does not support the machine type",
         "The manager has no instance type for it (one-chip machines, v3): it never assembles the slices.",
         "use a -4t or -8t machine type of v4, v5e, v5p, v6e or tpu7x",
         _one_chip,
@@ -269,7 +269,7 @@ RULES = (
     Rule(
         id="PW102",
         severity="error",
-        title="A variable is defined before it is used",
+        title="A variable is used before it is defined",
         why="Kubernetes expands $(NAME) only with variables that stand earlier in env, and in args with "
         "those of "
         "the container; otherwise the text stays, and the server connects to nowhere.",
@@ -280,21 +280,21 @@ RULES = (
     ),
     _rule(
         "PW103",
-        "Proxy and workers connect to the manager's port",
+        "Proxy or workers do not connect to the manager's port",
         "A worker or proxy that dials another port waits for ever.",
         "write the same port in --server_port of the manager and in --resource_manager_address",
         _ports,
     ),
     _rule(
         "PW104",
-        "The program connects to the proxy's port",
+        "The program does not connect to the proxy's port",
         "JAX waits for a backend that does not answer.",
         "write JAX_BACKEND_TARGET=grpc://$(PATHWAYS_HEAD):29000, with the port of the proxy",
         _backend,
     ),
     _rule(
         "PW105",
-        "Servers of one pod have ports of their own",
+        "Servers of one pod use the same port",
         "Containers of a pod share its network: the second one cannot bind the port and restarts without "
         "end.",
         "give each server its own --server_port",
@@ -303,28 +303,28 @@ RULES = (
     ),
     _rule(
         "PW106",
-        "The instance type is that of the workers",
+        "The instance type is not that of the workers",
         "The manager waits for slices of another type or topology than the workers are.",
         "write --instance_type=<type>:<topology>; `slicewright catalog -o json` lists them",
         _instance_type,
     ),
     _rule(
         "PW107",
-        "The instance count is the number of slices",
+        "The instance count is not the number of slices",
         "The manager waits for slices that never report, or leaves some idle.",
         "write --instance_count as the replicas of the workers",
         _instance_count,
     ),
     _rule(
         "PW108",
-        "A JobSet whose pods read the coordinator has one",
+        "Pods read the coordinator, and the JobSet has none",
         "JobSet sets the label only with spec.coordinator; without it the pods read an empty address.",
         "write spec.coordinator: {replicatedJob: pathways-head, jobIndex: 0, podIndex: 0}",
         _coordinator,
     ),
     _rule(
         "PW109",
-        "Servers beside a program are sidecars",
+        "A server beside a program is not a sidecar",
         "The head completes when all its containers do, and manager and proxy never exit: the chips stay "
         f"taken ({TPU}).",
         "move manager and proxy to initContainers with restartPolicy: Always",
@@ -332,7 +332,7 @@ RULES = (
     ),
     _rule(
         "PW110",
-        "Success is that of the head",
+        "Success of the run is not that of the head",
         "Workers never exit: a JobSet that waits for them never completes, and holds its quota.",
         "write successPolicy with the head's replicatedJob as target",
         _success,
@@ -340,7 +340,7 @@ RULES = (
     Rule(
         id="PW132",
         severity="warning",
-        title="The proxy uses the colocated Python sidecars",
+        title="The proxy does not use the colocated Python sidecars",
         why="Without the flag the proxy runs no Python beside the workers: the sidecars wait without work.",
         hint=f"write {SIDECAR_FLAG}=external in the args of the proxy",
         kinds=_JOBSET | {"PathwaysJob"},
@@ -353,7 +353,7 @@ RULES = (
     Rule(
         id="PW133",
         severity="warning",
-        title="The loss of one elastic slice ends no other",
+        title="The loss of one elastic slice ends the others",
         why="A host that is drained or gone marks its pods as DisruptionTarget. FailJob on that condition "
         "fails the Job of the slice, and the JobSet then restarts or fails the head and all slices.",
         hint="write action: Ignore, or leave the rule out: the Job replaces the pods up to its backoffLimit",
@@ -366,7 +366,7 @@ RULES = (
     ),
     _rule(
         "PW111",
-        "Manager, proxy and workers share the scratch location",
+        "Manager, proxy and workers do not share the scratch location",
         "They exchange programs through it; with different places the workers do not find them.",
         "write the same --gcs_scratch_location everywhere",
         _scratch,

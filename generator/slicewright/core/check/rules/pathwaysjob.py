@@ -107,7 +107,7 @@ RULES = (
     _rule(
         "PW121",
         "error",
-        "A PathwaysJob's name leaves room for the coordinator's address",
+        "A PathwaysJob's name is too long for the coordinator's address",
         "Its controller makes a JobSet of that name, which the JobSet webhook refuses; nothing starts.",
         "shorten the name, or write a JobSet with a short subdomain",
         _name,
@@ -115,7 +115,7 @@ RULES = (
     _rule(
         "PW122",
         "error",
-        "The controller knows the topology",
+        "The controller does not know the topology",
         "The CRD takes any text; the controller sets terminalState: Failed for what its table does not have.",
         "run `slicewright catalog`, or write a JobSet",
         _topology,
@@ -123,7 +123,7 @@ RULES = (
     _rule(
         "PW123",
         "error",
-        "A PathwaysJob has a worker with slices",
+        "A PathwaysJob has no worker with slices",
         "The CRD accepts an empty list and numbers below 1; the controller crashes or makes nothing.",
         "write one worker with numSlices of 1 or more",
         _none,
@@ -131,7 +131,7 @@ RULES = (
     _rule(
         "PW124",
         "warning",
-        "The program's container is the one that mainContainerName names",
+        "mainContainerName does not name the container of the program",
         "Only that container gets PATHWAYS_HEAD and JAX_BACKEND_TARGET; any other runs without TPUs.",
         "call it main, or write controller.mainContainerName",
         _main,
@@ -139,7 +139,7 @@ RULES = (
     _rule(
         "PW125",
         "warning",
-        "Labels and annotations of the head stand on the PathwaysJob",
+        "Labels or annotations of the head are not on the PathwaysJob",
         "The controller copies the spec of the template and drops its metadata, such as gke-gcsfuse/volumes.",
         "move them to metadata of the PathwaysJob, which reach the pods",
         _dropped,
@@ -147,7 +147,7 @@ RULES = (
     _rule(
         "PW126",
         "warning",
-        "The head selects its nodes where that counts",
+        "The head selects its nodes where that has no effect",
         "In default mode nothing but the template's nodeSelector places the head; beside the workers the "
         "controller replaces it.",
         "write a nodeSelector in default mode, and none with colocate_head_with_workers",
@@ -156,7 +156,7 @@ RULES = (
     _rule(
         "PW127",
         "error",
-        "Elastic slices leave slices to run on",
+        "Every slice is elastic, so none must stay",
         "With as many elastic slices as there are slices the proxy has nothing that must be there.",
         "write a number below numSlices",
         _elastic,
@@ -164,7 +164,7 @@ RULES = (
     _rule(
         "PW128",
         "warning",
-        "The colocated sidecar takes an image only",
+        "The colocated sidecar has more than an image",
         "The controller reads neither flags nor environment for it.",
         "write a JobSet where the sidecar needs them",
         _sidecar,

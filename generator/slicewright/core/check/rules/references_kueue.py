@@ -146,39 +146,55 @@ _INACTIVE = "Nothing refuses it: the queue is inactive, and its workloads wait w
 RULES = (
     _rule(
         "REF101",
-        "The queue of a workload is a LocalQueue of its namespace",
+        "The queue of a workload is not a LocalQueue of its namespace",
         "Nothing refuses it: the workload stays suspended and waits for a queue that does not come.",
         RUN_KINDS,
         _queue,
     ),
-    _rule("REF102", "A LocalQueue names a ClusterQueue", _INACTIVE, {"LocalQueue"}, _cluster_queue),
-    _rule("REF103", "A queue names ResourceFlavors", _INACTIVE, {"ClusterQueue", "Cohort"}, _flavors),
-    _rule("REF104", "A queue names AdmissionChecks", _INACTIVE, {"ClusterQueue"}, _checks),
+    _rule(
+        "REF102",
+        "A LocalQueue names a ClusterQueue that does not exist",
+        _INACTIVE,
+        {"LocalQueue"},
+        _cluster_queue,
+    ),
+    _rule(
+        "REF103",
+        "A queue names a ResourceFlavor that does not exist",
+        _INACTIVE,
+        {"ClusterQueue", "Cohort"},
+        _flavors,
+    ),
+    _rule(
+        "REF104", "A queue names an AdmissionCheck that does not exist", _INACTIVE, {"ClusterQueue"}, _checks
+    ),
     _rule(
         "REF105",
-        "An AdmissionCheck names its parameters",
+        "An AdmissionCheck names parameters that do not exist",
         "The check is never active, so neither are the queues that use it.",
         {"AdmissionCheck"},
         _parameters,
     ),
-    _rule("REF106", "A flavor names a Topology", _INACTIVE, {"ResourceFlavor"}, _topology),
+    _rule(
+        "REF106", "A flavor names a Topology that does not exist", _INACTIVE, {"ResourceFlavor"}, _topology
+    ),
     _rule(
         "REF107",
-        "A MultiKueueConfig names MultiKueueClusters",
+        "A MultiKueueConfig names a MultiKueueCluster that does not exist",
         "Kueue does not dispatch to a cluster that it does not know.",
         {"MultiKueueConfig"},
         _clusters,
     ),
     _rule(
         "REF108",
-        "A workload names a WorkloadPriorityClass",
+        "A workload names a WorkloadPriorityClass that does not exist",
         "Kueue creates no Workload for the job; it stays suspended.",
         RUN_KINDS,
         _priority,
     ),
     _rule(
         "REF109",
-        "Nodes with the labels of a flavor exist",
+        "No nodes have the labels of a flavor",
         "Kueue injects the labels into the pods, and no pool of the TPUCluster has such nodes: they wait "
         "for ever.",
         {"ResourceFlavor"},
@@ -186,7 +202,7 @@ RULES = (
     ),
     _rule(
         "REF110",
-        "The ClusterQueue selects the namespace of its LocalQueue",
+        "The ClusterQueue does not select the namespace of its LocalQueue",
         "Workloads of other namespaces are inadmissible: they wait for ever.",
         {"LocalQueue"},
         _namespace,

@@ -150,19 +150,21 @@ def _rule(ident: str, title: str, why: str, check: Check) -> Rule:
 _WAITS = "The pods are created and wait: their containers never start, and the chips stay taken."
 
 RULES = (
-    _rule("REF121", "ConfigMaps that pods use exist", _WAITS, _namespaced("ConfigMap")),
-    _rule("REF122", "Secrets that pods use exist", _WAITS, _namespaced("Secret")),
-    _rule("REF123", "Volume claims that pods use exist", _WAITS, _namespaced("PersistentVolumeClaim")),
+    _rule("REF121", "A ConfigMap that pods use does not exist", _WAITS, _namespaced("ConfigMap")),
+    _rule("REF122", "A Secret that pods use does not exist", _WAITS, _namespaced("Secret")),
+    _rule(
+        "REF123", "A volume claim that pods use does not exist", _WAITS, _namespaced("PersistentVolumeClaim")
+    ),
     _rule(
         "REF124",
-        "ServiceAccounts that pods use exist",
+        "A ServiceAccount that pods use does not exist",
         "Every pod is refused after the workload was admitted: nothing runs, and the quota stays taken.",
         _namespaced("ServiceAccount"),
     ),
     Rule(
         id="REF160",
         severity="warning",
-        title="ConfigMaps and Secrets have the keys that pods use",
+        title="A ConfigMap or Secret lacks a key that pods use",
         why=_WAITS,
         hint="add the key, or correct its name; optional: true lets the pods start without it",
         kinds=POD_KINDS,
@@ -174,20 +176,20 @@ RULES = (
     ),
     _rule(
         "REF125",
-        "PriorityClasses that pods use exist",
+        "A PriorityClass that pods use does not exist",
         "Every pod is refused after the workload was admitted: nothing runs, and the quota stays taken.",
         _priority,
     ),
     _rule(
         "REF126",
-        "ComputeClasses that pods select exist",
+        "A ComputeClass that pods select does not exist",
         "No node belongs to the class: the pods wait for ever.",
         _compute_class,
     ),
     Rule(
         id="REF127",
         severity="warning",
-        title="Pull secrets have names that a Secret can have",
+        title="A pull secret has a name that a Secret cannot have",
         why="The API server does not look at the name. The kubelet finds no such Secret (an empty name it "
         "passes over) and pulls without it: a private registry refuses, and the chips stay taken. `None` is "
         "what programs in Python write where they have no name.",

@@ -142,7 +142,7 @@ RULES = (
     Rule(
         id="TPU131",
         severity="warning",
-        title="hostNetwork goes without Workload Identity and GCS FUSE",
+        title="hostNetwork with Workload Identity or GCS FUSE",
         why="Pods on the network of the host reach the metadata server of the node instead of GKE's, so they "
         "act as the node's account; GCS FUSE needs hostNetworkPodKSA and GKE 1.33.3 for it.",
         hint="leave hostNetwork out: TPU pods run without it",
@@ -153,7 +153,7 @@ RULES = (
     Rule(
         id="TPU132",
         severity="warning",
-        title="hostNetwork comes with dnsPolicy: ClusterFirstWithHostNet",
+        title="hostNetwork without dnsPolicy: ClusterFirstWithHostNet",
         why="With ClusterFirst, the default, such pods get the node's resolver, and the names of the other "
         "workers do not resolve.",
         hint="write dnsPolicy: ClusterFirstWithHostNet",
@@ -164,7 +164,7 @@ RULES = (
     Rule(
         id="TPU133",
         severity="error",
-        title="The namespace's Pod Security level admits the pods",
+        title="The Pod Security level of the namespace rejects the pods",
         why="The object is admitted, its queue gives it quota, and then every pod is refused: the chips stay "
         "reserved and nothing runs.",
         hint="leave the field out, or use a namespace whose level is privileged",
@@ -175,7 +175,7 @@ RULES = (
     Rule(
         id="TPU134",
         severity="error",
-        title="Pods with GCS FUSE volumes carry the annotation of the sidecar",
+        title="Pods with GCS FUSE volumes lack the annotation of the sidecar",
         why="GKE injects the sidecar that mounts the bucket only into pods annotated gke-gcsfuse/volumes: "
         '"true"; without it the pods never start.',
         hint='add the pod annotation gke-gcsfuse/volumes: "true" (on a PathwaysJob to its own metadata)',
@@ -186,7 +186,7 @@ RULES = (
     Rule(
         id="TPU135",
         severity="error",
-        title="A ServiceAccount impersonates a Google service account",
+        title="A ServiceAccount does not impersonate a Google service account",
         why="Workload Identity takes the annotation for the e-mail address of a Google service account; with "
         "anything else every call of the pods is refused.",
         hint="write NAME@PROJECT.iam.gserviceaccount.com",

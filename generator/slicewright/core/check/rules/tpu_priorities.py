@@ -90,7 +90,7 @@ RULES = (
     Rule(
         id="TPU119",
         severity="warning",
-        title="Slices that may claim the same node pools have pods of one priority",
+        title="Slices that compete for node pools have pods of different priorities",
         why="JobSet keeps a slice off the node pools of others by an anti-affinity among pods of the same "
         "priority. Two slices of different priority can each get a part of a node pool, and both wait for "
         "ever although Kueue has admitted them. They may meet where no node label differs that both insist "

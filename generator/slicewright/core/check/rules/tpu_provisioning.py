@@ -199,7 +199,7 @@ RULES = (
     Rule(
         id="TPU121",
         severity="error",
-        title="Node selectors name labels that GKE puts on nodes",
+        title="A node selector names a label that GKE does not put on nodes",
         why="No node carries the label, so the pods wait for ever. A label that a ResourceFlavor or a pool "
         "of "
         "the TPUCluster declares is taken as yours.",
@@ -211,7 +211,7 @@ RULES = (
     Rule(
         id="TPU122",
         severity="error",
-        title="Flex-start stands alone: no Spot, no reservation",
+        title="Flex-start is combined with Spot or a reservation",
         why="GKE's autoscaler refuses a pod that selects flex-start together with Spot, preemptible nodes "
         "or a "
         "reservation.",
@@ -223,7 +223,7 @@ RULES = (
     Rule(
         id="TPU123",
         severity="error",
-        title="Flex-start serves the accelerator",
+        title="Flex-start does not support the accelerator",
         why="There are no flex-start nodes of v3, v4 and the v5e device machines: the pods wait for ever.",
         hint="use on-demand, Spot or a reservation; `slicewright catalog` shows what flex-start serves",
         kinds=POD_KINDS,
@@ -233,7 +233,7 @@ RULES = (
     Rule(
         id="TPU124",
         severity="error",
-        title="Run times are in the range that GKE accepts",
+        title="The run time is out of the range that GKE accepts",
         why="GKE creates no node for a run time outside the range: 10 minutes to 7 days for flex-start, 30 "
         "seconds to 120 days otherwise.",
         hint="write seconds, in quotes where it is a label or an annotation",
@@ -244,7 +244,7 @@ RULES = (
     Rule(
         id="TPU125",
         severity="error",
-        title="A toleration of flex-start comes with its selector",
+        title="A toleration of flex-start has no selector",
         why="GKE's autoscaler refuses TPU pods that tolerate cloud.google.com/gke-flex-start without "
         "selecting it.",
         hint='add the node selector cloud.google.com/gke-flex-start: "true", or drop the toleration',
@@ -255,7 +255,7 @@ RULES = (
     Rule(
         id="TPU126",
         severity="warning",
-        title="Pods that select Spot nodes tolerate their taint",
+        title="Pods that select Spot nodes do not tolerate the Spot taint",
         why="Spot node pools carry the taint cloud.google.com/gke-spot=true:NoSchedule when they were made "
         "with it, as auto-created ones are; the pods then wait for ever.",
         hint="add a toleration of cloud.google.com/gke-spot",
@@ -266,7 +266,7 @@ RULES = (
     Rule(
         id="TPU127",
         severity="error",
-        title="Queued runs tolerate cloud.google.com/gke-queued",
+        title="Queued runs do not tolerate cloud.google.com/gke-queued",
         why="Nodes that a ProvisioningRequest brings carry the taint cloud.google.com/gke-queued=true:"
         "NoSchedule; without the toleration the chips arrive and nothing runs on them.",
         hint="add a toleration of cloud.google.com/gke-queued (operator: Exists, effect: NoSchedule)",
@@ -277,7 +277,7 @@ RULES = (
     Rule(
         id="TPU128",
         severity="error",
-        title="A ComputeClass rung asks for one way of provisioning that exists",
+        title="A ComputeClass priority has no valid way of provisioning",
         why="A rung with flex-start and Spot or a reservation, or flex-start of an accelerator without it, "
         "never makes a node.",
         hint="use on-demand, Spot or a reservation for it",
@@ -288,7 +288,7 @@ RULES = (
     Rule(
         id="TPU129",
         severity="error",
-        title="Queued provisioning serves the accelerator",
+        title="Queued provisioning does not support the accelerator",
         why="The machine types of v3, v4 and the v5e device have no queued provisioning: the "
         "ProvisioningRequest fails and Kueue tries again without end.",
         hint=f"use on-demand, Spot or a reservation for {TPU} of this accelerator",

@@ -144,7 +144,7 @@ RULES = (
     Rule(
         id="TPU101",
         severity="error",
-        title="The accelerator is a label that GKE puts on nodes",
+        title="The accelerator is not a label value that GKE puts on nodes",
         why="No node ever carries another value of `cloud.google.com/gke-tpu-accelerator`: the pods wait "
         "for ever. Other tools have names of their own, such as tpu-v5e-slice.",
         hint="run `slicewright catalog` for the accelerators",
@@ -155,7 +155,7 @@ RULES = (
     Rule(
         id="TPU102",
         severity="error",
-        title="The topology exists for the accelerator",
+        title="The accelerator does not have this topology",
         why="GKE makes no node pool of such a topology, so no node ever carries the two labels together.",
         hint="run `slicewright catalog` for the topologies of an accelerator",
         kinds=POD_KINDS,
@@ -165,7 +165,7 @@ RULES = (
     Rule(
         id="TPU103",
         severity="error",
-        title="A multi-host slice gets one pod a host: completions = parallelism = hosts",
+        title="The pods of a multi-host slice do not match its hosts",
         why="libtpu waits for a process on every host of the slice; with fewer the program hangs, more "
         "never find a host, and several times as many do not make several slices.",
         hint="write completions and parallelism as the number of hosts, chips of the topology / chips of a "
@@ -177,7 +177,7 @@ RULES = (
     Rule(
         id="TPU104",
         severity="error",
-        title="Requests and limits of google.com/tpu are equal",
+        title="Requests and limits of google.com/tpu differ",
         why="The API server refuses an extended resource whose request differs from its limit, or has none. "
         "Of a JobSet it accepts the template, and its controller then fails to create the Jobs.",
         hint="write the same number in requests and limits, or limits alone",
@@ -188,7 +188,7 @@ RULES = (
     Rule(
         id="TPU105",
         severity="error",
-        title="A pod asks for all chips of its host",
+        title="A pod does not request all chips of its host",
         why="GKE schedules one TPU pod a host: with more chips than the machine has it never fits, with "
         "fewer "
         "the slice is not whole and its topology does not come up.",
@@ -200,7 +200,7 @@ RULES = (
     Rule(
         id="TPU106",
         severity="warning",
-        title="A topology of two machine types is told apart by gke-accelerator-count",
+        title="The topology exists on two machine types, and nothing selects one",
         why="Both kinds of node carry the same accelerator and topology labels: a pod that asks for four "
         "chips "
         "can land on a host of eight and hold it.",
@@ -212,7 +212,7 @@ RULES = (
     Rule(
         id="TPU107",
         severity="warning",
-        title="TPU pods select accelerator and topology",
+        title="TPU pods do not select accelerator and topology",
         why="Without both labels a pod takes any TPU host with enough chips, the autoscaler does not know "
         "what to create, and the hosts of one slice need not be neighbours.",
         hint="add the node selectors cloud.google.com/gke-tpu-accelerator and "
@@ -224,7 +224,7 @@ RULES = (
     Rule(
         id="TPU108",
         severity="warning",
-        title="Pods on TPU nodes request their chips",
+        title="Pods on TPU nodes do not request chips",
         why="TPU nodes are tainted, and GKE adds the toleration only to pods that request google.com/tpu; "
         "without a request the pods wait, or run beside the chips without them.",
         hint="add the limit google.com/tpu to the container that runs the program",

@@ -173,7 +173,7 @@ RULES = (
     Rule(
         id="TPU111",
         severity="error",
-        title="A multislice is of a generation that has multislice",
+        title="Multislice of a generation that does not support it",
         why="GKE has no multislice on v3: the coordinator waits for slices that never report.",
         hint="write replicas: 1, or blank MEGASCALE_NUM_SLICES for replicas that are independent",
         kinds=_SLICES,
@@ -183,7 +183,7 @@ RULES = (
     Rule(
         id="TPU150",
         severity="warning",
-        title="Multislice of single hosts runs, and GKE does not document it",
+        title="GKE does not document multislice of single-host slices",
         why="GKE's page says that multislice supports node pools of multi-host slices only. Google's nightly "
         "tests run multislice on single hosts of v4-8 and v5p-8 all the same.",
         hint="take a topology of several hosts, or blank MEGASCALE_NUM_SLICES for independent replicas",
@@ -198,7 +198,7 @@ RULES = (
     Rule(
         id="TPU151",
         severity="warning",
-        title="Slices that GKE makes of partitions claim no node pool",
+        title="Slices that GKE makes of partitions claim a node pool",
         why="With cloud.google.com/gke-tpu-slice-topology a slice is part of a node pool or joins several. "
         "Exclusive placement by node pool then keeps half of the pods pending.",
         hint="leave the annotation out",
@@ -209,7 +209,7 @@ RULES = (
     Rule(
         id="TPU112",
         severity="warning",
-        title="Independent replicas are not told that they form a multislice",
+        title="Independent replicas are configured as one multislice",
         why="GKE hands MEGASCALE_* to the pods of a replicatedJob with several replicas; independent servers "
         "then wait for each other.",
         hint='add the env MEGASCALE_NUM_SLICES with value "", or write one JobSet each',
@@ -220,7 +220,7 @@ RULES = (
     Rule(
         id="TPU113",
         severity="warning",
-        title="Each slice of a multislice has its own node pool",
+        title="Slices of a multislice may share a node pool",
         why="All slices have the same labels. Without exclusive placement the scheduler mixes their pods "
         "over "
         "the node pools, and no slice is whole.",
@@ -233,7 +233,7 @@ RULES = (
     Rule(
         id="TPU114",
         severity="warning",
-        title="Exclusive placement leaves CPU jobs alone",
+        title="Exclusive placement applies to CPU jobs",
         why="On the JobSet the annotation holds for every replicatedJob: a CPU job wants a node pool for "
         "itself, and two such JobSets keep each other out.",
         hint="move the annotation to spec.replicatedJobs[].template.metadata.annotations of the TPU job",
@@ -244,7 +244,7 @@ RULES = (
     Rule(
         id="TPU115",
         severity="error",
-        title="A multi-host Job is Indexed and has a subdomain",
+        title="A multi-host Job is not Indexed or has no subdomain",
         why="GKE hands TPU_WORKER_ID and TPU_WORKER_HOSTNAMES only to Indexed Jobs with a subdomain; without "
         "them each host believes that it is alone.",
         hint="write completionMode: Indexed and a subdomain, or use a JobSet",
@@ -255,7 +255,7 @@ RULES = (
     Rule(
         id="TPU116",
         severity="error",
-        title="The subdomain of a multi-host Job is a headless Service that selects its pods",
+        title="No headless Service selects the pods of a multi-host Job",
         why="The names of the workers resolve only through a headless Service of the name of the subdomain.",
         hint="add a Service of that name with clusterIP: None and selector job-name",
         kinds=frozenset({"Job"}),
@@ -265,7 +265,7 @@ RULES = (
     Rule(
         id="TPU117",
         severity="error",
-        title="A multi-host JobSet keeps indexes and DNS names",
+        title="A multi-host JobSet has no indexes or no DNS names",
         why="JobSet gives both by default; NonIndexed, or enableDNSHostnames: false, takes away what GKE "
         "makes "
         "TPU_WORKER_ID and TPU_WORKER_HOSTNAMES from.",
@@ -277,7 +277,7 @@ RULES = (
     Rule(
         id="TPU118",
         severity="warning",
-        title="A slice restarts as a whole",
+        title="Only a part of a slice restarts",
         why="Above 0 the Job replaces one failed pod while the others of the slice wait for a process that "
         "is "
         "gone; nothing but a restart of all of them helps. Unwritten it is 6.",

@@ -57,7 +57,7 @@ RULES = (
     Rule(
         id="TPU154",
         severity="error",
-        title="Pods that Kueue places by a Topology tolerate the taint of TPU nodes",
+        title="Pods that Kueue places by a Topology do not tolerate the TPU taint",
         why="Kueue leaves out nodes whose taints neither pod template nor flavor tolerate. GKE taints all "
         "TPU nodes, and adds the toleration to pods only after Kueue has admitted them: it never does.",
         hint=f"add a toleration of {TPU} (operator: Exists, effect: NoSchedule) to the pod template",
@@ -68,7 +68,7 @@ RULES = (
     Rule(
         id="TPU155",
         severity="warning",
-        title="Either Kueue or JobSet chooses the node pools of slices",
+        title="Both Kueue and JobSet choose the node pools of slices",
         why="Kueue spreads the pods over nodes without regard to slices. JobSet's exclusive placement then "
         "refuses pods whose node pool has another slice, and no slice is whole.",
         hint=f"leave exclusive-topology out and annotate the pod template with {SLICE_LEVEL}: {NODE_POOL} "

@@ -50,7 +50,7 @@ RULES = (
     Rule(
         id="TPU141",
         severity="error",
-        title="The cluster is new enough for the TPU, for flex-start and for multislice",
+        title="The cluster is too old for the TPU, flex-start or multislice",
         why="Older versions of GKE do not make such nodes, or do not tell the slices of each other; the "
         "version "
         "is that of spec.gke.version in the TPUCluster.",
