@@ -21,7 +21,7 @@ MANIFESTS = Path(__file__).resolve().parents[2] / "bases/controllers"
 def test_rule_says_what_it_means(tmp_path: Path) -> None:
     """Id, severity, title, why and hint; an id may be written in lower case."""
     text = run(tmp_path, "map001", command=rule).out
-    assert text.startswith("MAP001 (error): No two elements of a list have the same key\n\nwhy: ")
+    assert text.startswith("MAP001 (error): Two elements of a list have the same key\n\nwhy: ")
     assert "\nhint: remove one of the two" in text
     assert run(tmp_path, "MAP001", "-o", "json", command=rule).json["severity"] == "error"
 
