@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.cli.report.page_file import render_page as page
-from slicewright.core.rehearsal.tempo import tempo
+from slicewright.core.rehearsal.clock import clock_settings
 from slicewright.rehearsal.rehearse import rehearse
 from slicewright.rehearsal.scene import Scene, scenes
 from slicewright.testbed import keeper
@@ -111,7 +111,7 @@ def measure(root: Path, slices: list[int]) -> dict[str, Any]:
         report = rehearse(
             bed,
             scene,
-            tempo(scene.parts, speed=_SPEED),
+            clock_settings(scene.parts, speed=_SPEED),
             progress=lambda text: stages.mark("nodes" if "nodes" in text else "platform"),
         )
         stages.mark("play")

@@ -11,7 +11,7 @@ import pytest
 
 from slicewright.cli.rehearse import rehearse
 from slicewright.core.rehearsal.duration import seconds
-from slicewright.core.rehearsal.timing import unclear
+from slicewright.core.rehearsal.overrides import unclear
 from slicewright.workspace.read import read_checkout
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal.event import Event, Kind
 from slicewright.core.rehearsal.report import Report
-from slicewright.core.rehearsal.story import Stories
+from slicewright.core.rehearsal.timeline import Timelines
 from slicewright.core.rehearsal.usage import by_pool, by_queue
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ class Play:
     def record(self, cluster: str, end: float, **more: Any) -> Object:
         """Return the JSON record, as `Report` writes it."""
         events = sorted(self.events, key=lambda event: event.at)
-        stories = Stories(self.pods, self.pods)
+        timelines = Timelines(self.pods, self.pods)
         for event in events:
-            stories.add(event)
-        told = stories.close(end)
+            timelines.add(event)
+        told = timelines.close(end)
         of_pool = {event.node_pool: event.node_pool.rstrip("0123456789") for event in events}
         growing = more.pop("growing", {})
         report = Report(
@@ -66,7 +66,7 @@ class Play:
             seconds=end,
             interrupted=more.pop("interrupted", False),
             operator=more.pop("operator", ""),
-            stories=tuple((run.rpartition("-r")[0] or run, story) for run, story in told.items()),
+            timelines=tuple((run.rpartition("-r")[0] or run, timeline) for run, timeline in told.items()),
             queues=by_queue(events, more.pop("quotas")),
             pools=by_pool(events, more.pop("chips"), of_pool, growing),
             events=tuple(events),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 
-from slicewright.core.rehearsal.tempo import tempo
+from slicewright.core.rehearsal.clock import clock_settings
 from slicewright.rehearsal.rehearse import rehearse
 from slicewright.rehearsal.scene import Scene, scenes
 from slicewright.workspace.read import read_checkout
@@ -45,7 +45,7 @@ def play(bed: Bed, of: Repo | Scene, *, speed: float, **times: float) -> Object:
     if not isinstance(of, Scene):
         of.run("render")
         of = scene(of.root)
-    report = rehearse(bed, of, tempo(of.parts, speed=speed, **times), clean=True)
+    report = rehearse(bed, of, clock_settings(of.parts, speed=speed, **times), clean=True)
     record: Object = json.loads(json.dumps(report.record()))
     assert wrong({"rehearsals": [record]}) == []
     return record

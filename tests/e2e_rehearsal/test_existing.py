@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import Repo
 
 from slicewright.cli.report.page_file import render_page as page
-from slicewright.core.rehearsal.tempo import tempo
+from slicewright.core.rehearsal.clock import clock_settings
 from slicewright.core.rehearsal.text import text
 from slicewright.rehearsal.rehearse import rehearse
 
@@ -89,7 +89,7 @@ def report(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Report:
     repo.workload("no-account", kit.spec("podTemplate: {spec: {serviceAccountName: lost}}\n"))
     repo.run("render")
     scene = kit.scene(repo.root)
-    return rehearse(bed, scene, tempo(scene.parts, speed=20), clean=True)
+    return rehearse(bed, scene, clock_settings(scene.parts, speed=20), clean=True)
 
 
 @pytest.mark.parametrize("name", ["equipped", "own"])

@@ -10,7 +10,7 @@ from tests.conftest import Repo
 
 from slicewright.cli.report.page_file import render_page as page
 from slicewright.cli.report.rehearsed import junit
-from slicewright.core.rehearsal.tempo import tempo
+from slicewright.core.rehearsal.clock import clock_settings
 from slicewright.core.rehearsal.text import text
 from slicewright.rehearsal.rehearse import rehearse
 
@@ -55,7 +55,7 @@ def report(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Report:
     kit.allow(repo, "FIT130", "it has no place")
     repo.run("render")
     scene = kit.scene(repo.root)
-    return rehearse(bed, scene, tempo(scene.parts, speed=6), clean=True)
+    return rehearse(bed, scene, clock_settings(scene.parts, speed=6), clean=True)
 
 
 def errors(report: Report) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from tests.plan import kit as plans
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.rehearsal.event import Event
 from slicewright.core.rehearsal.script import Part, part
-from slicewright.core.rehearsal.story import Stories, Story
+from slicewright.core.rehearsal.timeline import Timeline, Timelines
 from slicewright.core.render.plans import Planned
 from slicewright.core.render.repository import Settings, read_repository
 from slicewright.rehearsal.faults import FAULT_KINDS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 A = "default/a"
-"""The run of most stories."""
+"""The run of most timelines."""
 SPEC = "tpu: v5litepod-8\nnaming: Fixed\ncontainer: {image: python:3.12}"
 
 
@@ -104,26 +104,26 @@ def says(at: float, kind: Any, run: str = "default/a", **facts: Any) -> Event:
 
 def told(
     *events: Event, end: float = 100.0, pods: Mapping[str, int] | None = None, queued: Iterable[str] = ()
-) -> dict[str, Story]:
-    """Return the stories that events make; default/a has two TPU pods."""
-    stories = Stories(pods or {"default/a": 2}, queued)
+) -> dict[str, Timeline]:
+    """Return the timelines that events make; default/a has two TPU pods."""
+    timelines = Timelines(pods or {"default/a": 2}, queued)
     for event in events:
-        stories.add(event)
-    return stories.close(end)
+        timelines.add(event)
+    return timelines.close(end)
 
 
-def spans(story: Story) -> list[tuple[str, float, float]]:
+def spans(timeline: Timeline) -> list[tuple[str, float, float]]:
     """Return the states of a run and when they began and ended."""
-    return [(span.state, span.start, span.end) for span in story.spans]
+    return [(span.state, span.start, span.end) for span in timeline.spans]
 
 
-def ran(run: str, *when: tuple[float, float]) -> Story:
+def ran(run: str, *when: tuple[float, float]) -> Timeline:
     """Return a run of a queue that ran at some times and finished."""
-    from slicewright.core.rehearsal.story import Span  # noqa: PLC0415
+    from slicewright.core.rehearsal.timeline import Span  # noqa: PLC0415
 
     first, last = when[0][0], when[-1][1]
-    story = Story(
+    timeline = Timeline(
         run, submitted=0.0, admitted=first, started=first, ended=last, outcome="finished", is_queued=True
     )
-    story.spans = [Span("running", start, end) for start, end in when]
-    return story
+    timeline.spans = [Span("running", start, end) for start, end in when]
+    return timeline

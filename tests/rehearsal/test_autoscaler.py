@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.testbed.kit import eventually
 
-from slicewright.core.rehearsal.tempo import Tempo
+from slicewright.core.rehearsal.clock import ClockSettings
 from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.capacity import NodePool
 from slicewright.rehearsal.clock import Clock
-from slicewright.rehearsal.journal import Journal
+from slicewright.rehearsal.event_log import EventLog
 from slicewright.testbed.api import ApiError
 from slicewright.testbed.trouble import BedError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
 
-TIME = Tempo(speed=1.0, deadline=60.0, delay=0.0, idle=60.0)
+TIME = ClockSettings(speed=1.0, deadline=60.0, delay=0.0, idle=60.0)
 LABELS = {"cloud.google.com/gke-tpu-topology": "2x4"}
 TAINT = {"key": "cloud.google.com/gke-spot", "effect": "NoSchedule"}
 
@@ -89,20 +89,20 @@ class Cluster:
         return item["metadata"]["name"] in self.made
 
 
-def scaled(cluster: Cluster, time: Tempo = TIME) -> tuple[Autoscaler, Journal]:
+def scaled(cluster: Cluster, time: ClockSettings = TIME) -> tuple[Autoscaler, EventLog]:
     """Return the double with a growing pool of two nodes, and what it writes into."""
     clock = Clock(1.0)
-    journal = Journal(clock, {}, ())
+    event_log = EventLog(clock, {}, ())
     pool = NodePool("np-0", "np", (node("n0"), node("n1")), queued=False)
     stage: Any = cluster
-    return Autoscaler(stage, journal, clock, [pool], time, namespaces=["default"]), journal
+    return Autoscaler(stage, event_log, clock, [pool], time, namespaces=["default"]), event_log
 
 
-def pools(journal: Journal) -> list[str]:
+def pools(event_log: EventLog) -> list[str]:
     """Return how the pool grew and shrank."""
     return [
         f"{event.kind} {event.chips} {event.text}"
-        for event in journal.so_far()
+        for event in event_log.so_far()
         if event.kind.startswith("pool")
     ]
 
@@ -111,17 +111,17 @@ def test_nodes_come_although_one_was_refused_at_first() -> None:
     """Until all are there the pool counts as on its way; the error is told once."""
     cluster = Cluster(stuck("a"))
     cluster.refused = ["n1"]
-    scaler, journal = scaled(cluster)
+    scaler, event_log = scaled(cluster)
     was_awaited = []
     with scaler:
         eventually("a node", lambda: cluster.made)
-        while "poolGrew" not in {event.kind for event in journal.so_far()}:
+        while "poolGrew" not in {event.kind for event in event_log.so_far()}:
             was_awaited.append(scaler.is_busy or scaler.has_nodes)
             time.sleep(0.01)
         scaler.check()
 
     assert ["n0", "n1"] == cluster.made
-    assert ["warned", "poolGrew"] == [event.kind for event in journal.so_far()]
+    assert ["warned", "poolGrew"] == [event.kind for event in event_log.so_far()]
     assert (True, False) == (scaler.has_nodes, scaler.is_busy)
     assert all(was_awaited)
 
@@ -129,22 +129,22 @@ def test_nodes_come_although_one_was_refused_at_first() -> None:
 def test_slice_that_was_lost_is_replaced() -> None:
     """It is not there any more, so it neither serves nor goes; who took it away tells of that."""
     cluster = Cluster(stuck("a"))
-    scaler, journal = scaled(cluster)
+    scaler, event_log = scaled(cluster)
     with scaler:
-        eventually("nodes", lambda: 1 == len(pools(journal)))
+        eventually("nodes", lambda: 1 == len(pools(event_log)))
         cluster.made.clear()
-        eventually("other nodes", lambda: 2 == len(pools(journal)))
+        eventually("other nodes", lambda: 2 == len(pools(event_log)))
 
-    assert ["poolGrew 8 2 nodes", "poolGrew 8 2 nodes"] == pools(journal)
+    assert ["poolGrew 8 2 nodes", "poolGrew 8 2 nodes"] == pools(event_log)
     assert ["n0", "n1"] == cluster.made
 
 
 def test_slice_that_was_lost_and_came_back_is_there_again() -> None:
     """And goes as any other when nobody needs it."""
     cluster = Cluster(stuck("a"))
-    scaler, journal = scaled(cluster, replace(TIME, idle=0.0))
+    scaler, event_log = scaled(cluster, replace(TIME, idle=0.0))
     with scaler:
-        eventually("nodes", lambda: 1 == len(pools(journal)))
+        eventually("nodes", lambda: 1 == len(pools(event_log)))
         cluster.pods.clear()
         cluster.made.clear()
         eventually("their loss is seen", lambda: not scaler.has_nodes)
@@ -152,24 +152,24 @@ def test_slice_that_was_lost_and_came_back_is_there_again() -> None:
         eventually("they are seen", lambda: scaler.has_nodes)
         eventually("they go", lambda: not scaler.has_nodes)
 
-    assert ["poolGrew 8 2 nodes", "poolShrank 8 2 nodes, idle"] == pools(journal)
+    assert ["poolGrew 8 2 nodes", "poolShrank 8 2 nodes, idle"] == pools(event_log)
     assert [] == cluster.made
 
 
 def test_broken_slice_goes_and_what_comes_back_of_it_is_used() -> None:
     """Chips are counted once: of what goes those that are still there, of what comes those that are not."""
     cluster = Cluster(stuck("a"))
-    scaler, journal = scaled(cluster, replace(TIME, idle=0.0))
+    scaler, event_log = scaled(cluster, replace(TIME, idle=0.0))
     with scaler:
-        eventually("nodes", lambda: 1 == len(pools(journal)))
+        eventually("nodes", lambda: 1 == len(pools(event_log)))
         cluster.pods.clear()
         cluster.made.remove("n0")
-        eventually("the other one goes", lambda: 2 == len(pools(journal)))
+        eventually("the other one goes", lambda: 2 == len(pools(event_log)))
         cluster.made.append("n0")
         cluster.pods.append(stuck("b"))
-        eventually("it comes again", lambda: 3 == len(pools(journal)))
+        eventually("it comes again", lambda: 3 == len(pools(event_log)))
 
-    assert ["poolGrew 8 2 nodes", "poolShrank 4 1 node, idle", "poolGrew 4 1 node"] == pools(journal)
+    assert ["poolGrew 8 2 nodes", "poolShrank 4 1 node, idle", "poolGrew 4 1 node"] == pools(event_log)
     assert ["n0", "n1"] == sorted(cluster.made)
 
 

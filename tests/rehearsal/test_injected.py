@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slicewright.core.rehearsal.injected import Injected, blame, every
-from slicewright.core.rehearsal.story import Story
+from slicewright.core.rehearsal.timeline import Timeline
 from slicewright.core.rehearsal.verdict import judge
 
 from .kit import A, part_of, ran
@@ -52,8 +52,8 @@ def test_faults_whose_time_did_not_come_are_told_last() -> None:
     struck = {(A, 0): Injected(A, late, 19.0), (A, 1): Injected(A, early, 15.0)}
     working = ran("default/c", (1, 2))
     working.outcome = "running"
-    stories = {A: ran(A, (10, 60)), "default/b": ran("default/b", (1, 2)), "default/c": working}
-    found = every(parts, struck, stories)
+    timelines = {A: ran(A, (10, 60)), "default/b": ran("default/b", (1, 2)), "default/c": working}
+    found = every(parts, struck, timelines)
 
     assert [
         (A, 15.0, ""),
@@ -62,7 +62,7 @@ def test_faults_whose_time_did_not_come_are_told_last() -> None:
         *[("default/c", None, "the rehearsal ended before")] * 2,
     ] == [(one.run, one.at, one.missed) for one in found]
     assert ["it never ran"] * 2 == [
-        one.missed for one in every(parts[1:2], {}, {"default/b": Story("default/b")})
+        one.missed for one in every(parts[1:2], {}, {"default/b": Timeline("default/b")})
     ]
 
 
@@ -81,9 +81,9 @@ def test_hint_names_what_was_done_to_the_run() -> None:
 def test_run_that_fails_after_a_fault_is_told_of_it() -> None:
     """Beside the words of its controller, which knows of no rehearsal; so are broken expectations."""
     part = part_of("faults: [{kind: SliceLoss, at: 5s}]\nexpect: [{waitBelow: 1s}]")
-    story = ran(A, (10, 60))
-    story.outcome, story.end_text = "failed", "jobset failed due to one or more job failures"
-    found = judge([part], {A: story}, {}, cut_short=False, injected=[Injected(A, part.faults[0], 15.0)])
+    timeline = ran(A, (10, 60))
+    timeline.outcome, timeline.end_text = "failed", "jobset failed due to one or more job failures"
+    found = judge([part], {A: timeline}, {}, cut_short=False, injected=[Injected(A, part.faults[0], 15.0)])
     injected = "the rehearsal injected SliceLoss at 15s: slice 0"
 
     assert [

@@ -10,7 +10,7 @@ import pytest
 from slicewright.cli.report.rehearsed import junit
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal.report import Report
-from slicewright.core.rehearsal.story import Story
+from slicewright.core.rehearsal.timeline import Timeline
 
 from .kit import ran
 
@@ -23,12 +23,23 @@ COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 def report(*problems: Problem, cluster: str = "c1", interrupted: bool = False, cut: bool = False) -> Report:
     """Return a rehearsal of two workloads, of which one finished and the other waits."""
-    stories = (
+    timelines = (
         ("default/a", ran("default/a", (1, 2))),
-        ("default/b", Story("default/b-1", outcome="waiting")),
+        ("default/b", Timeline("default/b-1", outcome="waiting")),
     )
     return Report(
-        cluster, 1.0, 9.0, interrupted, "", stories, (), (), (), problems, {}, is_cut_short=cut or interrupted
+        cluster,
+        1.0,
+        9.0,
+        interrupted,
+        "",
+        timelines,
+        (),
+        (),
+        (),
+        problems,
+        {},
+        is_cut_short=cut or interrupted,
     )
 
 
@@ -99,9 +110,9 @@ def test_expectation_that_nobody_can_tell_is_skipped_and_not_passed() -> None:
 def test_times_are_those_of_the_rehearsals_clock() -> None:
     """From a workload's submission to its end, and of the whole; what was not submitted has none."""
     told = report()
-    (a, b) = told.stories
-    late = Story("default/c-1", submitted=4.0, outcome="waiting")
-    root = ET.fromstring(junit([replace(told, stories=(a, b, ("default/c", late)))]))  # noqa: S314 - our own
+    (a, b) = told.timelines
+    late = Timeline("default/c-1", submitted=4.0, outcome="waiting")
+    root = ET.fromstring(junit([replace(told, timelines=(a, b, ("default/c", late)))]))  # noqa: S314 - our own
 
     assert [("c1", "9.0"), (A, "2.0"), (B, None), ("TPUWorkload default/c", "5.0")] == [
         (element.get("name"), element.get("time")) for element in (root[0], *root[0])

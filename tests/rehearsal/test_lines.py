@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.cli.report.live import Live
 from slicewright.rehearsal.clock import Clock
-from slicewright.rehearsal.journal import Journal
+from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.scene import scenes
 from slicewright.workspace.read import read_checkout
 
@@ -23,14 +23,14 @@ def test_each_change_is_told_when_it_is_seen(repo: Repo) -> None:
     ((scene,), _) = scenes(read_checkout(repo.root), ["c1"])
     stream = io.StringIO()
     live, clock = Live(scene, stream), Clock(1.0)
-    journal = Journal(clock, {"default/a": 1}, ())
+    event_log = EventLog(clock, {"default/a": 1}, ())
     live.say("plays at 1x")
     kinds: tuple[Kind, ...] = ("submitted", "finished")
     for kind in kinds:
-        live.show(journal, clock)
-        journal.note(kind, "default/a")
-        live.show(journal, clock)
-        live.show(journal, clock)
+        live.show(event_log, clock)
+        event_log.note(kind, "default/a")
+        live.show(event_log, clock)
+        live.show(event_log, clock)
     live.close()
 
     assert [

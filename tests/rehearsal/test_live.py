@@ -12,7 +12,7 @@ import pytest
 from slicewright.cli.report.live import Live, fitting
 from slicewright.core.rehearsal.event import Event
 from slicewright.rehearsal.clock import Clock
-from slicewright.rehearsal.journal import Journal
+from slicewright.rehearsal.event_log import EventLog
 
 LINES = ["c1  1m00s at 60x", "  · default/a  queued", "  · default/b  queued"]
 
@@ -36,15 +36,15 @@ def test_picture_fits_the_terminal(columns: int, rows: int, shown: list[str]) ->
 def test_what_is_told_has_the_time_at_which_it_happened() -> None:
     """Of several runs that are submitted at once the first was so before the last, whoever looks when."""
     clock = Clock(1_000_000.0)
-    journal = Journal(clock, {"default/a": 2, "default/b": 2, "default/c": 2}, ["default/a"])
+    event_log = EventLog(clock, {"default/a": 2, "default/b": 2, "default/c": 2}, ["default/a"])
     for event in (
         Event(1.0, "submitted", "default/b"),
         Event(2.0, "submitted", "default/a"),
         Event(3.0, "finished", "default/b"),
     ):
-        journal.stories.add(event)
+        event_log.timelines.add(event)
     scene: Any = SimpleNamespace(site=SimpleNamespace(cluster=SimpleNamespace(name="c1")), platform=())
     stream = io.StringIO()
-    Live(scene, stream).show(journal, clock)
+    Live(scene, stream).show(event_log, clock)
 
     assert ["c1: 2.0s default/a queued", "c1: 3.0s default/b finished"] == stream.getvalue().splitlines()

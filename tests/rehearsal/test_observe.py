@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.rehearsal import usage
 from slicewright.core.rehearsal.event import Event
 from slicewright.core.rehearsal.observe import Observer, chips_of
-from slicewright.core.rehearsal.story import Stories
+from slicewright.core.rehearsal.timeline import Timelines
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.rehearsal.story import Story
+    from slicewright.core.rehearsal.timeline import Timeline
 
 
 PODS = {
@@ -41,9 +41,9 @@ def recorded() -> tuple[Event, ...]:
 
 
 @cache
-def stories() -> dict[str, Story]:
-    """Return the stories of that play."""
-    made = Stories(PODS, PODS)
+def timelines() -> dict[str, Timeline]:
+    """Return the timelines of that play."""
+    made = Timelines(PODS, PODS)
     for event in recorded():
         made.add(event)
     return made.close(recorded()[-1].at)
@@ -93,21 +93,21 @@ def pod(phase: str, name: str = "a-slice-0-0-x", *, node: str = "node-0", **labe
 
 def test_recorded_play_has_its_evicted_run_back() -> None:
     """Kueue's own word and sentence; afterwards it runs to its end."""
-    story = stories()["tpu-training/hello-world-multislice"]
-    (eviction,) = story.evictions
+    timeline = timelines()["tpu-training/hello-world-multislice"]
+    (eviction,) = timeline.evictions
 
     assert "Preempted" == eviction.reason
     assert eviction.text.startswith("Preempted to accommodate a workload")
-    assert ("finished", 0, "cluster-queue") == (story.outcome, story.restarts, story.queue)
-    assert [span.state for span in story.spans if span.state == "running"] == ["running", "running"]
+    assert ("finished", 0, "cluster-queue") == (timeline.outcome, timeline.restarts, timeline.queue)
+    assert [span.state for span in timeline.spans if span.state == "running"] == ["running", "running"]
 
 
 def test_recorded_slices_are_whole_and_alone() -> None:
     """Each slice is on one node pool, before the eviction and after it, with nobody beside it."""
     found = Counter(
         (run, len(piece.node_pools), piece.exclusive)
-        for run, story in stories().items()
-        for piece in story.slices
+        for run, timeline in timelines().items()
+        for piece in timeline.slices
         if run != "tpu-training/hello-world-single-slice"  # this one was evicted too, when it had just begun
     )
 

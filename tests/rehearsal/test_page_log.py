@@ -68,7 +68,7 @@ def test_what_is_said_again_and_again_is_counted() -> None:
     )
 
 
-def test_of_a_long_story_beginning_and_end_are_told() -> None:
+def test_of_a_long_timeline_beginning_and_end_are_told() -> None:
     """What is left out is counted, and the reader learns where all of it is."""
     events = [{"at": float(index), "kind": "warned", "message": f"m{index}"} for index in range(10)]
 

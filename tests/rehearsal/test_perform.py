@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slicewright.core.problem import Problem
-from slicewright.core.rehearsal.tempo import Tempo
+from slicewright.core.rehearsal.clock import ClockSettings
 from slicewright.rehearsal import perform as module
 from slicewright.rehearsal.perform import perform
 from slicewright.rehearsal.rehearse import not_played
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("in_front")
 
-TIME = Tempo(1.0, 60.0, 1.0, 1.0)
+TIME = ClockSettings(1.0, 60.0, 1.0, 1.0)
 BROKEN = Problem("BED002", "etcd ended: exit code 1")
 
 
@@ -111,4 +111,4 @@ def test_there_is_a_report_and_no_bed(
         [problem.id for problem in done.report.problems],
     )
     assert (signal.Signals[what] if what.startswith("SIG") else 0) == done.signal
-    assert ["default/a"] == [key for key, _ in done.report.stories]
+    assert ["default/a"] == [key for key, _ in done.report.timelines]

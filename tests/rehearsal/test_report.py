@@ -12,9 +12,9 @@ from slicewright.core.rehearsal.expectation import Answer
 from slicewright.core.rehearsal.injected import Injected
 from slicewright.core.rehearsal.report import Report
 from slicewright.core.rehearsal.slices import Slice
-from slicewright.core.rehearsal.story import Eviction, Span, Story
 from slicewright.core.rehearsal.surroundings import Need
 from slicewright.core.rehearsal.text import drawn, text, width_in
+from slicewright.core.rehearsal.timeline import Eviction, Span, Timeline
 from slicewright.core.rehearsal.usage import Usage
 
 from .kit import part_of, ran
@@ -28,7 +28,7 @@ def played() -> Report:
     back.restarts, back.evictions = 2, [Eviction(30, "Preempted", "for b")]
     back.spans.insert(1, Span("queued", 30, 60))
     back.slices = [Slice("slice/0", 0, 10, 30, ("np-0",), 2, exclusive=True)]
-    never = Story("default/never", submitted=5.0, outcome="waiting", waits_for="no quota", is_queued=True)
+    never = Timeline("default/never", submitted=5.0, outcome="waiting", waits_for="no quota", is_queued=True)
     never.spans = [Span("queued", 5, 100)]
     return Report(
         cluster="c1",
@@ -36,7 +36,7 @@ def played() -> Report:
         seconds=100.0,
         interrupted=False,
         operator="simulated operator",
-        stories=(("default/a", back), ("default/never", never)),
+        timelines=(("default/a", back), ("default/never", never)),
         queues=(Usage("cq", 8, ((0.0, 0), (10.0, 8), (30.0, 0), (60.0, 16))),),
         pools=(Usage("tpus", 16, ((0.0, 0), (10.0, 8)), ((0.0, 0), (5.0, 16))),),
         events=(Event(5.0, "submitted", "default/never"),),
@@ -219,7 +219,7 @@ def test_stand_ins_are_named() -> None:
 def test_expectation_of_which_nobody_can_tell_is_never_passed() -> None:
     """The first line counts them, and the record has each with its reason."""
     told = (Answer("waitBelow", "cannotTell", "too fine"), Answer("finishes", "passed"))
-    report = replace(EMPTY, stories=(("default/a", ran("default/a", (1, 2))),), answers={"default/a": told})
+    report = replace(EMPTY, timelines=(("default/a", ran("default/a", (1, 2))),), answers={"default/a": told})
 
     assert text(report).startswith("c1: passed, 1 expectation could not be judged; 1 finished;")
     assert report.record()["workloads"][0]["expectations"] == [
@@ -230,10 +230,12 @@ def test_expectation_of_which_nobody_can_tell_is_never_passed() -> None:
 
 def test_run_that_lost_its_place_says_why() -> None:
     """It ran, and waits for another admission; of one that ran to its end nothing has to be explained."""
-    story = ran("default/a", (10, 30))
-    story.ended, story.outcome, story.waits_for = None, "waiting", "no quota"
+    timeline = ran("default/a", (10, 30))
+    timeline.ended, timeline.outcome, timeline.waits_for = None, "waiting", "no quota"
 
-    assert "waits again, waited 10s: Kueue: no quota" in text(replace(EMPTY, stories=(("default/a", story),)))
+    assert "waits again, waited 10s: Kueue: no quota" in text(
+        replace(EMPTY, timelines=(("default/a", timeline),))
+    )
 
 
 @pytest.mark.parametrize(
@@ -270,24 +272,24 @@ def test_drawings_of_nothing_fit() -> None:
 
 def test_evictions_of_one_reason_are_one_fact() -> None:
     """A run that is pushed aside again and again has a line that can be read."""
-    story = ran("default/a", (10, 30))
-    story.evictions = [
+    timeline = ran("default/a", (10, 30))
+    timeline.evictions = [
         Eviction(at, reason, "for b")
         for at, reason in ((3, "Preempted"), (5, "PodsReadyTimeout"), (7, "Preempted"), (9, "Preempted"))
     ]
 
     assert "waited 10s, Preempted at 3.0s and 2 times more, PodsReadyTimeout at 5.0s\n" in text(
-        replace(EMPTY, stories=(("default/a", story),))
+        replace(EMPTY, timelines=(("default/a", timeline),))
     )
 
 
 def test_run_without_a_queue_tells_when_it_started() -> None:
     """It waits for no quota: what takes long is that its pods come."""
-    started = Story(
+    started = Timeline(
         "default/a", submitted=5.0, admitted=5.0, started=1805.0, ended=1900.0, outcome="finished"
     )
-    stuck = Story("default/b", submitted=5.0, admitted=5.0, outcome="waiting")
-    report = replace(EMPTY, speed=1234.56, stories=(("default/a", started), ("default/b", stuck)))
+    stuck = Timeline("default/b", submitted=5.0, admitted=5.0, outcome="waiting")
+    report = replace(EMPTY, speed=1234.56, timelines=(("default/a", started), ("default/b", stuck)))
     head, _, _, first, second, *_ = text(report).splitlines()
 
     assert head.endswith("in 0.0s at 1,234.6x")
@@ -298,14 +300,16 @@ def test_run_without_a_queue_tells_when_it_started() -> None:
 
 def test_hundred_runs_stand_below_each_other() -> None:
     """Names of any length, drawings of one width, facts in one column; the legend at the end."""
-    stories = [Story(f"team/{'long-' * (number % 7)}{number}", outcome="running") for number in range(100)]
-    for number, story in enumerate(stories):
-        story.submitted, story.admitted = float(number), float(number)
-        story.spans = [Span("starting", number, number + 50)]
+    timelines = [
+        Timeline(f"team/{'long-' * (number % 7)}{number}", outcome="running") for number in range(100)
+    ]
+    for number, timeline in enumerate(timelines):
+        timeline.submitted, timeline.admitted = float(number), float(number)
+        timeline.spans = [Span("starting", number, number + 50)]
     lines = text(
-        replace(EMPTY, speed=1.0, seconds=200.0, stories=tuple((one.run, one) for one in stories))
+        replace(EMPTY, speed=1.0, seconds=200.0, timelines=tuple((one.run, one) for one in timelines))
     ).splitlines()
-    width = max(len(one.run) for one in stories)
+    width = max(len(one.run) for one in timelines)
 
     assert 100 == sum("still ran" in line for line in lines[2:102])
     assert {width + 2 + 48 + 2} == {line.index("still ran") for line in lines[2:102]}

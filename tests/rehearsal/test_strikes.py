@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slicewright.core.rehearsal.clock import ClockSettings
 from slicewright.core.rehearsal.script import run_key
-from slicewright.core.rehearsal.tempo import Tempo
-from slicewright.rehearsal.agenda import Agenda
 from slicewright.rehearsal.clock import Clock
-from slicewright.rehearsal.ending import Ending
+from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals, tpu_pods
 from slicewright.rehearsal.faults.injector import Injector
-from slicewright.rehearsal.journal import Journal
+from slicewright.rehearsal.termination import Termination
+from slicewright.rehearsal.timers import Timers
 from slicewright.testbed.api import ApiError
 
 from .kit import jobset, part_of, replicated_job
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 RUN = "default/a"
-NOW = Tempo(speed=1.0, deadline=60.0, delay=0.0, idle=0.0)
+NOW = ClockSettings(speed=1.0, deadline=60.0, delay=0.0, idle=0.0)
 
 
 def pod(phase: str) -> Object:
@@ -95,25 +95,25 @@ def struck(part: Part, stage: Any, *outcomes: str) -> list[tuple[str, str]]:
     return [(problem.severity, problem.message) for problem in faults.against(7.0)]
 
 
-def played(part: Part, stage: Any, *outcomes: str) -> tuple[Injector, Journal]:
+def played(part: Part, stage: Any, *outcomes: str) -> tuple[Injector, EventLog]:
     """Let a run start, and all faults strike and end."""
     clock = Clock(1.0)
     runs = [run_key(item) for item in part.runs]
-    journal = Journal(clock, dict.fromkeys(runs, 0), ())
-    agenda = Agenda(clock)
+    event_log = EventLog(clock, dict.fromkeys(runs, 0), ())
+    timers = Timers(clock)
     coming = arrivals([part], 1.0)
-    faults = Injector(stage, journal, agenda, [part], coming)
+    faults = Injector(stage, event_log, timers, [part], coming)
     for run in runs:
-        journal.note("submitted", run)
-        journal.note("admitted", run)
+        event_log.note("submitted", run)
+        event_log.note("admitted", run)
     faults.schedule()
     faults.schedule()
     for outcome in outcomes:
         kind: Any = outcome
-        journal.note(kind, RUN)
-    while not agenda.is_empty and agenda.pause(1.0) < 1.0:
-        agenda.do_what_is_due()
-    return faults, journal
+        event_log.note(kind, RUN)
+    while not timers.is_empty and timers.pause(1.0) < 1.0:
+        timers.do_what_is_due()
+    return faults, event_log
 
 
 def test_fault_that_finds_its_pods_at_an_end_is_late() -> None:
@@ -137,9 +137,9 @@ def test_each_fault_is_kept_with_what_became_of_it() -> None:
     what = "slice 0, host 0, exit code 1"
     late = f"ContainerFailure 1h00m after the start ({what}) did not happen: the rehearsal ended before"
     told = {
-        phase: [one.told() for one in faults.injected(journal.stories.close(1.0))]
+        phase: [one.told() for one in faults.injected(event_log.timelines.close(1.0))]
         for phase in ("Running", "Pending")
-        for faults, journal in (played(part, Stage(phase)),)
+        for faults, event_log in (played(part, Stage(phase)),)
     }
 
     assert {
@@ -218,10 +218,10 @@ class Nodes(Stage):
 def test_lost_slice_is_all_of_its_nodes_that_are_ours() -> None:
     """They go and come back, and how many chips that were is told of the pool."""
     stage = Nodes()
-    faults, journal = played(part_of("faults: [{kind: SliceLoss, at: 0s, duration: 0s}]"), stage)
+    faults, event_log = played(part_of("faults: [{kind: SliceLoss, at: 0s, duration: 0s}]"), stage)
     pools = [
         (event.kind, event.node_pool, event.chips, event.text)
-        for event in journal.so_far()
+        for event in event_log.so_far()
         if event.kind.startswith("pool")
     ]
 
@@ -277,13 +277,13 @@ def test_arrival_that_never_ran_is_warned_of() -> None:
     part = part_of("faults: [{kind: HigherPriorityArrival, at: 5m, workloadPriorityClassName: high}]")
     coming = arrivals([part], 1.0)
     clock = Clock(1.0)
-    journal = Journal(clock, {RUN: 2, "default/arrival-1": 2}, ["default/arrival-1"])
+    event_log = EventLog(clock, {RUN: 2, "default/arrival-1": 2}, ["default/arrival-1"])
     stage: Any = Stage("Running")
-    faults = Injector(stage, journal, Agenda(clock), [part], coming)
+    faults = Injector(stage, event_log, Timers(clock), [part], coming)
     told = []
     for kind, facts in (("submitted", {}), ("waiting", {"text": "no quota"}), ("finished", {})):
         word: Any = kind
-        journal.note(word, "default/arrival-1", **facts)
+        event_log.note(word, "default/arrival-1", **facts)
         told.append([(problem.severity, problem.message) for problem in faults.against(7.0)])
 
     assert told == [
@@ -315,18 +315,18 @@ class Idle:
 def test_rehearsal_waits_for_the_quota_of_what_is_over() -> None:
     """Else a queue would seem to be in use at the end; where Kueue stays silent it does not wait for ever."""
     clock = Clock(1.0)
-    journal = Journal(clock, {RUN: 2}, [RUN])
+    event_log = EventLog(clock, {RUN: 2}, [RUN])
     idle: Any = Idle()
-    ending = Ending(journal, clock, NOW, [part_of()])
+    termination = Termination(event_log, clock, NOW, [part_of()])
     ended = []
     for kind in ("submitted", "reserved", "finished", "released"):
         word: Any = kind
-        journal.note(word, RUN)
-        ended.append(ending.has_come(Agenda(clock), idle, idle))
+        event_log.note(word, RUN)
+        ended.append(termination.has_come(Timers(clock), idle, idle))
         if kind == "finished":
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(journal, "quiet_seconds", lambda: 6.0)
-                ended.append(ending.has_come(Agenda(clock), idle, idle))
+                patch.setattr(event_log, "quiet_seconds", lambda: 6.0)
+                ended.append(termination.has_come(Timers(clock), idle, idle))
 
     assert [False, False, False, True, True] == ended
 
@@ -337,29 +337,29 @@ def test_rehearsal_waits_for_the_head_of_a_headless_pathways() -> None:
     beside = replicated_job("board", chips=0, pods=1)
     part = part_of("", jobset("a", head, replicated_job("worker", pods=1), beside))
     clock = Clock(1.0)
-    journal = Journal(clock, {RUN: 1}, ())
+    event_log = EventLog(clock, {RUN: 1}, ())
     idle: Any = Idle()
-    ending = Ending(journal, clock, NOW, [part])
+    termination = Termination(event_log, clock, NOW, [part])
     ended = []
     for chips, job in ((0, ""), (4, "worker/0"), (0, "pathways-head/0"), (0, "board/0")):
         if job:
-            journal.note("podStarted", RUN, pod=job, chips=chips, job=job)
+            event_log.note("podStarted", RUN, pod=job, chips=chips, job=job)
         else:
-            journal.note("submitted", RUN)
-        ended.append(ending.has_come(Agenda(clock), idle, idle))
+            event_log.note("submitted", RUN)
+        ended.append(termination.has_come(Timers(clock), idle, idle))
 
     assert [False, False, False, True] == ended
 
 
-def has_ended(*told: tuple[str, str], time: Tempo = NOW) -> bool:
+def has_ended(*told: tuple[str, str], time: ClockSettings = NOW) -> bool:
     """Tell whether a rehearsal of default/a, to which default/arrival-1 may come, has ended."""
     clock = Clock(1.0)
-    journal = Journal(clock, {RUN: 2, "default/arrival-1": 2}, ())
+    event_log = EventLog(clock, {RUN: 2, "default/arrival-1": 2}, ())
     for kind, run in told:
         word: Any = kind
-        journal.note(word, run)
+        event_log.note(word, run)
     idle: Any = Idle()
-    return Ending(journal, clock, time, [part_of()]).has_come(Agenda(clock), idle, idle)
+    return Termination(event_log, clock, time, [part_of()]).has_come(Timers(clock), idle, idle)
 
 
 def test_rehearsal_waits_for_what_has_arrived_and_for_nothing_else() -> None:
@@ -376,6 +376,6 @@ def test_rehearsal_waits_for_what_has_arrived_and_for_nothing_else() -> None:
 
 def test_rehearsal_ends_at_its_deadline() -> None:
     """Whatever is still to come."""
-    late = Tempo(speed=1.0, deadline=0.0, delay=0.0, idle=0.0)
+    late = ClockSettings(speed=1.0, deadline=0.0, delay=0.0, idle=0.0)
 
     assert [False, True] == [has_ended(), has_ended(time=late)]

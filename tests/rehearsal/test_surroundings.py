@@ -157,7 +157,7 @@ def test_head_of_a_pathwaysjob_is_held_back_by_the_annotation_of_the_whole() -> 
 def test_run_that_lacks_something_is_told_of_once() -> None:
     """With what it lacks, for each of its objects; not also that it did not finish."""
     part: Part = part_of("", needing(SECRET))
-    stories = told(
+    timelines = told(
         says(0.0, "submitted"),
         says(0.0, "warned", reason="NotInTree", text=TOKEN.told()),
         says(1.0, "waiting", text="no quota"),
@@ -168,9 +168,9 @@ def test_run_that_lacks_something_is_told_of_once() -> None:
         problem.message for problem in found
     ]
     assert "add it to the tree, or list it under existing: in clusters/c1.yaml" == found[0].hint
-    assert TOKEN.told() == stories[A].why
-    assert () == judge([part], stories, {}, cut_short=False, missing=[A])
-    assert ["REH001"] == [problem.id for problem in judge([part], stories, {}, cut_short=False)]
+    assert TOKEN.told() == timelines[A].why
+    assert () == judge([part], timelines, {}, cut_short=False, missing=[A])
+    assert ["REH001"] == [problem.id for problem in judge([part], timelines, {}, cut_short=False)]
 
 
 @pytest.mark.parametrize(

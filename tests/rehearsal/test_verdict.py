@@ -1,4 +1,4 @@
-"""Stories against what they should have been."""
+"""Timelines against what they should have been."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from slicewright.core.rehearsal.expectation import answers
 from slicewright.core.rehearsal.injected import Injected
 from slicewright.core.rehearsal.slices import Slice
-from slicewright.core.rehearsal.story import Story
+from slicewright.core.rehearsal.timeline import Timeline
 from slicewright.core.rehearsal.verdict import judge
 
 from .kit import job, jobset, part_of, pathwaysjob, ran, replicated_job
@@ -23,16 +23,16 @@ A, B, C = "default/a", "default/b", "default/c"
 
 def said(
     part: Part,
-    *stories: Story,
+    *timelines: Timeline,
     never: dict[str, str] | None = None,
     cut_short: bool = False,
     speed: float | None = None,
 ) -> list[str]:
     """Return what is held against runs: place, id and message."""
-    others = [part_of(name=story.run.partition("/")[2]) for story in stories if story.run != A]
+    others = [part_of(name=timeline.run.partition("/")[2]) for timeline in timelines if timeline.run != A]
     found = judge(
         [part, *others],
-        {story.run: story for story in stories},
+        {timeline.run: timeline for timeline in timelines},
         never or {},
         cut_short=cut_short,
         speed=speed,
@@ -61,12 +61,12 @@ def test_run_that_finished_is_fine() -> None:
 )
 def test_run_that_does_not_finish_fails_the_rehearsal(outcome: str, message: str) -> None:
     """The problem stands at the workload's name."""
-    assert [f"workloads/a.yaml:3: REH001 {message}"] == said(part_of(), Story(A, outcome=outcome))  # type: ignore[arg-type]
+    assert [f"workloads/a.yaml:3: REH001 {message}"] == said(part_of(), Timeline(A, outcome=outcome))  # type: ignore[arg-type]
 
 
 def test_interrupted_rehearsal_holds_only_failures_against_runs() -> None:
     """What has not happened yet may still have come."""
-    waiting, failed = Story(A, outcome="waiting"), Story(A, outcome="failed")
+    waiting, failed = Timeline(A, outcome="waiting"), Timeline(A, outcome="failed")
 
     assert [] == said(part_of(), waiting, cut_short=True)
     assert ["workloads/a.yaml:3: REH001 default/a failed"] == said(part_of(), failed, cut_short=True)
@@ -77,7 +77,7 @@ def test_interrupted_rehearsal_holds_only_decided_expectations_against_runs() ->
     part = expecting(
         "waitBelow: 1s", "order: [b, a]", "together: [b]", "notBefore: {workload: b}", "waitBelow: 2s"
     )
-    done, other, running = ran(A, (5, 6)), ran(B, (7, 8)), Story(B, outcome="running")
+    done, other, running = ran(A, (5, 6)), ran(B, (7, 8)), Timeline(B, outcome="running")
     waited = [
         "workloads/a.yaml:10: REH004 it waited 5.0s for its admission, and should wait less than 1s",
         "workloads/a.yaml:14: REH004 it waited 5.0s for its admission, and should wait less than 2s",
@@ -85,14 +85,14 @@ def test_interrupted_rehearsal_holds_only_decided_expectations_against_runs() ->
 
     assert waited == said(part, done, running, cut_short=True)
     assert 5 == len(said(part, done, other, cut_short=True))
-    assert [] == said(part, Story(A, outcome="waiting"), other, cut_short=True)
+    assert [] == said(part, Timeline(A, outcome="waiting"), other, cut_short=True)
     assert waited == [line for line in said(part, done, cut_short=True) if "waited" in line]
 
 
 def test_run_that_was_not_submitted_says_when_it_would_have_been() -> None:
     """The deadline came before its time."""
     part = part_of("submitAt: 2h")
-    (problem,) = judge([part], {A: Story(A)}, {}, cut_short=False)
+    (problem,) = judge([part], {A: Timeline(A)}, {}, cut_short=False)
 
     assert problem.hint == "it is to be submitted at 2h00m: play longer with --deadline, or submit sooner"
 
@@ -120,26 +120,26 @@ def test_headless_pathways_runs_at_the_end(
     item: dict[str, Any], block: str, facts: dict[str, Any], message: str
 ) -> None:
     """It never ends, so nothing but that it runs, with head and workers, shows that it can."""
-    story = Story(A, **{"submitted": 0.0, "started": 1.0, **facts})
-    found = [line for line in said(part_of(block, item), story) if "REH020" not in line]
+    timeline = Timeline(A, **{"submitted": 0.0, "started": 1.0, **facts})
+    found = [line for line in said(part_of(block, item), timeline) if "REH020" not in line]
 
     assert found == ([f"workloads/a.yaml:3: REH001 default/a {message}"] if message else [])
 
 
 def test_headless_pathways_that_is_expected_to_finish_never_does() -> None:
     """What its file says goes before what its kind does."""
-    story = Story(A, outcome="running", started=1.0, ran={"pathways-head"})
+    timeline = Timeline(A, outcome="running", started=1.0, ran={"pathways-head"})
 
     assert ["workloads/a.yaml:3: REH001 default/a was still running at the end"] == said(
-        part_of("expect: [{finishes: true}]", HEADLESS), story
+        part_of("expect: [{finishes: true}]", HEADLESS), timeline
     )
 
 
 def test_each_run_that_is_kept_is_judged_by_its_own_kind() -> None:
     """That an earlier one is headless is no excuse for one that should finish."""
     part = part_of("", jobset("a"), {**HEADLESS, "metadata": {**HEADLESS["metadata"], "name": "old"}})
-    stories = {A: Story(A, outcome="waiting"), "default/old": Story("default/old", outcome="waiting")}
-    found = judge([part], stories, {}, cut_short=False)
+    timelines = {A: Timeline(A, outcome="waiting"), "default/old": Timeline("default/old", outcome="waiting")}
+    found = judge([part], timelines, {}, cut_short=False)
 
     assert ["default/a was still waiting at the end", "default/old never ran"] == [
         problem.message for problem in found
@@ -149,18 +149,18 @@ def test_each_run_that_is_kept_is_judged_by_its_own_kind() -> None:
 @pytest.mark.parametrize(("pods", "is_told"), [(0, True), (1, True), (2, False)])
 def test_run_that_finished_without_its_tpu_pods_has_done_nothing(pods: int, is_told: bool) -> None:
     """A JobSet may succeed by other pods; its slices never ran."""
-    story = ran(A, (1, 2))
-    story.started = None
-    story.slices = [Slice("slice/0", 0, 1, 2, ("np-0",), pods, exclusive=True)]
+    timeline = ran(A, (1, 2))
+    timeline.started = None
+    timeline.slices = [Slice("slice/0", 0, 1, 2, ("np-0",), pods, exclusive=True)]
     message = f"default/a finished, and only {pods} of its 2 TPU pods ever ran"
 
-    assert said(part_of(), story) == ([f"workloads/a.yaml:3: REH001 {message}"] if is_told else [])
+    assert said(part_of(), timeline) == ([f"workloads/a.yaml:3: REH001 {message}"] if is_told else [])
 
 
 def test_run_that_never_fits_is_told_with_what_the_quota_check_said() -> None:
     """Kueue's reason is the hint; both agree."""
-    story = Story(A, outcome="waiting", waits_for="insufficient quota")
-    (problem,) = judge([part_of()], {A: story}, {A: "FIT101 too much"}, cut_short=False)
+    timeline = Timeline(A, outcome="waiting", waits_for="insufficient quota")
+    (problem,) = judge([part_of()], {A: timeline}, {A: "FIT101 too much"}, cut_short=False)
 
     assert problem.message == (
         "default/a was still waiting at the end; the quota check says that it never fits: FIT101 too much"
@@ -170,8 +170,8 @@ def test_run_that_never_fits_is_told_with_what_the_quota_check_said() -> None:
 
 def test_run_that_never_fits_and_of_which_kueue_says_nothing_is_told_what_to_write() -> None:
     """Kueue explains the first of several equal runs only."""
-    story = Story(A, outcome="waiting")
-    (problem,) = judge([part_of()], {A: story}, {A: "FIT101 too much"}, cut_short=False)
+    timeline = Timeline(A, outcome="waiting")
+    (problem,) = judge([part_of()], {A: timeline}, {A: "FIT101 too much"}, cut_short=False)
 
     assert "ask for fewer slices, or raise the quota, the borrowing limit or the cohort" == problem.hint
 
@@ -186,37 +186,39 @@ def test_quota_check_that_is_wrong_is_a_problem() -> None:
 def test_refused_run_is_told_with_the_words_of_the_server() -> None:
     """And with nothing else."""
     assert ["workloads/a.yaml:5: REH003 default/a was refused: denied"] == said(
-        part_of(), Story(A, outcome="refused", refusal="denied")
+        part_of(), Timeline(A, outcome="refused", refusal="denied")
     )
 
 
 def test_split_slice_fails_the_rehearsal() -> None:
     """Also of a run that finished, and of a Job, which has no replicated jobs."""
-    story = ran(A, (1, 2))
-    story.slices = [
+    timeline = ran(A, (1, 2))
+    timeline.slices = [
         Slice("slice/0", 0, 1, 2, ("np-0", "np-1"), 2, exclusive=True),
         Slice("slice/1", 0, 1, 2, ("np-2",), 2, exclusive=True),
         Slice("", 0, 1, 2, ("np-0", "np-1"), 2, exclusive=True),
     ]
 
-    assert said(part_of(), story) == [
+    assert said(part_of(), timeline) == [
         "workloads/a.yaml:3: REH002 slice slice/0 of default/a was split over the node pools np-0, np-1",
         "workloads/a.yaml:3: REH002 slice default/a of default/a was split over the node pools np-0, np-1",
     ]
 
 
-def apart(*shared_with: str, is_torn: bool = True, run: str = A, waited_for: tuple[str, ...] = (A,)) -> Story:
+def apart(
+    *shared_with: str, is_torn: bool = True, run: str = A, waited_for: tuple[str, ...] = (A,)
+) -> Timeline:
     """Return a run with a slice whose hosts, or which and another, never ran together."""
-    story = ran(run, (1, 2))
+    timeline = ran(run, (1, 2))
     late: dict[str, Any] = {"shared_with": shared_with, "is_torn": is_torn, "is_late": True}
     late |= {"waited_for": waited_for, "late_at": 70.0}
     fine = Slice("slice/0", 0, 1, 2, ("np-0",), 2, exclusive=True)
-    story.slices = [
+    timeline.slices = [
         fine,
         replace(fine, job="slice/1", **late),
         replace(fine, job="slice/2", **late),
     ]
-    return story
+    return timeline
 
 
 def test_slice_whose_hosts_never_ran_together_fails_the_rehearsal() -> None:
@@ -297,13 +299,13 @@ def test_nodes_that_a_fault_gives_back_are_not_missing(
     assert (["REH011"] if is_told else []) == [problem.id for problem in found]
 
 
-def aside(job: str = "board", **facts: Any) -> Story:
+def aside(job: str = "board", **facts: Any) -> Timeline:
     """Return a run that ended, and of which a job without chips found no place."""
-    story = ran(A, (1, 2))
-    story.unplaced = {f"a-{job}-0-0-x": (1.0, "0/6 nodes"), "a-slice-0-0-x": (2.0, "no chips")}
+    timeline = ran(A, (1, 2))
+    timeline.unplaced = {f"a-{job}-0-0-x": (1.0, "0/6 nodes"), "a-slice-0-0-x": (2.0, "no chips")}
     for name, value in facts.items():
-        setattr(story, name, value)
-    return story
+        setattr(timeline, name, value)
+    return timeline
 
 
 def test_job_without_chips_that_never_ran_fails_the_rehearsal() -> None:
@@ -347,12 +349,12 @@ def test_pods_in_waves_need_not_run_together() -> None:
     assert [] == said(part_of("", waves), apart(B), speed=1)
 
 
-def sharing(*runs: str) -> Story:
+def sharing(*runs: str) -> Timeline:
     """Return a run whose slice and its successor had pods of runs beside them."""
-    story = ran(A, (1, 2))
+    timeline = ran(A, (1, 2))
     slices = [Slice("slice/0", 0, 1, 2, ("np-0",), 2, exclusive=not runs, shared_with=runs)]
-    story.slices = [*slices, *slices]
-    return story
+    timeline.slices = [*slices, *slices]
+    return timeline
 
 
 EXCLUSIVE = {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "cloud.google.com/gke-nodepool"}}
@@ -384,13 +386,13 @@ def test_slice_that_shares_its_node_pool_is_warned_of(run: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize(
-    ("run", "story"),
+    ("run", "timeline"),
     [(jobset("a"), sharing("default/b")), (jobset("a", exclusive_job()), sharing())],
     ids=["asks for nothing", "is alone"],
 )
-def test_slice_may_share_what_it_does_not_ask_for(run: dict[str, Any], story: Story) -> None:
+def test_slice_may_share_what_it_does_not_ask_for(run: dict[str, Any], timeline: Timeline) -> None:
     """Only a promise that was broken is told."""
-    assert () == judge([part_of("", run)], {A: story}, {}, cut_short=False)
+    assert () == judge([part_of("", run)], {A: timeline}, {}, cut_short=False)
 
 
 EARLY = "it started at 1.0s, before"
@@ -447,7 +449,7 @@ def test_run_that_never_starts_keeps_no_promise_about_its_start() -> None:
     """Whether it would have started before the other nobody can tell."""
     part = expecting("notBefore: {workload: b}", "waitBelow: 5s", "finishes: false")
 
-    assert said(part, Story(A, outcome="waiting", submitted=0.0), ran(B, (1, 2))) == [
+    assert said(part, Timeline(A, outcome="waiting", submitted=0.0), ran(B, (1, 2))) == [
         "workloads/a.yaml:10: REH020 cannot tell whether 'notBefore' holds: default/a never started",
         "workloads/a.yaml:11: REH004 it was never admitted, and should be within 5s",
     ]
@@ -540,11 +542,11 @@ def test_expectation_that_cannot_be_told_says_why_and_what_to_do(
     expected: str, facts: dict[str, Any], why: str, hint: str
 ) -> None:
     """It is a warning: nothing speaks against the run."""
-    story = ran(A, (1, 2))
+    timeline = ran(A, (1, 2))
     for name, value in facts.items():
-        setattr(story, name, value)
+        setattr(timeline, name, value)
     speed = 4.0 if expected == "waitBelow: 2s" else 1.0
-    (problem,) = judge([expecting(expected)], {A: story}, {}, cut_short=False, speed=speed)
+    (problem,) = judge([expecting(expected)], {A: timeline}, {}, cut_short=False, speed=speed)
 
     assert (problem.severity, problem.hint) == ("warning", hint)
     assert problem.message.endswith(f"holds: {why}")
@@ -553,13 +555,13 @@ def test_expectation_that_cannot_be_told_says_why_and_what_to_do(
 def test_expectations_of_what_was_cut_short_are_undecided() -> None:
     """Nobody is told of them."""
     part = expecting("waitBelow: 1s", "finishes: true")
-    told = answers(part, {}, {A: Story(A, outcome="waiting")}, cut_short=True, speed=1.0)
+    told = answers(part, {}, {A: Timeline(A, outcome="waiting")}, cut_short=True, speed=1.0)
 
     assert ["undecided", "undecided"] == [answer.result for answer in told]
     assert ["failed"] == [
         answer.result
         for answer in answers(
-            expecting("finishes: true"), {}, {A: Story(A, outcome="waiting")}, cut_short=False, speed=1.0
+            expecting("finishes: true"), {}, {A: Timeline(A, outcome="waiting")}, cut_short=False, speed=1.0
         )
     ]
 
@@ -572,7 +574,7 @@ def test_expectations_are_about_the_current_run() -> None:
 
     assert [] == [problem.id for problem in judge([part], {}, {}, cut_short=False)]
     assert ["REH001"] == [
-        problem.id for problem in judge([kept], {"default/old": Story("default/old")}, {}, cut_short=False)
+        problem.id for problem in judge([kept], {"default/old": Timeline("default/old")}, {}, cut_short=False)
     ]
 
 
@@ -600,10 +602,10 @@ def test_gap_that_may_be_the_controllers_own_time_is_told(
 ) -> None:
     """At a high speed a second in which they think is a minute of the rehearsal."""
     part = expecting(expected)
-    stories = {A: ran(A, (5, 10)), B: ran(B, (25, 26)), C: ran(C, (1, 2))}
-    stories[C].ended = None
+    timelines = {A: ran(A, (5, 10)), B: ran(B, (25, 26)), C: ran(C, (1, 2))}
+    timelines[C].ended = None
     parts = [part, part_of(name="b"), part_of(name="c")]
-    (problem,) = judge(parts, stories, {}, cut_short=False, speed=speed)
+    (problem,) = judge(parts, timelines, {}, cut_short=False, speed=speed)
 
     assert (
         f"the timeline shows what happened instead; change the workload, the queues or the expectation{more}"

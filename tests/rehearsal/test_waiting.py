@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.rehearsal.event import Event
-from slicewright.core.rehearsal.story import Stories
+from slicewright.core.rehearsal.timeline import Timelines
 
 from .kit import A, gone, pod, says
 
@@ -17,11 +17,11 @@ ROOMS = {"np-0": ("np", 2), "np-1": ("np", 2), "other": ("others", 2)}
 
 def late(*events: Event, rooms: Any = ROOMS) -> Slice:
     """Return a slice whose second host begins where the first one was, after some events."""
-    stories = Stories({A: 2, "default/b": 2}, (), rooms)
+    timelines = Timelines({A: 2, "default/b": 2}, (), rooms)
     first = pod(1, "x", node="n0")
     for event in (first, *events, gone(9, "x"), pod(10, "y", node="n0")):
-        stories.add(event)
-    (found,) = stories.close(20)[A].slices
+        timelines.add(event)
+    (found,) = timelines.close(20)[A].slices
     return found
 
 
@@ -47,13 +47,13 @@ def test_pod_for_which_there_was_room_has_not_waited() -> None:
 
 def test_slices_of_one_run_need_room_together() -> None:
     """Also where all that ran before end in the same instant: then each of their nodes is free."""
-    stories = Stories({A: 3}, (), {"np-0": ("np", 1), "np-1": ("np", 1)})
+    timelines = Timelines({A: 3}, (), {"np-0": ("np", 1), "np-1": ("np", 1)})
     for number in (0, 1):
-        stories.add(pod(1, f"x{number}", f"np-{number}", node=f"n{number}", job=f"slice/{number}"))
+        timelines.add(pod(1, f"x{number}", f"np-{number}", node=f"n{number}", job=f"slice/{number}"))
     for number in (0, 1):
-        stories.add(gone(5, f"x{number}", node_pool=f"np-{number}"))
-    stories.add(pod(6, "y", "np-0", node="n0", job="slice/2", job_uid="w"))
-    found = {piece.job: piece.waited_for for piece in stories.close(9)[A].slices}
+        timelines.add(gone(5, f"x{number}", node_pool=f"np-{number}"))
+    timelines.add(pod(6, "y", "np-0", node="n0", job="slice/2", job_uid="w"))
+    found = {piece.job: piece.waited_for for piece in timelines.close(9)[A].slices}
 
     assert {"slice/0": (), "slice/1": (), "slice/2": (A,)} == found
 

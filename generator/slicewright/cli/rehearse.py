@@ -17,9 +17,9 @@ from slicewright.cli.examples import examples
 from slicewright.cli.report import page_file
 from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, did_you_mean
+from slicewright.core.rehearsal.clock import FASTEST, clock_settings, factor
 from slicewright.core.rehearsal.duration import is_duration, seconds, shown, why_not
-from slicewright.core.rehearsal.tempo import FASTEST, factor, tempo
-from slicewright.core.rehearsal.timing import Timing, read, timed, unclear
+from slicewright.core.rehearsal.overrides import Override, overridden, read, unclear
 
 if TYPE_CHECKING:
     from slicewright.core.rehearsal.report import Report
@@ -57,14 +57,14 @@ class Speed(click.FloatRange):
         return found
 
 
-class Span(click.ParamType[Timing]):
+class Span(click.ParamType[Override]):
     """A time span for one workload, or for all."""
 
     name = "[[namespace/]name=]duration"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Timing:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Override:
         """Return whose it is, and the seconds."""
-        found = value if isinstance(value, Timing) else read(str(value))
+        found = value if isinstance(value, Override) else read(str(value))
         if found is None:
             self.fail(f"'{value}' is no time span; write for example 90s or my-workload=1h30m", param, ctx)
         return found
@@ -139,8 +139,8 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
 def rehearse(
     cluster: str | None,
     speed: float | None,
-    submit_at: tuple[Timing, ...],
-    duration: tuple[Timing, ...],
+    submit_at: tuple[Override, ...],
+    duration: tuple[Override, ...],
     deadline: float | None,
     delay: float | None,
     idle: float | None,
@@ -187,7 +187,7 @@ def rehearse(
     place = (kubeconfig, context, mark) if kubeconfig and context else None
     played: list[Performance] = []
     for act in acts:
-        parts = timed(timed(act.parts, "submit_at", submit_at), "duration", duration)
+        parts = overridden(overridden(act.parts, "submit_at", submit_at), "duration", duration)
         played.append(_play(replace(act, parts=parts), times, place))
         if played[-1].report.interrupted or not played[-1].is_played:
             break
@@ -231,7 +231,7 @@ def _play(scene: Scene, times: dict[str, float | None], place: tuple[Path, str, 
     from slicewright.rehearsal.capacity import room  # noqa: PLC0415
 
     live = Live(scene, sys.stderr)
-    time = tempo(scene.parts, **times, room=room(scene.site))
+    time = clock_settings(scene.parts, **times, room=room(scene.site))
     live.say(f"plays at {factor(time.speed)}, for {shown(time.deadline / time.speed)} at most")
     elsewhere = Elsewhere(*place) if place else None
     try:

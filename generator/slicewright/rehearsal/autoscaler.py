@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.rehearsal.tempo import Tempo
+    from slicewright.core.rehearsal.clock import ClockSettings
     from slicewright.rehearsal.capacity import NodePool
     from slicewright.rehearsal.clock import Clock
-    from slicewright.rehearsal.journal import Journal
+    from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.stage import Stage
 
 
@@ -40,23 +40,23 @@ _TEMPLATE = ("v1", "PodTemplate")
 class Autoscaler:
     """Grows and shrinks the growing node pools of a cluster, from `with` to its end.
 
-    The delay of a tempo is how long nodes take to come, its idle time how long they stay without work. It
+    `time.delay` is how long nodes take to come, `time.idle` how long they stay without work. It
     grows nodes only for what waits in some namespaces: others may work in a cluster that is not ours alone.
     """
 
     def __init__(
         self,
         stage: Stage,
-        journal: Journal,
+        event_log: EventLog,
         clock: Clock,
         pools: Iterable[NodePool],
-        time: Tempo,
+        time: ClockSettings,
         *,
         namespaces: Iterable[str],
     ) -> None:
         self._stage = stage
         self._api = stage.api
-        self._journal = journal
+        self._event_log = event_log
         self._clock = clock
         self._pools = {pool.name: pool for pool in pools}
         self._delay = time.delay
@@ -112,7 +112,7 @@ class Autoscaler:
                 self._look()
             except (ApiError, OSError) as error:
                 if str(error) != told:  # it is tried again at once
-                    self._journal.note("warned", reason="Autoscaler", text=str(error))
+                    self._event_log.note("warned", reason="Autoscaler", text=str(error))
                 told = str(error)
 
     def _look(self) -> None:
@@ -165,7 +165,7 @@ class Autoscaler:
         self._away.discard(name)
         self._fresh.add(name)
         made = [node for node in pool.nodes if node not in back]
-        self._journal.note_nodes("poolGrew", name, made, "")
+        self._event_log.note_nodes("poolGrew", name, made, "")
 
     def _make(self, node: Object) -> None:
         """Make a node, unless it came with an attempt that failed, or all is being removed."""
@@ -269,7 +269,7 @@ class Autoscaler:
                 del self._there[name]
                 if name in self._broken:
                     self._away.add(name)
-                self._journal.note_nodes("poolShrank", name, nodes, ", idle")
+                self._event_log.note_nodes("poolShrank", name, nodes, ", idle")
 
     def _stays(self, name: str) -> float:
         least = _FRESH_SECONDS if name in self._fresh else _LEAST_IDLE_SECONDS

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slicewright.core.problem import Problem
+    from slicewright.core.rehearsal.clock import ClockSettings
     from slicewright.core.rehearsal.report import Report
-    from slicewright.core.rehearsal.tempo import Tempo
     from slicewright.rehearsal.clock import Clock
-    from slicewright.rehearsal.journal import Journal
+    from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.scene import Scene
     from slicewright.testbed.bed import Bed
 
@@ -53,11 +53,11 @@ class Performance:
 
 def perform(
     scene: Scene,
-    time: Tempo,
+    time: ClockSettings,
     elsewhere: Elsewhere | None = None,
     *,
     say: Callable[[str], object] = lambda _: None,
-    show: Callable[[Journal, Clock], object] = lambda *_: None,
+    show: Callable[[EventLog, Clock], object] = lambda *_: None,
 ) -> Performance:
     """Play a scene on a test bed of its own, or elsewhere.
 

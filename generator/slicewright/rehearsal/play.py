@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.rehearsal.script import Part
     from slicewright.core.rehearsal.surroundings import Need
-    from slicewright.rehearsal.agenda import Agenda
     from slicewright.rehearsal.clock import Clock
+    from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.faults.injector import Injector
-    from slicewright.rehearsal.journal import Journal
     from slicewright.rehearsal.program import Programs
     from slicewright.rehearsal.stage import Stage
+    from slicewright.rehearsal.timers import Timers
 
 
 _LOOK_SECONDS = 0.2
@@ -34,18 +34,18 @@ class Play:
     def __init__(
         self,
         stage: Stage,
-        journal: Journal,
+        event_log: EventLog,
         clock: Clock,
         parts: Iterable[Part],
-        agenda: Agenda,
+        timers: Timers,
         faults: Injector,
         missing: Mapping[str, tuple[Need, ...]],
     ) -> None:
         self._stage = stage
-        self._journal = journal
+        self._event_log = event_log
         self._clock = clock
         self._parts = tuple(parts)
-        self._agenda = agenda
+        self._timers = timers
         self._faults = faults
         self._missing = missing
         """What runs need and nobody has."""
@@ -55,12 +55,12 @@ class Play:
     ) -> None:
         """Play until it is over. `show` is called whenever something has changed."""
         for part in self._parts:
-            self._agenda.at(part.submit_at, partial(self._submit, part))
+            self._timers.at(part.submit_at, partial(self._submit, part))
         while not is_over():
-            self._journal.wait(self._agenda.pause(_LOOK_SECONDS))
+            self._event_log.wait(self._timers.pause(_LOOK_SECONDS))
             programs.begin()
             self._faults.schedule()
-            self._agenda.do_what_is_due()
+            self._timers.do_what_is_due()
             show()
 
     def _submit(self, part: Part) -> None:
@@ -70,21 +70,21 @@ class Play:
                 self._stage.create(item)
         except ApiError as error:
             for item in part.runs:
-                self._journal.note("submitted", run_key(item))
+                self._event_log.note("submitted", run_key(item))
                 self._refused(item, error)
             return
         for item in part.runs:
             # Said before it is done: the controllers are faster than the answer to us.
             run = run_key(item)
-            self._journal.note("submitted", run)
+            self._event_log.note("submitted", run)
             made, missing = simulated(item, self._clock.real(part.duration)), self._missing.get(run, ())
             if missing:
                 told = "; ".join(need.told() for need in missing)
-                self._journal.note("warned", run, reason=NOT_IN_TREE, text=told)
+                self._event_log.note("warned", run, reason=NOT_IN_TREE, text=told)
             try:
                 self._stage.create(held_back(made, missing))
             except ApiError as error:
                 self._refused(item, error)
 
     def _refused(self, item: Object, error: ApiError) -> None:
-        self._journal.note("refused", run_key(item), reason=error.reason, text=error.message)
+        self._event_log.note("refused", run_key(item), reason=error.reason, text=error.message)

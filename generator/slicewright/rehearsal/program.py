@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.story import Stories
+    from slicewright.core.rehearsal.timeline import Timelines
     from slicewright.rehearsal.clock import Clock
-    from slicewright.rehearsal.journal import Journal
+    from slicewright.rehearsal.event_log import EventLog
     from slicewright.testbed.api import Api
 
 _SLACK_SECONDS = 10.0
@@ -25,9 +25,9 @@ _SLACK_SECONDS = 10.0
 class Programs:
     """Starts the programs of Pathways heads."""
 
-    def __init__(self, api: Api, journal: Journal, clock: Clock, parts: Iterable[Part]) -> None:
+    def __init__(self, api: Api, event_log: EventLog, clock: Clock, parts: Iterable[Part]) -> None:
         self._api = api
-        self._journal = journal
+        self._event_log = event_log
         self._clock = clock
         self._durations = {
             run_key(item): part.duration for part in parts for item in part.runs if has_head(item)
@@ -43,7 +43,7 @@ class Programs:
     def begin(self) -> None:
         """Start the programs of those runs whose workers have come, again after each restart and eviction."""
         for run, duration in self._durations.items():
-            turn = self._journal.ask(partial(_turn, run))
+            turn = self._event_log.ask(partial(_turn, run))
             if turn is not None and turn not in self._begun and self._start(run, duration):
                 self._begun.add(turn)
                 slack = self._clock.speed * _SLACK_SECONDS
@@ -64,7 +64,7 @@ class Programs:
         return bool(running)
 
 
-def _turn(run: str, stories: Stories) -> tuple[str, int, int] | None:
+def _turn(run: str, timelines: Timelines) -> tuple[str, int, int] | None:
     """Return which of its attempts a run is in, if it runs."""
-    story = stories.of[run]
-    return (run, story.restarts, len(story.evictions)) if stories.state_of(run) == "running" else None
+    timeline = timelines.of[run]
+    return (run, timeline.restarts, len(timeline.evictions)) if timelines.state_of(run) == "running" else None

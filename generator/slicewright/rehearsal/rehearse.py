@@ -15,21 +15,21 @@ from slicewright.core.rehearsal.offline import never_fits
 from slicewright.core.rehearsal.report import Report
 from slicewright.core.rehearsal.script import is_queued, run_key, tpu_pods
 from slicewright.core.rehearsal.simulate import MARK
-from slicewright.core.rehearsal.story import Story
 from slicewright.core.rehearsal.surroundings import need_of, not_in_tree, surroundings
+from slicewright.core.rehearsal.timeline import Timeline
 from slicewright.core.rehearsal.verdict import judge
-from slicewright.rehearsal.agenda import Agenda
 from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.capacity import capacity
 from slicewright.rehearsal.clock import Clock
-from slicewright.rehearsal.ending import Ending
+from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.faults.higher_priority_arrival import tpu_pods as pods_of_arrival
 from slicewright.rehearsal.faults.injector import Injector
-from slicewright.rehearsal.journal import Journal
 from slicewright.rehearsal.play import Play
 from slicewright.rehearsal.program import Programs
 from slicewright.rehearsal.stage import Stage
+from slicewright.rehearsal.termination import Termination
+from slicewright.rehearsal.timers import Timers
 from slicewright.rehearsal.watch import Watch
 from slicewright.testbed import kubeconfig, pathways
 from slicewright.testbed.api import ApiError
@@ -38,10 +38,10 @@ from slicewright.testbed.trouble import BedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from slicewright.core.rehearsal.clock import ClockSettings
     from slicewright.core.rehearsal.expectation import Answer
     from slicewright.core.rehearsal.script import Part
     from slicewright.core.rehearsal.surroundings import Need
-    from slicewright.core.rehearsal.tempo import Tempo
     from slicewright.rehearsal.claim import Claim
     from slicewright.rehearsal.scene import Scene
     from slicewright.testbed.bed import Bed
@@ -58,7 +58,7 @@ class Rehearsal:
         self,
         bed: Bed,
         scene: Scene,
-        time: Tempo,
+        time: ClockSettings,
         *,
         clean: bool = False,
         claim: Claim | None = None,
@@ -81,10 +81,10 @@ class Rehearsal:
         queued = {run_key(item) for item in everything if is_queued(item)}
         nodes = (*self._room.standing, *self._room.growing)
         rooms = {one.name: (one.pool, len(one.nodes)) for one in nodes}
-        self._journal = Journal(self._clock, pods, queued, rooms)
-        self._agenda = Agenda(self._clock)
+        self._event_log = EventLog(self._clock, pods, queued, rooms)
+        self._timers = Timers(self._clock)
         self._stage = Stage(bed, self._mark, progress=progress)
-        self._faults = Injector(self._stage, self._journal, self._agenda, scene.parts, coming)
+        self._faults = Injector(self._stage, self._event_log, self._timers, scene.parts, coming)
         self._around = surroundings(
             scene.parts, (*scene.platform, *scene.beside), scene.site.cluster.existing
         )
@@ -96,7 +96,7 @@ class Rehearsal:
         self._left = ""
         """Why what was made is still there; empty where nothing is."""
 
-    def run(self, show: Callable[[Journal, Clock], object] = lambda *_: None) -> None:
+    def run(self, show: Callable[[EventLog, Clock], object] = lambda *_: None) -> None:
         """Play. An interruption by the user, or the end of a program, ends it, and is in the report."""
         try:
             self._play(show)
@@ -117,14 +117,14 @@ class Rehearsal:
     def report(self) -> Report:
         """Return what has happened until the end."""
         scene = self._scene
-        journal = self._journal
+        event_log = self._event_log
         is_cut_short = self._interrupted or bool(self._against)
-        stories = journal.stories.close(self._end)
+        timelines = event_log.timelines.close(self._end)
         fits = never_fits(self._runs, scene.platform, scene.catalogue)
-        faults = self._faults.injected(stories)
+        faults = self._faults.injected(timelines)
         judged = judge(
             scene.parts,
-            stories,
+            timelines,
             fits,
             cut_short=is_cut_short,
             speed=self._time.speed,
@@ -145,21 +145,21 @@ class Rehearsal:
             seconds=self._end,
             interrupted=self._interrupted,
             operator=pathways.name(os.environ) if has_pathways else "",
-            stories=tuple(_in_order(scene.parts, stories)),
-            queues=usage.by_queue(journal.events, usage.quotas(scene.platform)),
-            pools=usage.by_pool(journal.events, room.chips(), room.pools(), room.chips_at_start()),
-            events=tuple(journal.events),
+            timelines=tuple(_in_order(scene.parts, timelines)),
+            queues=usage.by_queue(event_log.events, usage.quotas(scene.platform)),
+            pools=usage.by_pool(event_log.events, room.chips(), room.pools(), room.chips_at_start()),
+            events=tuple(event_log.events),
             problems=tuple(found),
             never_fits=fits,
             is_cut_short=is_cut_short,
             faults=faults,
             advised=self._time.advised,
             stand_ins=tuple(need for need, _ in self._around.stand_ins),
-            answers=_answers(scene.parts, stories, self._time.speed, cut_short=is_cut_short),
+            answers=_answers(scene.parts, timelines, self._time.speed, cut_short=is_cut_short),
         )
 
-    def _play(self, show: Callable[[Journal, Clock], object]) -> None:
-        scene, stage, journal, clock = self._scene, self._stage, self._journal, self._clock
+    def _play(self, show: Callable[[EventLog, Clock], object]) -> None:
+        scene, stage, event_log, clock = self._scene, self._stage, self._event_log, self._clock
         if self._claim and self._claim.left:
             self._progress("removing what an earlier rehearsal has left")
             self._clear()
@@ -168,20 +168,20 @@ class Rehearsal:
             namespaces = sorted({part.workload.namespace for part in scene.parts})
             stage.set_up(self._room, scene.platform, namespaces, partial(origin.refused, scene.site))
             self._surround(set(namespaces))
-            watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), journal))
+            watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), event_log))
             grower = stack.enter_context(self._autoscaler(namespaces))
-            programs = Programs(stage.api, journal, clock, scene.parts)
-            ending = Ending(journal, clock, self._time, scene.parts)
+            programs = Programs(stage.api, event_log, clock, scene.parts)
+            termination = Termination(event_log, clock, self._time, scene.parts)
 
             def is_over() -> bool:
                 for check in (self._check, watch.check, grower.check):
                     check()
-                return ending.has_come(self._agenda, grower, programs)
+                return termination.has_come(self._timers, grower, programs)
 
             clock.start()
             try:
-                play = Play(stage, journal, clock, scene.parts, self._agenda, self._faults, self._missing)
-                play.run(programs, is_over, lambda: show(journal, clock))
+                play = Play(stage, event_log, clock, scene.parts, self._timers, self._faults, self._missing)
+                play.run(programs, is_over, lambda: show(event_log, clock))
             finally:
                 self._end = clock.now()
 
@@ -196,7 +196,7 @@ class Rehearsal:
 
     def _autoscaler(self, namespaces: list[str]) -> Autoscaler:
         return Autoscaler(
-            self._stage, self._journal, self._clock, self._room.growing, self._time, namespaces=namespaces
+            self._stage, self._event_log, self._clock, self._room.growing, self._time, namespaces=namespaces
         )
 
     def _touch(self) -> None:
@@ -238,11 +238,11 @@ class Rehearsal:
 def rehearse(
     bed: Bed,
     scene: Scene,
-    time: Tempo,
+    time: ClockSettings,
     *,
     clean: bool = False,
     progress: Callable[[str], object] = lambda _: None,
-    show: Callable[[Journal, Clock], object] = lambda *_: None,
+    show: Callable[[EventLog, Clock], object] = lambda *_: None,
 ) -> Report:
     """Play a scene on a bed that stands, and return what happened."""
     one = Rehearsal(bed, scene, time, clean=clean, progress=progress)
@@ -250,16 +250,16 @@ def rehearse(
     return one.report()
 
 
-def not_played(scene: Scene, time: Tempo, problem: Problem | None) -> Report:
+def not_played(scene: Scene, time: ClockSettings, problem: Problem | None) -> Report:
     """Return the report of a rehearsal that has not begun, because of a problem or of a Ctrl-C."""
-    stories = {run_key(item): Story(run_key(item)) for part in scene.parts for item in part.runs}
+    timelines = {run_key(item): Timeline(run_key(item)) for part in scene.parts for item in part.runs}
     return Report(
         cluster=scene.site.cluster.name,
         speed=time.speed,
         seconds=0.0,
         interrupted=problem is None,
         operator="",
-        stories=tuple(_in_order(scene.parts, stories)),
+        timelines=tuple(_in_order(scene.parts, timelines)),
         queues=(),
         pools=(),
         events=(),
@@ -270,16 +270,16 @@ def not_played(scene: Scene, time: Tempo, problem: Problem | None) -> Report:
 
 
 def _answers(
-    parts: Iterable[Part], stories: dict[str, Story], speed: float, *, cut_short: bool
+    parts: Iterable[Part], timelines: dict[str, Timeline], speed: float, *, cut_short: bool
 ) -> dict[str, tuple[Answer, ...]]:
     everyone = {part.key: part for part in parts}
     return {
-        part.current: answers(part, everyone, stories, cut_short=cut_short, speed=speed)
+        part.current: answers(part, everyone, timelines, cut_short=cut_short, speed=speed)
         for part in everyone.values()
     }
 
 
-def _in_order(parts: Iterable[Part], stories: dict[str, Story]) -> Iterator[tuple[str, Story]]:
-    found = [(part.key, stories[run_key(item)]) for part in parts for item in part.runs]
+def _in_order(parts: Iterable[Part], timelines: dict[str, Timeline]) -> Iterator[tuple[str, Timeline]]:
+    found = [(part.key, timelines[run_key(item)]) for part in parts for item in part.runs]
     last = float("inf")
     return iter(sorted(found, key=lambda entry: last if entry[1].submitted is None else entry[1].submitted))

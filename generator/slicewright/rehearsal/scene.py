@@ -11,10 +11,10 @@ from slicewright.core.compose.kustomization import FILE_NAME, compose
 from slicewright.core.platform import controllers
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors
-from slicewright.core.rehearsal.against import against as against_blocks
 from slicewright.core.rehearsal.fault import Known
 from slicewright.core.rehearsal.offline import never_fits
 from slicewright.core.rehearsal.script import is_run, part, run_key
+from slicewright.core.rehearsal.validate_blocks import validate_blocks
 from slicewright.core.render.changes import render
 from slicewright.core.render.existing import Existing
 from slicewright.core.render.lockout import locked_out
@@ -104,7 +104,7 @@ def _against(scene: Scene) -> tuple[Problem, ...]:
     coming = arrivals(scene.parts, 1.0)
     never = never_fits(coming.values(), scene.platform, scene.catalogue)
     hopeless = {of: never[run_key(made)] for of, made in coming.items() if run_key(made) in never}
-    return against_blocks(scene.parts, Known(scene.site.cluster.name, classes, hopeless))
+    return validate_blocks(scene.parts, Known(scene.site.cluster.name, classes, hopeless))
 
 
 def _of(scene: Scene, notes: list[tuple[str, Problem]]) -> tuple[Problem, ...]:

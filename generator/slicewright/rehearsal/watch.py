@@ -1,4 +1,4 @@
-"""One thread a kind, which tells the journal whatever changes."""
+"""One thread a kind, which tells the event log whatever changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from slicewright.rehearsal.thread import alive
 from slicewright.testbed.api import Api, ApiError
 
 if TYPE_CHECKING:
-    from slicewright.rehearsal.journal import Journal
+    from slicewright.rehearsal.event_log import EventLog
     from slicewright.testbed.kubeconfig import Access
 
 KINDS = (
@@ -29,9 +29,9 @@ _JOIN_SECONDS = 10
 class Watch:
     """Follows a cluster from `with` to its end."""
 
-    def __init__(self, access: Access, journal: Journal) -> None:
+    def __init__(self, access: Access, event_log: EventLog) -> None:
         self._access = access
-        self._journal = journal
+        self._event_log = event_log
         self._ending = threading.Event()
         self._apis: list[Api] = []
         self._threads: list[threading.Thread] = []
@@ -66,6 +66,6 @@ class Watch:
                 for verb, item in api.watch(api_version, kind, known):
                     if self._ending.is_set():
                         return
-                    self._journal.see(verb, item)
+                    self._event_log.see(verb, item)
             except (ApiError, OSError, http.client.HTTPException):
                 self._ending.wait(_RETRY_SECONDS)

@@ -6,15 +6,15 @@ import os
 import time
 from typing import IO, TYPE_CHECKING
 
+from slicewright.core.rehearsal.clock import factor
 from slicewright.core.rehearsal.duration import shown
-from slicewright.core.rehearsal.tempo import factor
 from slicewright.core.rehearsal.text import MARKS
 from slicewright.core.rehearsal.usage import by_queue, quotas
 
 if TYPE_CHECKING:
-    from slicewright.core.rehearsal.story import Stories
+    from slicewright.core.rehearsal.timeline import Timelines
     from slicewright.rehearsal.clock import Clock
-    from slicewright.rehearsal.journal import Journal
+    from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.scene import Scene
 
 _REDRAW_SECONDS = 0.2
@@ -40,15 +40,15 @@ class Live:
         self._stream.write(f"{self._name}: {text}\n")
         self._stream.flush()
 
-    def show(self, journal: Journal, clock: Clock) -> None:
+    def show(self, event_log: EventLog, clock: Clock) -> None:
         """Show what each run does."""
         if not self._is_terminal:
-            self._tell(journal.ask(_since))
+            self._tell(event_log.ask(_since))
             return
         now = time.monotonic()
         if now - self._last >= _REDRAW_SECONDS:
             self._last = now
-            self._draw(journal.ask(_rows), journal, clock)
+            self._draw(event_log.ask(_rows), event_log, clock)
 
     def close(self) -> None:
         """Take the picture off the terminal: the report says it better."""
@@ -57,9 +57,9 @@ class Live:
             self._stream.flush()
             self._drawn = 0
 
-    def _draw(self, rows: list[tuple[str, str]], journal: Journal, clock: Clock) -> None:
+    def _draw(self, rows: list[tuple[str, str]], event_log: EventLog, clock: Clock) -> None:
         lines = [f"{self._name}  {shown(clock.now())} at {factor(clock.speed)}"]
-        queues = by_queue(journal.so_far(), self._quotas)
+        queues = by_queue(event_log.so_far(), self._quotas)
         lines += [f"  {queue.name}  {queue.used[-1][1]:,} of {queue.limit:,} chips" for queue in queues]
         lines += [f"  {MARKS.get(state, ' ')} {state:{_STATE}}  {run}" for run, state in rows[:_MOST_LINES]]
         if len(rows) > _MOST_LINES:
@@ -93,10 +93,10 @@ def fitting(lines: list[str], size: os.terminal_size) -> list[str]:
     return [line if len(line) < size.columns else line[: max(0, size.columns - 2)] + "…" for line in kept]
 
 
-def _rows(stories: Stories) -> list[tuple[str, str]]:
-    return [(run, stories.state_of(run)) for run in stories.of]
+def _rows(timelines: Timelines) -> list[tuple[str, str]]:
+    return [(run, timelines.state_of(run)) for run in timelines.of]
 
 
-def _since(stories: Stories) -> list[tuple[float, str, str]]:
+def _since(timelines: Timelines) -> list[tuple[float, str, str]]:
     """Return since when each run does what it does, in order: what is seen late did not happen late."""
-    return sorted((stories.since(run), run, stories.state_of(run)) for run in stories.of)
+    return sorted((timelines.since(run), run, timelines.state_of(run)) for run in timelines.of)

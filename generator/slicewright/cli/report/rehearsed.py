@@ -21,7 +21,7 @@ def junit(reports: list[Report]) -> str:
     suites: dict[str, dict[str, list[Problem]]] = {}
     skipped: dict[str, dict[str, str]] = {}
     for report in reports:
-        cases: dict[str, list[Problem]] = {f"TPUWorkload {key}": [] for key, _ in report.stories}
+        cases: dict[str, list[Problem]] = {f"TPUWorkload {key}": [] for key, _ in report.timelines}
         for problem in report.problems:
             name = problem.object if problem.object in cases else report.cluster
             cases.setdefault(name, []).append(problem)
@@ -36,10 +36,10 @@ def junit(reports: list[Report]) -> str:
 def _times(report: Report) -> dict[str, float]:
     """Return for how long each workload took, and the whole."""
     spans: dict[str, list[float]] = {}
-    for key, story in report.stories:
-        if story.submitted is not None:
-            end = report.seconds if story.ended is None else story.ended
-            spans.setdefault(f"TPUWorkload {key}", []).extend((story.submitted, end))
+    for key, timeline in report.timelines:
+        if timeline.submitted is not None:
+            end = report.seconds if timeline.ended is None else timeline.ended
+            spans.setdefault(f"TPUWorkload {key}", []).extend((timeline.submitted, end))
     return {report.cluster: report.seconds} | {name: max(span) - min(span) for name, span in spans.items()}
 
 
@@ -49,8 +49,8 @@ def _skipped(report: Report) -> dict[str, str]:
     if not report.is_cut_short:
         return untold
     found = untold | {
-        f"TPUWorkload {key}": f"{why} before {story.run} came to its end"
-        for key, story in report.stories
-        if not story.is_over
+        f"TPUWorkload {key}": f"{why} before {timeline.run} came to its end"
+        for key, timeline in report.timelines
+        if not timeline.is_over
     }
     return {**found, report.cluster: why} if report.interrupted else found

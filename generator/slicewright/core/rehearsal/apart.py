@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from slicewright.core.rehearsal.injected import Injected
     from slicewright.core.rehearsal.script import Part
     from slicewright.core.rehearsal.slices import Slice
-    from slicewright.core.rehearsal.story import Story
+    from slicewright.core.rehearsal.timeline import Timeline
 
 LONG_SECONDS = 8.0
 """A program that plays so long is not over because the controllers were slow to make its other pods."""
@@ -26,7 +26,7 @@ class Waits:
     has done its work. In truth nobody would have done it before all are there.
     """
 
-    def __init__(self, stories: Mapping[str, Story], injected: Iterable[Injected]) -> None:
+    def __init__(self, timelines: Mapping[str, Timeline], injected: Iterable[Injected]) -> None:
         self._away = [
             (one.run, one.at, one.at + one.fault.duration)
             for one in injected
@@ -36,21 +36,21 @@ class Waits:
             and one.fault.kind.takes_nodes
         ]
         waits = {
-            story.run: {run for piece in story.slices for run in self._of(story, piece)}
-            for story in stories.values()
+            timeline.run: {run for piece in timeline.slices for run in self._of(timeline, piece)}
+            for timeline in timelines.values()
         }
         doomed = {run for run, others in waits.items() if others}
         while ending := {run for run in doomed if not waits[run] & doomed}:
             doomed -= ending  # it waits for what ends by itself, and then runs
         self._doomed = doomed
 
-    def is_doomed(self, story: Story, piece: Slice) -> bool:
+    def is_doomed(self, timeline: Timeline, piece: Slice) -> bool:
         """Tell whether a part of a slice, or of its run, waits for what waits for ever itself."""
-        return bool(self._of(story, piece) & self._doomed)
+        return bool(self._of(timeline, piece) & self._doomed)
 
-    def _of(self, story: Story, piece: Slice) -> set[str]:
+    def _of(self, timeline: Timeline, piece: Slice) -> set[str]:
         """Return for whom a slice waited, unless a fault had taken nodes that it gave back."""
-        runs = {story.run, *piece.waited_for}
+        runs = {timeline.run, *piece.waited_for}
         if piece.late_at is None or any(
             run in runs and start <= piece.late_at <= end for run, start, end in self._away
         ):
@@ -58,19 +58,19 @@ class Waits:
         return set(piece.waited_for)
 
 
-def apart(part: Part, story: Story, waits: Waits, speed: float | None) -> Iterator[Problem]:
+def apart(part: Part, timeline: Timeline, waits: Waits, speed: float | None) -> Iterator[Problem]:
     """Tell of the first slice whose hosts never ran together, or that never ran beside the others.
 
     At a high speed a program may be over before the scheduler has tried its other pods. Then it is a warning:
     a wait cannot be told from slowness.
     """
-    if any(in_waves(item) for item in part.runs if run_key(item) == story.run):
+    if any(in_waves(item) for item in part.runs if run_key(item) == timeline.run):
         return
     is_long = speed is not None and part.duration >= LONG_SECONDS * speed
-    for piece in story.slices:
-        others = [run for run in piece.shared_with if run != story.run]
+    for piece in timeline.slices:
+        others = [run for run in piece.shared_with if run != timeline.run]
         pools = ", ".join(piece.node_pools)
-        slice_ = f"slice {piece.job or story.run} of {story.run}"
+        slice_ = f"slice {piece.job or timeline.run} of {timeline.run}"
         is_certain = True
         if piece.is_torn and others:
             message = f"the hosts of {slice_} never ran together: {', '.join(others)} held one on {pools}"
@@ -78,7 +78,7 @@ def apart(part: Part, story: Story, waits: Waits, speed: float | None) -> Iterat
                 "on GKE they wait for each other for ever; keep such runs off each other's node pools: see "
                 "slicewright rule TPU119"
             )
-        elif waits.is_doomed(story, piece):
+        elif waits.is_doomed(timeline, piece):
             what = "the hosts of" if piece.is_torn else "the slices of the run and"
             message = f"{what} {slice_} never ran together: a part began when another had done its work"
             hint = "on GKE they wait for each other for ever; are there nodes for all of them at once?"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.story import Story
+    from slicewright.core.rehearsal.timeline import Timeline
 
 Result = Literal["passed", "failed", "cannotTell", "undecided"]
 """`cannotTell`: the rehearsal came to its end, and shows neither. `undecided`: it was cut short before."""
@@ -44,26 +44,26 @@ class Asked:
 
     part: Part
     everyone: Mapping[str, Part]
-    stories: Mapping[str, Story]
+    timelines: Mapping[str, Timeline]
     resolution: float
     """The shortest span that the rehearsal tells, in seconds of its clock; 0 where that is not known."""
 
     @property
-    def own(self) -> Story:
-        """Return the story of the current run."""
-        return self.stories[self.part.current]
+    def own(self) -> Timeline:
+        """Return the timeline of the current run."""
+        return self.timelines[self.part.current]
 
-    def other(self, name: str) -> Story | None:
-        """Return the story of a workload that an expectation names; None where it takes no part."""
+    def other(self, name: str) -> Timeline | None:
+        """Return the timeline of a workload that an expectation names; None where it takes no part."""
         key = name if "/" in name else f"{self.part.workload.namespace}/{name}"
         part = self.everyone.get(key)
-        return self.stories.get(part.current) if part else None
+        return self.timelines.get(part.current) if part else None
 
 
 def answers(
     part: Part,
     everyone: Mapping[str, Part],
-    stories: Mapping[str, Story],
+    timelines: Mapping[str, Timeline],
     *,
     cut_short: bool,
     speed: float | None,
@@ -73,9 +73,9 @@ def answers(
     In a rehearsal that was `cut_short` an expectation counts where all runs are over that it is about. One
     that is finer than a second of real time at a `speed` can never have passed.
     """
-    if part.current not in stories:
+    if part.current not in timelines:
         return ()
-    asked = Asked(part, everyone, stories, speed or 0.0)
+    asked = Asked(part, everyone, timelines, speed or 0.0)
     found = []
     for expected in part.expect:
         (kind, value) = next(iter(expected.items()))
@@ -93,36 +93,36 @@ def _is_decided(kind: str, value: Any, asked: Asked) -> bool:
         "notBefore": [value["workload"]] if kind == "notBefore" else (),
     }
     others = map(asked.other, names.get(kind, ()))
-    return all(story is None or story.is_over for story in (asked.own, *others))
+    return all(timeline is None or timeline.is_over for timeline in (asked.own, *others))
 
 
 def _order(names: list[str], asked: Asked) -> Answer:
     before: tuple[str, float] | None = None
     close: Answer | None = None
     for name in names:
-        story = asked.other(name)
-        if story is None or story.started is None:
-            return Answer("order", "failed", f"'{name}' did not start" if story else _unknown(name))
-        if before is not None and story.started <= before[1]:
+        timeline = asked.other(name)
+        if timeline is None or timeline.started is None:
+            return Answer("order", "failed", f"'{name}' did not start" if timeline else _unknown(name))
+        if before is not None and timeline.started <= before[1]:
             message = (
-                f"'{name}' should start after '{before[0]}': it started at {shown(story.started)}, "
+                f"'{name}' should start after '{before[0]}': it started at {shown(timeline.started)}, "
                 f"the other at {shown(before[1])}"
             )
-            return Answer("order", "failed", message, before[1] - story.started)
-        if before is not None and story.started - before[1] < asked.resolution and close is None:
-            gap = story.started - before[1]
+            return Answer("order", "failed", message, before[1] - timeline.started)
+        if before is not None and timeline.started - before[1] < asked.resolution and close is None:
+            gap = timeline.started - before[1]
             close = _finer("order", f"'{name}' started {shown(gap)} after '{before[0]}'", gap, asked)
-        before = (name, story.started)
+        before = (name, timeline.started)
     return close or Answer("order", "passed")
 
 
 def _together(names: list[str], asked: Asked) -> Answer:
     spans = _running(asked.own)
     for name in names:
-        story = asked.other(name)
-        if story is None:
+        timeline = asked.other(name)
+        if timeline is None:
             return Answer("together", "failed", _unknown(name))
-        theirs = _running(story)
+        theirs = _running(timeline)
         gaps = [max(begin - end, start - finish) for start, end in spans for begin, finish in theirs]
         spans = [
             (max(start, begin), min(end, finish))
@@ -195,8 +195,8 @@ def _unknown(name: str) -> str:
     return f"no workload '{name}' takes part in this rehearsal"
 
 
-def _running(story: Story) -> list[tuple[float, float]]:
-    return [(span.start, span.end) for span in story.spans if span.state == "running"]
+def _running(timeline: Timeline) -> list[tuple[float, float]]:
+    return [(span.start, span.end) for span in timeline.spans if span.state == "running"]
 
 
 _CHECK: dict[str, Callable[[Any, Asked], Answer]] = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.rehearsal.fault import Fault
     from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.story import Story
+    from slicewright.core.rehearsal.timeline import Timeline
 
 _FEW = 3
 
@@ -38,14 +38,14 @@ class Injected:
 
 
 def every(
-    parts: Iterable[Part], struck: Mapping[tuple[str, int], Injected], stories: Mapping[str, Story]
+    parts: Iterable[Part], struck: Mapping[tuple[str, int], Injected], timelines: Mapping[str, Timeline]
 ) -> tuple[Injected, ...]:
     """Return all faults in order of their time; those are last whose time did not come.
 
     `struck` are those whose time came, by run and number of the fault.
     """
     found = sorted(struck.values(), key=lambda one: one.at or 0.0)
-    return (*found, *_never_due(parts, struck, stories))
+    return (*found, *_never_due(parts, struck, timelines))
 
 
 def blame(run: str, injected: Iterable[Injected]) -> str:
@@ -56,16 +56,16 @@ def blame(run: str, injected: Iterable[Injected]) -> str:
 
 
 def _never_due(
-    parts: Iterable[Part], struck: Mapping[tuple[str, int], Injected], stories: Mapping[str, Story]
+    parts: Iterable[Part], struck: Mapping[tuple[str, int], Injected], timelines: Mapping[str, Timeline]
 ) -> Iterator[Injected]:
     for part in parts:
-        story = stories.get(part.current)
+        timeline = timelines.get(part.current)
         for index, fault in enumerate(part.faults):
-            if story is None or (part.current, index) in struck:
+            if timeline is None or (part.current, index) in struck:
                 continue
             missed = "the rehearsal ended before"
-            if story.started is None:
+            if timeline.started is None:
                 missed = "it never ran"
-            elif story.is_over:
+            elif timeline.is_over:
                 missed = "it had ended before"
             yield Injected(part.current, fault, missed=missed)

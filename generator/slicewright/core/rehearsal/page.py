@@ -8,10 +8,10 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from slicewright.core.rehearsal.charts import OUTCOMES, axis, chart, described, icon, legend, timeline
+from slicewright.core.rehearsal.clock import factor
 from slicewright.core.rehearsal.duration import shown
 from slicewright.core.rehearsal.markup import Markup, element, escaped, joined
 from slicewright.core.rehearsal.page_tables import log, room, tables
-from slicewright.core.rehearsal.tempo import factor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

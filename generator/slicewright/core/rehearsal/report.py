@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from slicewright.core.rehearsal.event import Event
     from slicewright.core.rehearsal.expectation import Answer
     from slicewright.core.rehearsal.injected import Injected
-    from slicewright.core.rehearsal.story import Story
     from slicewright.core.rehearsal.surroundings import Need
+    from slicewright.core.rehearsal.timeline import Timeline
     from slicewright.core.rehearsal.usage import Steps, Usage
 
 
@@ -31,8 +31,8 @@ class Report:
     interrupted: bool
     operator: str
     """Who played the controller of PathwaysJobs; empty where there was none to play."""
-    stories: tuple[tuple[str, Story], ...]
-    """(`namespace/name` of the workload, story of a run), in order of submission."""
+    timelines: tuple[tuple[str, Timeline], ...]
+    """(`namespace/name` of the workload, timeline of a run), in order of submission."""
     queues: tuple[Usage, ...]
     pools: tuple[Usage, ...]
     events: tuple[Event, ...]
@@ -77,50 +77,50 @@ class Report:
             "standIns": [need.record() for need in self.stand_ins],
             "workloads": [
                 {
-                    **_story(workload, story, self.never_fits.get(story.run, "")),
-                    "expectations": [answer.record() for answer in self.answers.get(story.run, ())],
+                    **_timeline(workload, timeline, self.never_fits.get(timeline.run, "")),
+                    "expectations": [answer.record() for answer in self.answers.get(timeline.run, ())],
                 }
-                for workload, story in self.stories
+                for workload, timeline in self.timelines
             ],
             "queues": [_usage(usage, self.seconds) for usage in self.queues],
             "pools": [_usage(usage, self.seconds) for usage in self.pools],
             "events": [event.record() for event in self.events],
             "problems": [problem.record() for problem in self.problems],
-            "summary": summary(self.stories),
+            "summary": summary(self.timelines),
         }
 
 
-def summary(stories: Iterable[tuple[str, Story]]) -> dict[str, int]:
+def summary(timelines: Iterable[tuple[str, Timeline]]) -> dict[str, int]:
     """Return how many runs there were, and how many ended how."""
     found = {"runs": 0, "finished": 0, "failed": 0, "refused": 0, "waiting": 0, "running": 0}
     found |= {"notSubmitted": 0, "evictions": 0, "restarts": 0}
-    for _, story in stories:
+    for _, timeline in timelines:
         found["runs"] += 1
-        found[story.outcome] += 1
-        found["evictions"] += len(story.evictions)
-        found["restarts"] += story.restarts
+        found[timeline.outcome] += 1
+        found["evictions"] += len(timeline.evictions)
+        found["restarts"] += timeline.restarts
     return found
 
 
-def _story(workload: str, story: Story, quota_check: str) -> Object:
+def _timeline(workload: str, timeline: Timeline, quota_check: str) -> Object:
     return {
         "workload": workload,
-        "run": story.run,
-        "outcome": story.outcome,
-        "clusterQueue": story.queue,
-        "submitted": _rounded(story.submitted),
-        "admitted": _rounded(story.admitted),
-        "started": _rounded(story.started),
-        "ended": _rounded(story.ended),
-        "wait": _rounded(story.wait),
-        "restarts": story.restarts,
+        "run": timeline.run,
+        "outcome": timeline.outcome,
+        "clusterQueue": timeline.queue,
+        "submitted": _rounded(timeline.submitted),
+        "admitted": _rounded(timeline.admitted),
+        "started": _rounded(timeline.started),
+        "ended": _rounded(timeline.ended),
+        "wait": _rounded(timeline.wait),
+        "restarts": timeline.restarts,
         "evictions": [
             {"at": _rounded(eviction.at), "reason": eviction.reason, "message": eviction.text}
-            for eviction in story.evictions
+            for eviction in timeline.evictions
         ],
         "states": [
             {"state": span.state, "start": _rounded(span.start), "end": _rounded(span.end)}
-            for span in story.spans
+            for span in timeline.spans
         ],
         "slices": [
             {
@@ -132,9 +132,9 @@ def _story(workload: str, story: Story, quota_check: str) -> Object:
                 "pods": piece.pods,
                 "exclusive": piece.exclusive,
             }
-            for piece in story.slices
+            for piece in timeline.slices
         ],
-        "why": "" if story.outcome == "finished" else story.why,
+        "why": "" if timeline.outcome == "finished" else timeline.why,
         "quotaCheck": quota_check,
     }
 

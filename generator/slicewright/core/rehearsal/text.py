@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.problem import errors
+from slicewright.core.rehearsal.clock import factor
 from slicewright.core.rehearsal.duration import shown
 from slicewright.core.rehearsal.report import summary
-from slicewright.core.rehearsal.tempo import factor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.rehearsal.report import Report
-    from slicewright.core.rehearsal.story import Span, Story
+    from slicewright.core.rehearsal.timeline import Span, Timeline
     from slicewright.core.rehearsal.usage import Usage
 
 MARKS = {"queued": "·", "reserved": "-", "starting": "░", "running": "█", "restarting": "▒"}
@@ -39,8 +39,8 @@ _ENDS = {
 def text(report: Report, *, width: int = _WIDTH) -> str:
     """Return the report of a rehearsal, its problems left out: they are printed where all problems are."""
     end, column = report.seconds, _column(report)
-    parts = [_head(report), *_resolution(report), "", *_runs(report.stories, end, column, width)]
-    if report.stories:
+    parts = [_head(report), *_resolution(report), "", *_runs(report.timelines, end, column, width)]
+    if report.timelines:
         parts += [f"{'':{column}}  {_LEGEND}"]
     if report.faults:
         parts += ["", "injected faults", *(f"{one.run:{column}}  {one.told()}" for one in report.faults)]
@@ -59,13 +59,13 @@ def width_in(report: Report, columns: int | None) -> int:
     """Return how wide the drawings are on a terminal of so many columns; None: what is usual in a file."""
     if columns is None:
         return _WIDTH
-    beside = _BESIDE[all(story.is_queued for _, story in report.stories)]
+    beside = _BESIDE[all(timeline.is_queued for _, timeline in report.timelines)]
     left = columns - beside - _column(report)
     return min(_WIDTH, max(_LEAST_WIDTH, left))
 
 
 def _head(report: Report) -> str:
-    found = summary(report.stories)
+    found = summary(report.timelines)
     ends = [f"{found[key]} {_ENDS[key]}" for key in _ENDS if found[key]]
     beside = [_counted(found[key], key[:-1]) for key in ("evictions", "restarts") if found[key]]
     played = f"{shown(report.seconds)} in {shown(report.seconds / report.speed)} at {factor(report.speed)}"
@@ -91,45 +91,45 @@ def _counted(number: int, noun: str) -> str:
 
 def _column(report: Report) -> int:
     """Return the width of all names: what is drawn begins below each other, so that times can be compared."""
-    names = [story.run for _, story in report.stories]
+    names = [timeline.run for _, timeline in report.timelines]
     names += [usage.name for usage in (*report.queues, *report.pools)]
     return max(map(len, names), default=0)
 
 
-def _runs(stories: tuple[tuple[str, Story], ...], end: float, column: int, width: int) -> Iterable[str]:
-    for _, story in stories:
-        bar = drawn(story.spans, end, width)
-        facts = [_outcome(story)]
-        facts += _wait(story)
-        if story.restarts:
-            facts.append(_counted(story.restarts, "restart"))
-        facts += _evictions(story)
-        why = f": {story.why}" if story.outcome != "finished" and story.why else ""
-        yield f"{story.run:{column}}  {bar}  {', '.join(facts)}{why}"
+def _runs(timelines: tuple[tuple[str, Timeline], ...], end: float, column: int, width: int) -> Iterable[str]:
+    for _, timeline in timelines:
+        bar = drawn(timeline.spans, end, width)
+        facts = [_outcome(timeline)]
+        facts += _wait(timeline)
+        if timeline.restarts:
+            facts.append(_counted(timeline.restarts, "restart"))
+        facts += _evictions(timeline)
+        why = f": {timeline.why}" if timeline.outcome != "finished" and timeline.why else ""
+        yield f"{timeline.run:{column}}  {bar}  {', '.join(facts)}{why}"
 
 
-def _wait(story: Story) -> Iterable[str]:
+def _wait(timeline: Timeline) -> Iterable[str]:
     """Yield how long it waited for Kueue; without a queue it is what its pods took that says something."""
-    if story.is_queued and story.wait is not None:
-        yield f"waited {shown(max(0.0, story.wait))}"
-    elif not story.is_queued and story.submitted is not None and story.started is not None:
-        yield f"started after {shown(max(0.0, story.started - story.submitted))}"
+    if timeline.is_queued and timeline.wait is not None:
+        yield f"waited {shown(max(0.0, timeline.wait))}"
+    elif not timeline.is_queued and timeline.submitted is not None and timeline.started is not None:
+        yield f"started after {shown(max(0.0, timeline.started - timeline.submitted))}"
 
 
-def _evictions(story: Story) -> Iterable[str]:
+def _evictions(timeline: Timeline) -> Iterable[str]:
     """Yield one fact a reason: what happens again and again would push everything else off the line."""
     moments: dict[str, list[float]] = {}
-    for eviction in story.evictions:
+    for eviction in timeline.evictions:
         moments.setdefault(eviction.reason, []).append(eviction.at)
     for reason, (first, *others) in moments.items():
         more = f" and {_counted(len(others), 'time')} more" if others else ""
         yield f"{reason} at {shown(first)}{more}"
 
 
-def _outcome(story: Story) -> str:
-    if story.outcome == "waiting":
-        return "never ran" if story.started is None else "waits again"
-    return _ENDS[story.outcome] + (f" at {shown(story.ended)}" if story.ended is not None else "")
+def _outcome(timeline: Timeline) -> str:
+    if timeline.outcome == "waiting":
+        return "never ran" if timeline.started is None else "waits again"
+    return _ENDS[timeline.outcome] + (f" at {shown(timeline.ended)}" if timeline.ended is not None else "")
 
 
 def drawn(spans: Iterable[Span], end: float, width: int) -> str:

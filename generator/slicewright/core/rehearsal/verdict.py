@@ -1,4 +1,4 @@
-"""Stories against what they should have been: each broken promise is a problem, placed in the input file."""
+"""Compares timelines with what they should be: each broken promise is a problem, placed in the input file."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from slicewright.core.rehearsal.expectation import Answer
     from slicewright.core.rehearsal.injected import Injected
     from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.story import Story
+    from slicewright.core.rehearsal.timeline import Timeline
 
 
 def judge(
     parts: Iterable[Part],
-    stories: Mapping[str, Story],
+    timelines: Mapping[str, Timeline],
     never_fits: Mapping[str, str],
     *,
     cut_short: bool,
@@ -44,10 +44,10 @@ def judge(
     found: list[Problem] = []
     everyone = {part.key: part for part in parts}
     faults = tuple(injected)
-    waits = Waits(stories, faults)
+    waits = Waits(timelines, faults)
     for part in everyone.values():
         for item in part.runs:
-            run = stories.get(run_key(item))
+            run = timelines.get(run_key(item))
             if run is None:
                 continue
             hurt = blame(run.run, faults)
@@ -58,7 +58,7 @@ def judge(
             found += apart(part, run, waits, speed)
             if run.run not in missing and not any(problem.id == "REH001" for problem in against):
                 found += _beside(part, item, run, speed, cut_short=cut_short)
-        told = answers(part, everyone, stories, cut_short=cut_short, speed=speed)
+        told = answers(part, everyone, timelines, cut_short=cut_short, speed=speed)
         for index, answer in enumerate(told):
             found += _of_answer(part, index, answer, speed, blame(part.current, faults))
     return tuple(found)
@@ -110,73 +110,77 @@ def _joined(*parts: str) -> str:
 
 
 def _of_run(
-    part: Part, item: Object, story: Story, never_fits: str, hurt: str, *, cut_short: bool
+    part: Part, item: Object, timeline: Timeline, never_fits: str, hurt: str, *, cut_short: bool
 ) -> Iterator[Problem]:
     source = part.workload.source
-    if story.outcome == "refused":
+    if timeline.outcome == "refused":
         hint = "slicewright validate shows what stands against it without a cluster"
-        yield source.problem("REH003", ("spec",), f"{story.run} was refused: {story.refusal}", hint)
+        yield source.problem("REH003", ("spec",), f"{timeline.run} was refused: {timeline.refusal}", hint)
         return
-    short = _short_of(part, item, story)
-    if short and not (cut_short and story.outcome not in ("failed", "finished")):
-        message = f"{story.run} {short}"
-        if never_fits and (story.admitted is None or not never_admitted(never_fits)):
+    short = _short_of(part, item, timeline)
+    if short and not (cut_short and timeline.outcome not in ("failed", "finished")):
+        message = f"{timeline.run} {short}"
+        if never_fits and (timeline.admitted is None or not never_admitted(never_fits)):
             message += f"; the quota check says that it never fits: {never_fits}"
-        hint = _joined(story.why or (never_fits and advice(never_fits)) or _far(part, story), hurt)
+        hint = _joined(timeline.why or (never_fits and advice(never_fits)) or _far(part, timeline), hurt)
         yield source.problem("REH001", ("metadata", "name"), message, hint)
-    for piece in story.slices:
+    for piece in timeline.slices:
         if len(piece.node_pools) > 1:
             pools = ", ".join(piece.node_pools)
-            message = f"slice {piece.job or story.run} of {story.run} was split over the node pools {pools}"
+            message = (
+                f"slice {piece.job or timeline.run} of {timeline.run} was split over the node pools {pools}"
+            )
             hint = "a slice is one node pool: see exclusive-topology in the replicatedJob"
             yield source.problem("REH002", ("metadata", "name"), message, hint)
     if part.asks_for_exclusive_slices:
-        yield from _shared(part, story)
-    if never_admitted(never_fits) and story.admitted is not None:
-        message = f"{story.run} was admitted, although the quota check says that it never fits: {never_fits}"
+        yield from _shared(part, timeline)
+    if never_admitted(never_fits) and timeline.admitted is not None:
+        message = (
+            f"{timeline.run} was admitted, although the quota check says that it never fits: {never_fits}"
+        )
         hint = "one of the two is wrong; please report it with the rehearsal's JSON"
         yield source.problem("REH005", ("metadata", "name"), message, hint)
 
 
-def _short_of(part: Part, item: Object, story: Story) -> str:
+def _short_of(part: Part, item: Object, timeline: Timeline) -> str:
     """Return how a run fell short of what its kind does by the end; nothing where it did not.
 
     A run that ends by itself has to finish, with all of its TPU pods, unless its file expects that it does
     not. A headless Pathways has to run at the end, its head included, whatever its file says of its end.
     """
     if part.finishes or (part.finishes is None and ends_by_itself(item)):
-        if story.outcome != "finished":
-            return _DID_NOT_FINISH[story.outcome]
-        need, ran = tpu_pods(part)[story.run], sum(piece.pods for piece in story.slices)
-        if story.started is None and ran < need:
+        if timeline.outcome != "finished":
+            return _DID_NOT_FINISH[timeline.outcome]
+        need, ran = tpu_pods(part)[timeline.run], sum(piece.pods for piece in timeline.slices)
+        if timeline.started is None and ran < need:
             return f"finished, and only {ran:,} of its {need:,} TPU pods ever ran"
         return ""
-    if ends_by_itself(item) or story.outcome == "finished":
+    if ends_by_itself(item) or timeline.outcome == "finished":
         return ""
-    if story.outcome != "running":
-        return _DID_NOT_RUN[story.outcome if story.started is None else "stopped"]
-    return "has a head that never ran" if lacks_head(item, story.ran) else ""
+    if timeline.outcome != "running":
+        return _DID_NOT_RUN[timeline.outcome if timeline.started is None else "stopped"]
+    return "has a head that never ran" if lacks_head(item, timeline.ran) else ""
 
 
-def _far(part: Part, story: Story) -> str:
-    if story.outcome == "notSubmitted":
+def _far(part: Part, timeline: Timeline) -> str:
+    if timeline.outcome == "notSubmitted":
         return (
             f"it is to be submitted at {shown(part.submit_at)}: play longer with --deadline, or submit sooner"
         )
     return "the timeline shows how far it came; is the deadline long enough?"
 
 
-def _shared(part: Part, story: Story) -> Iterator[Problem]:
+def _shared(part: Part, timeline: Timeline) -> Iterator[Problem]:
     """Warn once of each run that had pods on the node pool of a slice."""
     told: set[str] = set()
-    for piece in story.slices:
+    for piece in timeline.slices:
         for other in piece.shared_with:
             if other in told:
                 continue
             told.add(other)
             pools = ", ".join(piece.node_pools)
-            whom = "another slice of the same run" if other == story.run else other
-            message = f"slice {piece.job} of {story.run} shared the node pool {pools} with {whom}"
+            whom = "another slice of the same run" if other == timeline.run else other
+            message = f"slice {piece.job} of {timeline.run} shared the node pool {pools} with {whom}"
             hint = (
                 "its replicatedJob asks for exclusive-topology, and JobSet keeps only pods of one priority "
                 "apart: see slicewright rule TPU119"
@@ -185,22 +189,22 @@ def _shared(part: Part, story: Story) -> Iterator[Problem]:
 
 
 def _beside(
-    part: Part, item: Object, story: Story, speed: float | None, *, cut_short: bool
+    part: Part, item: Object, timeline: Timeline, speed: float | None, *, cut_short: bool
 ) -> Iterator[Problem]:
     """Tell of jobs without chips that never ran beside the others: the run may end well without them.
 
     Where the scheduler said nothing, a short program may have been over before they came: a warning.
     """
-    if story.started is None or (cut_short and not story.is_over):
+    if timeline.started is None or (cut_short and not timeline.is_over):
         return
     is_long = speed is not None and part.duration >= LONG_SECONDS * speed
     for job in without_chips(item):
-        if job in story.ran:
+        if job in timeline.ran:
             continue
         pods = f"{item['metadata']['name']}-{job}-"
-        said = [text for pod, (_, text) in story.unplaced.items() if pod.startswith(pods)]
+        said = [text for pod, (_, text) in timeline.unplaced.items() if pod.startswith(pods)]
         is_certain = bool(said) or is_long
-        message = f"job {job} of {story.run} never ran"
+        message = f"job {job} of {timeline.run} never ran"
         hint = f"FailedScheduling: {said[-1]}" if said else "the timeline shows what ran instead"
         if not is_certain:
             message += ", which may be the controllers' own time at this speed"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Problem
     from slicewright.core.rehearsal.fault import Fault, Known
     from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.story import Story
+    from slicewright.core.rehearsal.timeline import Timeline
     from slicewright.rehearsal.faults.strike import Strike
 
 Arrivals = dict[tuple[str, int], Object]
@@ -36,11 +36,11 @@ def inject(strike: Strike) -> None:
     """Submit what arrives."""
     comes = run_key(strike.arrives)
     strike.note(f"{comes}: {_slices(strike.fault)} x {strike.part.plan.shape.topology}")
-    strike.journal.note("submitted", comes)
+    strike.event_log.note("submitted", comes)
     try:
         strike.stage.create(strike.arrives)
     except ApiError as error:
-        strike.journal.note("refused", comes, reason=error.reason, text=error.message)
+        strike.event_log.note("refused", comes, reason=error.reason, text=error.message)
         raise
 
 
@@ -67,11 +67,11 @@ def _check(part: Part, index: int, known: Known) -> Iterator[Problem]:
 KIND = FaultKind("HigherPriorityArrival", _describe, _check, inject, duration="60s")
 
 
-def starved(part: Part, index: int, story: Story) -> Problem:
+def starved(part: Part, index: int, timeline: Timeline) -> Problem:
     """Return the warning of an arrival that never ran: it pushed nothing aside."""
     written = part.workload.spec["rehearsal"]["faults"][index]
-    message = f"{story.run}, which arrived at {written['at']}, never ran"
-    message += f": {story.why}" if story.why else ""
+    message = f"{timeline.run}, which arrived at {written['at']}, never ran"
+    message += f": {timeline.why}" if timeline.why else ""
     hint = "its ClusterQueue's preemption says whom it may push aside"
     return problem(part, index, "", message, hint, warning=True)
 

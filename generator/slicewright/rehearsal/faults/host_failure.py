@@ -67,7 +67,7 @@ def _note(strike: Strike, kind: Kind, nodes: list[Object], what: str) -> None:
     """Note that nodes of a node pool went or came."""
     if nodes:
         pool = nodes[0]["metadata"]["labels"][NODE_POOL]
-        strike.journal.note_nodes(kind, pool, nodes, what, reason=strike.fault.kind.name)
+        strike.event_log.note_nodes(kind, pool, nodes, what, reason=strike.fault.kind.name)
 
 
 def _failed(pod: Object) -> Object:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.rehearsal.fault import Fault
     from slicewright.core.rehearsal.script import Part
-    from slicewright.rehearsal.journal import Journal
+    from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.stage import Stage
     from slicewright.testbed.api import Api
 
@@ -39,7 +39,7 @@ class Strike:
     """A fault that strikes a run now."""
 
     stage: Stage
-    journal: Journal
+    event_log: EventLog
     part: Part
     item: Object
     """The run."""
@@ -60,7 +60,7 @@ class Strike:
 
     def note(self, text: str) -> None:
         """Write it into the log."""
-        self.journal.note("fault", self.run, reason=self.fault.kind.name, text=text)
+        self.event_log.note("fault", self.run, reason=self.fault.kind.name, text=text)
 
     def host(self) -> tuple[Object, Object]:
         """Return the running pod of the host that is hit, and its node. Raises Missed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slicewright.core.rehearsal.tempo import FASTEST, Tempo, factor, tempo
+from slicewright.core.rehearsal.clock import FASTEST, ClockSettings, clock_settings, factor
 
 from .kit import part_of
 
@@ -26,15 +26,17 @@ from .kit import part_of
 )
 def test_days_play_in_seconds(rehearsal: str, delay: float | None, speed: float) -> None:
     """The longest run takes forty seconds, and no waiting for one thing more than a minute."""
-    assert speed == tempo([part_of(rehearsal)], delay=delay).speed
+    assert speed == clock_settings([part_of(rehearsal)], delay=delay).speed
 
 
 def test_what_is_given_holds() -> None:
     """Also where it is nothing."""
     part = part_of("duration: 2h")
 
-    assert Tempo(2.0, 30.0, 0.0, 0.0, 180.0) == tempo([part], speed=2, deadline=30, delay=0, idle=0)
-    assert Tempo(10.0, 6000.0, 20.0, 30.0, 180.0) == tempo([part], speed=10)
+    assert ClockSettings(2.0, 30.0, 0.0, 0.0, 180.0) == clock_settings(
+        [part], speed=2, deadline=30, delay=0, idle=0
+    )
+    assert ClockSettings(10.0, 6000.0, 20.0, 30.0, 180.0) == clock_settings([part], speed=10)
 
 
 @pytest.mark.slow
@@ -45,7 +47,7 @@ def test_work_that_does_not_fit_at_once_plays_faster(number: int, room: int, spe
     """All work takes two minutes at most, as long as the longest run still takes a second."""
     parts = [part_of("", name=f"w{index}") for index in range(number)]
 
-    assert speed == tempo(parts, room=room).speed
+    assert speed == clock_settings(parts, room=room).speed
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Stories of slices: their hosts together or apart, and their node pools."""
+"""Timelines of slices: their hosts together or apart, and their node pools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .kit import A, gone, pod, says, spans, told
 
 if TYPE_CHECKING:
     from slicewright.core.rehearsal.event import Event
-    from slicewright.core.rehearsal.story import Story
+    from slicewright.core.rehearsal.timeline import Timeline
 
 
 def test_slices_before_and_after_an_eviction_are_two() -> None:
@@ -32,8 +32,8 @@ def test_slices_before_and_after_an_eviction_are_two() -> None:
     ]
 
 
-def beside(*events: Event, **more: Any) -> dict[str, Story]:
-    """Return the stories where another run has a host of a slice until the first is through."""
+def beside(*events: Event, **more: Any) -> dict[str, Timeline]:
+    """Return the timelines where another run has a host of a slice until the first is through."""
     other = {"run": "default/b", "job_uid": "v"}
     return told(
         says(0, "submitted"),
@@ -177,11 +177,11 @@ def test_slice_shares_its_node_pool_with_another() -> None:
     beside = told(pod(2, "x"), pod(4, "z", run="default/b", job_uid="v"), pods=two)
     later = told(pod(2, "x"), gone(3, "x"), pod(4, "z", run="default/b", job_uid="v"), pods=two)
 
-    assert [False, False] == [piece.exclusive for story in beside.values() for piece in story.slices]
+    assert [False, False] == [piece.exclusive for timeline in beside.values() for piece in timeline.slices]
     assert [("default/b",), (A,)] == [
-        piece.shared_with for story in beside.values() for piece in story.slices
+        piece.shared_with for timeline in beside.values() for piece in timeline.slices
     ]
-    assert [True, True] == [piece.exclusive for story in later.values() for piece in story.slices]
+    assert [True, True] == [piece.exclusive for timeline in later.values() for piece in timeline.slices]
 
 
 def test_pods_that_could_not_be_made_are_forgotten_when_all_run() -> None:
@@ -201,4 +201,4 @@ def test_slice_whose_pods_end_may_have_a_successor() -> None:
         pods={A: 2, "default/b": 1},
     )  # fmt: skip
 
-    assert [True, True] == [piece.exclusive for story in found.values() for piece in story.slices]
+    assert [True, True] == [piece.exclusive for timeline in found.values() for piece in timeline.slices]

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.core.rehearsal.against import against, never_due, not_struck, not_undone
 from slicewright.core.rehearsal.fault import Known
-from slicewright.core.rehearsal.story import Story
+from slicewright.core.rehearsal.timeline import Timeline
+from slicewright.core.rehearsal.validate_blocks import never_due, not_struck, not_undone, validate_blocks
 
 from .kit import job, jobset, part_of, pathwaysjob, replicated_job
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
-    from slicewright.core.rehearsal.story import Outcome
+    from slicewright.core.rehearsal.timeline import Outcome
 
 KNOWN = Known("c1", ("low", "high"), {("default/a", 7): "FIT101 it asks for too much"})
 TWO_SLICES = jobset(
@@ -26,7 +26,7 @@ LATE = part_of("faults: [{kind: HostFailure, at: 1h30m}]")
 
 def told(rehearsal: str, run: Object = TWO_SLICES) -> list[tuple[str, str]]:
     """Return paths and messages of what stands against a block, beside a workload b."""
-    found = against([part_of(rehearsal, run), part_of(name="b")], KNOWN)
+    found = validate_blocks([part_of(rehearsal, run), part_of(name="b")], KNOWN)
     assert {"REH012"} >= {problem.id for problem in found}
     return [(problem.dotted().removeprefix("spec.rehearsal."), problem.message) for problem in found]
 
@@ -108,7 +108,7 @@ def test_fault_that_can_strike_is_none(fault: str, run: Object) -> None:
 def test_arrival_that_can_never_be_admitted_is_told_at_its_place() -> None:
     """With what the quota check says of it, and what to write instead: it would wait for ever."""
     one = "{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: high, slices: 9}"
-    (found,) = against([part_of(f"faults: [{', '.join([one] * 8)}]", TWO_SLICES)], KNOWN)
+    (found,) = validate_blocks([part_of(f"faults: [{', '.join([one] * 8)}]", TWO_SLICES)], KNOWN)
 
     assert ("REH012", "error", "spec.rehearsal.faults[7].slices") == facts(found)[:3]
     assert found.message == (
@@ -139,7 +139,7 @@ def test_workload_that_takes_no_part_is_told_at_its_place() -> None:
 def test_hint_names_what_is_meant() -> None:
     """In the form in which it was written; all that play where none is near."""
     block = "expect: [{together: [elsewhere]}, {order: [a, default/bb]}]"
-    found = against([part_of(block), part_of(name="b")], KNOWN)
+    found = validate_blocks([part_of(block), part_of(name="b")], KNOWN)
 
     assert ["one of: a, b", "did you mean 'default/b'?"] == [problem.hint for problem in found]
 
@@ -176,7 +176,7 @@ def test_fault_whose_time_did_not_come(
     outcome: Outcome, started: float | None, expected: list[tuple[str, str]]
 ) -> None:
     """Of a run that never ran nothing more is said."""
-    found = never_due(LATE, 0, Story("default/a", started=started, outcome=outcome), 60.0)
+    found = never_due(LATE, 0, Timeline("default/a", started=started, outcome=outcome), 60.0)
 
     assert expected == [(problem.severity, problem.message.partition("happen: ")[2]) for problem in found]
 
@@ -184,7 +184,7 @@ def test_fault_whose_time_did_not_come(
 def test_run_that_is_not_to_finish_has_to_meet_its_fault() -> None:
     """It never ran, so nothing shows that the fault is what keeps it from finishing."""
     part = part_of("{faults: [{kind: SliceLoss, at: 10s}], expect: [{finishes: false}]}")
-    found = never_due(part, 0, Story("default/a", outcome="waiting"), 60.0)
+    found = never_due(part, 0, Timeline("default/a", outcome="waiting"), 60.0)
 
     assert [("error", "the SliceLoss at 10s did not happen: default/a never ran")] == [
         (problem.severity, problem.message) for problem in found

@@ -17,7 +17,7 @@ Field = Literal["submit_at", "duration"]
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class Override:
     """A span for the workload `name` or `namespace/name`; for all where that is empty."""
 
     name: str
@@ -32,40 +32,40 @@ class Unclear:
     hint: str
 
 
-def read(text: str) -> Timing | None:
+def read(text: str) -> Override | None:
     """Return what `[[NAMESPACE/]NAME=]DURATION` says; nothing where it has another form."""
     name, equals, span = text.rpartition("=")
     if not is_duration(span) or (equals and not name):
         return None
-    return Timing(name, seconds(span))
+    return Override(name, seconds(span))
 
 
-def unclear(timings: Iterable[Timing], keys: Iterable[str]) -> Unclear | None:
+def unclear(overrides: Iterable[Override], keys: Iterable[str]) -> Unclear | None:
     """Return the first name that does not mean exactly one of some workloads (`namespace/name`)."""
     known = sorted(set(keys))
-    for timing in timings:
-        meant = [key for key in known if _means(timing.name, key)]
-        if timing.name and not meant:
-            names = known if "/" in timing.name else [key.partition("/")[2] for key in known]
-            message = f"no workload '{timing.name}' takes part in this rehearsal"
-            return Unclear(message, did_you_mean(timing.name, names))
-        if timing.name and len(meant) > 1:
-            message = f"'{timing.name}' may be one of {len(meant)} workloads: say which"
+    for override in overrides:
+        meant = [key for key in known if _means(override.name, key)]
+        if override.name and not meant:
+            names = known if "/" in override.name else [key.partition("/")[2] for key in known]
+            message = f"no workload '{override.name}' takes part in this rehearsal"
+            return Unclear(message, did_you_mean(override.name, names))
+        if override.name and len(meant) > 1:
+            message = f"'{override.name}' may be one of {len(meant)} workloads: say which"
             return Unclear(message, " or ".join(meant))
     return None
 
 
-def timed(parts: Iterable[Part], field: Field, timings: Iterable[Timing]) -> tuple[Part, ...]:
+def overridden(parts: Iterable[Part], field: Field, overrides: Iterable[Override]) -> tuple[Part, ...]:
     """Return parts with the spans that are given for them.
 
     A span for one workload goes before one for all, and a later one before an earlier one.
     """
-    ordered = sorted(timings, key=lambda timing: bool(timing.name))
+    ordered = sorted(overrides, key=lambda override: bool(override.name))
     changed = []
     for part in parts:
-        for timing in ordered:
-            if not timing.name or _means(timing.name, part.key):
-                part = _with(part, field, timing.seconds)  # noqa: PLW2901 - each builds on the one before
+        for override in ordered:
+            if not override.name or _means(override.name, part.key):
+                part = _with(part, field, override.seconds)  # noqa: PLW2901 - each builds on the one before
         changed.append(part)
     return tuple(changed)
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path, Problem
     from slicewright.core.rehearsal.fault import Known
     from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.story import Story
+    from slicewright.core.rehearsal.timeline import Timeline
 
 
-def against(parts: Iterable[Part], known: Known) -> tuple[Problem, ...]:
+def validate_blocks(parts: Iterable[Part], known: Known) -> tuple[Problem, ...]:
     """Return what can be known before the play: names of no workload or class, slices and hosts of no run."""
     playing = tuple(parts)
     keys = [part.key for part in playing]
@@ -44,16 +44,16 @@ def not_struck(part: Part, index: int, why: str, *, is_late: bool) -> Problem:
     return problem(part, index, "", message, hint, warning=is_late)
 
 
-def never_due(part: Part, index: int, story: Story, end: float) -> Iterator[Problem]:
+def never_due(part: Part, index: int, timeline: Timeline, end: float) -> Iterator[Problem]:
     """Yield the problem of a fault whose time did not come before the end of a rehearsal.
 
     Where a run has not run which should, that says it.
     """
-    if story.outcome in ("finished", "failed"):
-        yield not_struck(part, index, f"{story.run} had ended before", is_late=True)
-    elif story.started is None and part.finishes is False:
-        yield not_struck(part, index, f"{story.run} never ran", is_late=False)
-    elif story.started is not None:
+    if timeline.outcome in ("finished", "failed"):
+        yield not_struck(part, index, f"{timeline.run} had ended before", is_late=True)
+    elif timeline.started is None and part.finishes is False:
+        yield not_struck(part, index, f"{timeline.run} never ran", is_late=False)
+    elif timeline.started is not None:
         yield not_struck(part, index, f"the rehearsal ended before, at {shown(end)}", is_late=False)
 
 

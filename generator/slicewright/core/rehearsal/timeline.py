@@ -1,4 +1,4 @@
-"""Events -> the story of each run: when it waited, ran, was evicted or restarted, where, and how it ended."""
+"""Events -> the timeline of each run: when it waited, ran or restarted, on which nodes, and how it ended."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Eviction:
 
 
 @dataclass(slots=True)
-class Story:
+class Timeline:
     """What happened to one run."""
 
     run: str
@@ -110,8 +110,8 @@ class Story:
         return f"{reason}: {self.warnings[reason]}" if reason else ""
 
 
-class Stories:
-    """The stories of a rehearsal while they grow.
+class Timelines:
+    """The timelines of a rehearsal while they grow.
 
     `tpu_pods` says for each run how many TPU pods it has when all of it runs, `queued` which runs ask a
     queue; both come from the run objects. `rooms` tells of the node pools, where they are known.
@@ -121,7 +121,7 @@ class Stories:
         self, tpu_pods: Mapping[str, int], queued: Iterable[str], rooms: Rooms | None = None
     ) -> None:
         self._queued = frozenset(queued)
-        self.of: dict[str, Story] = {run: Story(run, is_queued=run in self._queued) for run in tpu_pods}
+        self.of: dict[str, Timeline] = {run: Timeline(run, is_queued=run in self._queued) for run in tpu_pods}
         self._tpu_pods = tpu_pods
         self._state: dict[str, tuple[State, float]] = {}
         self._pods: Pods = {run: {} for run in tpu_pods}
@@ -134,28 +134,30 @@ class Stories:
 
     def add(self, event: Event) -> None:
         """Take an event in; those of runs that are not ours are passed by."""
-        story = self.of.get(event.run)
+        timeline = self.of.get(event.run)
         tell = _TELL.get(event.kind)
         if event.node_pool and not event.run:
             self._losses.add(event)
-        if story is not None and tell is not None:
-            tell(self, story, event)
+        if timeline is not None and tell is not None:
+            tell(self, timeline, event)
 
-    def close(self, at: float) -> dict[str, Story]:
-        """Return the stories as they are at a moment: what still lasts ends there."""
-        evictions = {run: [eviction.at for eviction in story.evictions] for run, story in self.of.items()}
+    def close(self, at: float) -> dict[str, Timeline]:
+        """Return the timelines as they are at a moment: what still lasts ends there."""
+        evictions = {
+            run: [eviction.at for eviction in timeline.evictions] for run, timeline in self.of.items()
+        }
         found = slices(self._pods, evictions, at, self._rooms, self._losses)
         return {
             run: replace(
-                story,
-                spans=[*story.spans, *self._lasting(run, at)],
+                timeline,
+                spans=[*timeline.spans, *self._lasting(run, at)],
                 slices=found[run],
-                evictions=list(story.evictions),
-                warnings=dict(story.warnings),
-                ran=set(story.ran),
-                unplaced=dict(story.unplaced),
+                evictions=list(timeline.evictions),
+                warnings=dict(timeline.warnings),
+                ran=set(timeline.ran),
+                unplaced=dict(timeline.unplaced),
             )
-            for run, story in self.of.items()
+            for run, timeline in self.of.items()
         }
 
     def _lasting(self, run: str, at: float) -> list[Span]:
@@ -181,12 +183,13 @@ class Stories:
         """
         found = []
         for run, pods in self._pods.items():
-            story = self.of[run]
-            since = story.evictions[-1].at if story.evictions else -1.0  # what Kueue takes away is no failure
+            timeline = self.of[run]
+            # What Kueue takes away is no failure.
+            since = timeline.evictions[-1].at if timeline.evictions else -1.0
             lost: dict[str, list[float]] = {}
             for pod in pods.values():
                 is_lost = pod.end is not None and not pod.is_there
-                if is_lost and pod.start.attempt >= story.restarts and pod.start.at > since:
+                if is_lost and pod.start.attempt >= timeline.restarts and pod.start.at > since:
                     lost.setdefault(pod.start.job_uid, []).append(pod.until(since))
             if run in self._state:
                 found += [(max(times), _backoff(len(times))) for times in lost.values()]
@@ -202,124 +205,126 @@ class Stories:
         """Return when the present state of a run began; 0 where it has none."""
         if run in self._state:
             return self._state[run][1]
-        story = self.of[run]
-        return story.submitted or 0.0 if story.ended is None else story.ended
+        timeline = self.of[run]
+        return timeline.submitted or 0.0 if timeline.ended is None else timeline.ended
 
-    def _enter(self, story: Story, state: State | None, at: float) -> None:
-        before = self._state.pop(story.run, None)
+    def _enter(self, timeline: Timeline, state: State | None, at: float) -> None:
+        before = self._state.pop(timeline.run, None)
         if before is not None and at > before[1]:
-            story.spans.append(Span(before[0], before[1], at))
+            timeline.spans.append(Span(before[0], before[1], at))
         if state is not None:
-            self._state[story.run] = (state, at)
+            self._state[timeline.run] = (state, at)
 
-    def _submitted(self, story: Story, event: Event) -> None:
-        story.submitted, story.outcome = event.at, "waiting"
-        if story.run in self._queued:
-            self._enter(story, "queued", event.at)
+    def _submitted(self, timeline: Timeline, event: Event) -> None:
+        timeline.submitted, timeline.outcome = event.at, "waiting"
+        if timeline.run in self._queued:
+            self._enter(timeline, "queued", event.at)
         else:
-            story.admitted = event.at
-            self._enter(story, "starting", event.at)
+            timeline.admitted = event.at
+            self._enter(timeline, "starting", event.at)
 
-    def _refused(self, story: Story, event: Event) -> None:
-        story.outcome, story.refusal = "refused", event.text
-        self._enter(story, None, event.at)
+    def _refused(self, timeline: Timeline, event: Event) -> None:
+        timeline.outcome, timeline.refusal = "refused", event.text
+        self._enter(timeline, None, event.at)
 
-    def _waiting(self, story: Story, event: Event) -> None:
-        story.waits_for = event.text
+    def _waiting(self, timeline: Timeline, event: Event) -> None:
+        timeline.waits_for = event.text
 
-    def _reserved(self, story: Story, event: Event) -> None:
-        story.queue, story.waits_for = event.queue, ""
-        self._holding.add(story.run)
-        self._enter(story, "reserved", event.at)
+    def _reserved(self, timeline: Timeline, event: Event) -> None:
+        timeline.queue, timeline.waits_for = event.queue, ""
+        self._holding.add(timeline.run)
+        self._enter(timeline, "reserved", event.at)
 
-    def _admitted(self, story: Story, event: Event) -> None:
-        if story.admitted is None:
-            story.admitted = event.at
-        story.waits_for = ""
-        self._enter(story, "starting", event.at)
-        self._settle(story, event.at)  # pods and queues are watched apart: some may have been seen already
+    def _admitted(self, timeline: Timeline, event: Event) -> None:
+        if timeline.admitted is None:
+            timeline.admitted = event.at
+        timeline.waits_for = ""
+        self._enter(timeline, "starting", event.at)
+        self._settle(timeline, event.at)  # pods and queues are watched apart: some may have been seen already
 
-    def _evicted(self, story: Story, event: Event) -> None:
-        story.evictions.append(Eviction(event.at, event.reason, event.text))
-        self._back_to(story, "queued", event.at)
+    def _evicted(self, timeline: Timeline, event: Event) -> None:
+        timeline.evictions.append(Eviction(event.at, event.reason, event.text))
+        self._back_to(timeline, "queued", event.at)
 
-    def _released(self, story: Story, event: Event) -> None:
+    def _released(self, timeline: Timeline, event: Event) -> None:
         if not event.flavors:
-            self._holding.discard(story.run)
-        if story.ended is None and event.reason not in (FINISHED, RECLAIMED):
-            self._back_to(story, "queued", event.at)
+            self._holding.discard(timeline.run)
+        if timeline.ended is None and event.reason not in (FINISHED, RECLAIMED):
+            self._back_to(timeline, "queued", event.at)
 
-    def _restarted(self, story: Story, event: Event) -> None:
-        story.restarts = event.attempt
-        self._back_to(story, "restarting", event.at)
+    def _restarted(self, timeline: Timeline, event: Event) -> None:
+        timeline.restarts = event.attempt
+        self._back_to(timeline, "restarting", event.at)
 
-    def _back_to(self, story: Story, state: State, at: float) -> None:
-        story.outcome = "waiting"
-        if self._state_is(story, state):
+    def _back_to(self, timeline: Timeline, state: State, at: float) -> None:
+        timeline.outcome = "waiting"
+        if self._state_is(timeline, state):
             return
-        self._enter(story, state, at)
+        self._enter(timeline, state, at)
 
-    def _state_is(self, story: Story, *states: State) -> bool:
-        return self._state.get(story.run, ("",))[0] in states
+    def _state_is(self, timeline: Timeline, *states: State) -> bool:
+        return self._state.get(timeline.run, ("",))[0] in states
 
-    def _warned(self, story: Story, event: Event) -> None:
-        story.warnings.pop(event.reason, None)
-        story.warnings[event.reason] = event.text
+    def _warned(self, timeline: Timeline, event: Event) -> None:
+        timeline.warnings.pop(event.reason, None)
+        timeline.warnings[event.reason] = event.text
         if event.reason == _CAUSE:
-            story.unplaced[event.pod] = event.at, event.text
+            timeline.unplaced[event.pod] = event.at, event.text
 
-    def _pod_started(self, story: Story, event: Event) -> None:
-        refused, _ = story.unplaced.get(event.pod, (None, ""))
-        self._pods[story.run][event.pod] = Pod(event, refused=refused)
-        story.ran.add(event.job.partition("/")[0])
-        since = self._lost.pop(story.run, None)
-        if event.chips and since is not None and self._state_is(story, "running"):
-            self._back_to(story, "restarting", since)  # one in its place: the run was not about to end
-        self._settle(story, event.at)
+    def _pod_started(self, timeline: Timeline, event: Event) -> None:
+        refused, _ = timeline.unplaced.get(event.pod, (None, ""))
+        self._pods[timeline.run][event.pod] = Pod(event, refused=refused)
+        timeline.ran.add(event.job.partition("/")[0])
+        since = self._lost.pop(timeline.run, None)
+        if event.chips and since is not None and self._state_is(timeline, "running"):
+            self._back_to(timeline, "restarting", since)  # one in its place: the run was not about to end
+        self._settle(timeline, event.at)
 
-    def _pod_ended(self, story: Story, event: Event) -> None:
-        pod = self._pods[story.run].get(event.pod)
+    def _pod_ended(self, timeline: Timeline, event: Event) -> None:
+        pod = self._pods[timeline.run].get(event.pod)
         if pod is None:
             return
         pod.end = event
-        if not pod.start.chips or pod.is_there or not self._state_is(story, "running"):
+        if not pod.start.chips or pod.is_there or not self._state_is(timeline, "running"):
             return
-        if event.reason == DELETED and self._has_succeeded(story):
-            self._lost.setdefault(story.run, event.at)
+        if event.reason == DELETED and self._has_succeeded(timeline):
+            self._lost.setdefault(timeline.run, event.at)
         else:
-            self._back_to(story, "restarting", event.at)
+            self._back_to(timeline, "restarting", event.at)
 
-    def _has_succeeded(self, story: Story) -> bool:
+    def _has_succeeded(self, timeline: Timeline) -> bool:
         """Tell whether a pod has done its work, such as a head: its JobSet then removes the others."""
-        pods = self._pods[story.run].values()
-        return any(pod.has_succeeded and pod.start.attempt >= story.restarts for pod in pods)
+        pods = self._pods[timeline.run].values()
+        return any(pod.has_succeeded and pod.start.attempt >= timeline.restarts for pod in pods)
 
-    def _settle(self, story: Story, at: float) -> None:
+    def _settle(self, timeline: Timeline, at: float) -> None:
         """Let a run be running from the moment when all of its TPU pods are."""
-        if not self._state_is(story, "starting", "restarting"):
+        if not self._state_is(timeline, "starting", "restarting"):
             return
         there = sum(
             1
-            for pod in self._pods[story.run].values()
-            if pod.start.chips and pod.is_there and pod.start.attempt >= story.restarts
+            for pod in self._pods[timeline.run].values()
+            if pod.start.chips and pod.is_there and pod.start.attempt >= timeline.restarts
         )
-        if there < self._tpu_pods[story.run] or (story.started is None and kept_apart(story.run, self._pods)):
+        if there < self._tpu_pods[timeline.run] or (
+            timeline.started is None and kept_apart(timeline.run, self._pods)
+        ):
             return
-        if story.started is None:
-            story.started = at
-        story.warnings.pop(_TRIED_AGAIN, None)
-        story.outcome = "running"
-        self._enter(story, "running", at)
+        if timeline.started is None:
+            timeline.started = at
+        timeline.warnings.pop(_TRIED_AGAIN, None)
+        timeline.outcome = "running"
+        self._enter(timeline, "running", at)
 
-    def _finished(self, story: Story, event: Event) -> None:
-        self._over(story, event, "finished")
+    def _finished(self, timeline: Timeline, event: Event) -> None:
+        self._over(timeline, event, "finished")
 
-    def _failed(self, story: Story, event: Event) -> None:
-        self._over(story, event, "failed")
+    def _failed(self, timeline: Timeline, event: Event) -> None:
+        self._over(timeline, event, "failed")
 
-    def _over(self, story: Story, event: Event, outcome: Outcome) -> None:
-        story.ended, story.outcome, story.end_text = event.at, outcome, event.text
-        self._enter(story, None, event.at)
+    def _over(self, timeline: Timeline, event: Event, outcome: Outcome) -> None:
+        timeline.ended, timeline.outcome, timeline.end_text = event.at, outcome, event.text
+        self._enter(timeline, None, event.at)
 
 
 def _backoff(failures: int) -> float:
@@ -328,17 +333,17 @@ def _backoff(failures: int) -> float:
 
 
 _TELL = {
-    "submitted": Stories._submitted,  # noqa: SLF001 - the table of this module's own methods
-    "refused": Stories._refused,  # noqa: SLF001
-    "waiting": Stories._waiting,  # noqa: SLF001
-    "reserved": Stories._reserved,  # noqa: SLF001
-    "admitted": Stories._admitted,  # noqa: SLF001
-    "evicted": Stories._evicted,  # noqa: SLF001
-    "released": Stories._released,  # noqa: SLF001
-    "restarted": Stories._restarted,  # noqa: SLF001
-    "warned": Stories._warned,  # noqa: SLF001
-    "podStarted": Stories._pod_started,  # noqa: SLF001
-    "podEnded": Stories._pod_ended,  # noqa: SLF001
-    "finished": Stories._finished,  # noqa: SLF001
-    "failed": Stories._failed,  # noqa: SLF001
+    "submitted": Timelines._submitted,  # noqa: SLF001 - the table of this module's own methods
+    "refused": Timelines._refused,  # noqa: SLF001
+    "waiting": Timelines._waiting,  # noqa: SLF001
+    "reserved": Timelines._reserved,  # noqa: SLF001
+    "admitted": Timelines._admitted,  # noqa: SLF001
+    "evicted": Timelines._evicted,  # noqa: SLF001
+    "released": Timelines._released,  # noqa: SLF001
+    "restarted": Timelines._restarted,  # noqa: SLF001
+    "warned": Timelines._warned,  # noqa: SLF001
+    "podStarted": Timelines._pod_started,  # noqa: SLF001
+    "podEnded": Timelines._pod_ended,  # noqa: SLF001
+    "finished": Timelines._finished,  # noqa: SLF001
+    "failed": Timelines._failed,  # noqa: SLF001
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slicewright.core.rehearsal.timing import Timing, Unclear, read, timed, unclear
+from slicewright.core.rehearsal.overrides import Override, Unclear, overridden, read, unclear
 
 from .kit import part_of
 
@@ -14,10 +14,10 @@ KEYS = ("default/train", "team-a/eval", "team-b/eval")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("90s", Timing("", 90.0)),
-        ("0s", Timing("", 0.0)),
-        ("train=1h30m", Timing("train", 5400.0)),
-        ("team-a/eval=2d", Timing("team-a/eval", 172_800.0)),
+        ("90s", Override("", 90.0)),
+        ("0s", Override("", 0.0)),
+        ("train=1h30m", Override("train", 5400.0)),
+        ("team-a/eval=2d", Override("team-a/eval", 172_800.0)),
         ("train=", None),
         ("=90s", None),
         ("train", None),
@@ -25,7 +25,7 @@ KEYS = ("default/train", "team-a/eval", "team-b/eval")
         ("", None),
     ],
 )
-def test_span_may_carry_the_name_of_a_workload(text: str, expected: Timing | None) -> None:
+def test_span_may_carry_the_name_of_a_workload(text: str, expected: Override | None) -> None:
     """Without one it is for all; what has no unit is none."""
     assert expected == read(text)
 
@@ -49,17 +49,17 @@ def test_span_may_carry_the_name_of_a_workload(text: str, expected: Timing | Non
 )
 def test_name_means_one_workload(name: str, expected: Unclear | None) -> None:
     """A misspelt one comes with the nearest, one that several have with all of them."""
-    assert expected == unclear([Timing("train", 1.0), Timing(name, 2.0)], KEYS)
+    assert expected == unclear([Override("train", 1.0), Override(name, 2.0)], KEYS)
 
 
 def test_given_span_wins_over_the_file() -> None:
     """One for a workload goes before one for all, and among equals the later one holds."""
     parts = [part_of("{submitAt: 1m, duration: 1m}", name=name) for name in ("a", "b")]
-    spans = [Timing("default/a", 7.0), Timing("", 3.0), Timing("a", 9.0), Timing("", 5.0)]
+    spans = [Override("default/a", 7.0), Override("", 3.0), Override("a", 9.0), Override("", 5.0)]
 
     assert [(9.0, 60.0), (5.0, 60.0)] == [
-        (part.submit_at, part.duration) for part in timed(parts, "submit_at", spans)
+        (part.submit_at, part.duration) for part in overridden(parts, "submit_at", spans)
     ]
     assert [(60.0, 9.0), (60.0, 5.0)] == [
-        (part.submit_at, part.duration) for part in timed(parts, "duration", spans)
+        (part.submit_at, part.duration) for part in overridden(parts, "duration", spans)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slicewright.rehearsal.clock import Clock
-from slicewright.rehearsal.journal import Journal
+from slicewright.rehearsal.event_log import EventLog
 
 POD: dict[str, Any] = {
     "kind": "Pod",
@@ -26,25 +26,25 @@ NODE: dict[str, Any] = {
 
 def test_pod_is_told_when_its_node_is_known() -> None:
     """Pods and nodes are watched apart: a slice is not split because its nodes are told of later."""
-    journal = Journal(Clock(1.0), {"default/a": 1}, ())
+    event_log = EventLog(Clock(1.0), {"default/a": 1}, ())
 
-    journal.see("ADDED", POD)
-    journal.see("DELETED", POD)
-    before = journal.so_far()
-    journal.see("ADDED", NODE)
+    event_log.see("ADDED", POD)
+    event_log.see("DELETED", POD)
+    before = event_log.so_far()
+    event_log.see("ADDED", NODE)
 
     assert [] == before
     assert [("podStarted", "np-0"), ("podEnded", "np-0")] == [
-        (event.kind, event.node_pool) for event in journal.so_far()
+        (event.kind, event.node_pool) for event in event_log.so_far()
     ]
 
 
 def test_pod_on_a_known_node_is_told_at_once() -> None:
     """Also on one that is in no node pool, and while it has no node."""
-    journal = Journal(Clock(1.0), {"default/a": 1}, ())
-    journal.see("ADDED", {"kind": "Node", "metadata": {"name": "n1"}})
+    event_log = EventLog(Clock(1.0), {"default/a": 1}, ())
+    event_log.see("ADDED", {"kind": "Node", "metadata": {"name": "n1"}})
 
-    journal.see("ADDED", {**POD, "spec": {"containers": []}, "status": {}})
-    journal.see("MODIFIED", POD)
+    event_log.see("ADDED", {**POD, "spec": {"containers": []}, "status": {}})
+    event_log.see("MODIFIED", POD)
 
-    assert [("podStarted", "")] == [(event.kind, event.node_pool) for event in journal.so_far()]
+    assert [("podStarted", "")] == [(event.kind, event.node_pool) for event in event_log.so_far()]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.clock import Clock
 
 
-class Agenda:
+class Timers:
     """Actions with their moments; it belongs to one thread."""
 
     def __init__(self, clock: Clock) -> None:

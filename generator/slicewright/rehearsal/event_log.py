@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.rehearsal.event import Event, Kind
 from slicewright.core.rehearsal.observe import Observer
-from slicewright.core.rehearsal.story import Stories
+from slicewright.core.rehearsal.timeline import Timelines
 from slicewright.rehearsal.capacity import chips_of
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.clock import Clock
 
 
-class Journal:
-    """The events of a rehearsal, and the stories that they make."""
+class EventLog:
+    """The events of a rehearsal, and the timelines that they make."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Journal:
         rooms: Rooms | None = None,
     ) -> None:
         self.events: list[Event] = []
-        self.stories = Stories(tpu_pods, queued, rooms)
+        self.timelines = Timelines(tpu_pods, queued, rooms)
         self._clock = clock
         self._node_pools: dict[str, str] = {}
         self._early: dict[str, list[tuple[str, Object]]] = {}
@@ -68,10 +68,10 @@ class Journal:
         text = f"{len(nodes)} node{'' if len(nodes) == 1 else 's'}{what}"
         self.note(kind, reason=reason, node_pool=node_pool, chips=chips_of(nodes), text=text)
 
-    def ask(self, question: Callable[[Stories], Any]) -> Any:
-        """Return an answer about the stories, while nobody writes."""
+    def ask(self, question: Callable[[Timelines], Any]) -> Any:
+        """Return an answer about the timelines, while nobody writes."""
         with self._changed:
-            return question(self.stories)
+            return question(self.timelines)
 
     def so_far(self) -> list[Event]:
         """Return the events until now."""
@@ -93,7 +93,7 @@ class Journal:
 
     def _add(self, event: Event) -> None:
         self.events.append(event)
-        self.stories.add(event)
+        self.timelines.add(event)
         if event.kind != "warned":
             self._last = time.monotonic()
         self._changed.notify_all()

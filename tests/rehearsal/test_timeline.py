@@ -1,8 +1,8 @@
-"""Events -> the story of each run."""
+"""Events -> the timeline of each run."""
 
 from __future__ import annotations
 
-from slicewright.core.rehearsal.story import Eviction, Stories
+from slicewright.core.rehearsal.timeline import Eviction, Timelines
 
 from .kit import A, gone, pod, says, spans, told
 
@@ -166,7 +166,7 @@ def test_pods_that_are_removed_at_the_end_are_no_restart() -> None:
 
 def test_quota_is_held_until_kueue_has_all_of_it_back() -> None:
     """A part that comes back early does not end it."""
-    stories = Stories({A: 2}, [A])
+    timelines = Timelines({A: 2}, [A])
     held = []
     for event in (
         says(0, "submitted"),
@@ -175,8 +175,8 @@ def test_quota_is_held_until_kueue_has_all_of_it_back() -> None:
         says(3, "finished"),
         says(4, "released", reason="Finished"),
     ):
-        stories.add(event)
-        held.append(stories.holds_quota)
+        timelines.add(event)
+        held.append(timelines.holds_quota)
 
     assert [False, True, True, True, False] == held
 
@@ -196,18 +196,18 @@ def test_pod_in_place_of_one_that_was_removed_is_a_restart() -> None:
     assert [("starting", 0, 1), ("running", 1, 5), ("restarting", 5, 8), ("running", 8, 9)] == spans(found)
 
 
-def test_stories_can_be_asked_for_at_every_moment() -> None:
+def test_timelines_can_be_asked_for_at_every_moment() -> None:
     """What is told at one moment changes neither what is told later nor what was told before."""
-    stories = Stories({A: 1}, ())
-    stories.add(says(0, "submitted"))
-    first = stories.close(3)[A]
+    timelines = Timelines({A: 1}, ())
+    timelines.add(says(0, "submitted"))
+    first = timelines.close(3)[A]
     for event in (pod(4, "x"), says(5, "warned", reason="BackOff", text="!"), says(6, "evicted")):
-        stories.add(event)
-    second = stories.close(8)[A]
+        timelines.add(event)
+    second = timelines.close(8)[A]
 
     assert ([("starting", 0, 3)], [], {}, []) == (spans(first), first.slices, first.warnings, first.evictions)
     assert [("starting", 0, 4), ("running", 4, 6), ("queued", 6, 8)] == spans(second)
-    assert second == stories.close(8)[A]
+    assert second == timelines.close(8)[A]
     assert (1, 1) == (len(second.slices), len(second.evictions))
 
 
@@ -277,16 +277,16 @@ def test_strangers_are_passed_by() -> None:
 
 def test_state_while_it_grows() -> None:
     """For the live view: the state now, or how it ended; and whether the end of a pod is to come."""
-    stories = Stories({A: 1}, ())
-    found = [(stories.state_of(A), stories.is_at_work)]
+    timelines = Timelines({A: 1}, ())
+    found = [(timelines.state_of(A), timelines.is_at_work)]
     for event in (
         says(0, "submitted"),
         pod(1, "x", ends=True),
         gone(2, "x"),
         says(3, "finished"),
     ):
-        stories.add(event)
-        found.append((stories.state_of(A), stories.is_at_work))
+        timelines.add(event)
+        found.append((timelines.state_of(A), timelines.is_at_work))
 
     assert found == [
         ("notSubmitted", False),
@@ -299,15 +299,15 @@ def test_state_while_it_grows() -> None:
 
 def test_backoff_doubles_with_each_pod_that_a_job_loses() -> None:
     """It counts from the last one, ten minutes at most; a pod that succeeded is none that was lost."""
-    stories = Stories({A: 2}, ())
-    stories.add(says(0, "submitted"))
-    stories.add(pod(1, "done"))
-    stories.add(gone(2, "done"))
+    timelines = Timelines({A: 2}, ())
+    timelines.add(says(0, "submitted"))
+    timelines.add(pod(1, "done"))
+    timelines.add(gone(2, "done"))
     found = []
     for at in range(10, 90, 10):
-        stories.add(pod(at, f"x{at}"))
-        stories.add(gone(at + 5, f"x{at}", "Failed"))
-        found += stories.backoffs()
+        timelines.add(pod(at, f"x{at}"))
+        timelines.add(gone(at + 5, f"x{at}", "Failed"))
+        found += timelines.backoffs()
 
     seconds = (10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 600.0, 600.0)
     assert found == list(zip(range(15, 95, 10), seconds, strict=True))
@@ -317,9 +317,9 @@ def test_backoff_of_what_is_over_counts_no_more() -> None:
     """A restart makes other Jobs, what Kueue took away is no failure, a run that has ended makes no pods."""
     found = {}
     for after in (says(3, "restarted", attempt=1), says(3, "evicted"), says(3, "failed"), says(3, "warned")):
-        stories = Stories({A: 1}, ())
+        timelines = Timelines({A: 1}, ())
         for event in (says(0, "submitted"), pod(1, "x"), gone(2, "x", "Failed"), after):
-            stories.add(event)
-        found[after.kind] = stories.backoffs()
+            timelines.add(event)
+        found[after.kind] = timelines.backoffs()
 
     assert {"restarted": [], "evicted": [], "failed": [], "warned": [(2, 10.0)]} == found

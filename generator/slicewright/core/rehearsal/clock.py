@@ -29,7 +29,7 @@ _MOST_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Tempo:
+class ClockSettings:
     """How time passes. Spans are in seconds of the rehearsal's clock."""
 
     speed: float
@@ -42,7 +42,7 @@ class Tempo:
     """The speed where nobody says one: it tells times as well as a rehearsal of a minute or two can."""
 
 
-def tempo(
+def clock_settings(
     parts: Iterable[Part],
     *,
     speed: float | None = None,
@@ -50,7 +50,7 @@ def tempo(
     delay: float | None = None,
     idle: float | None = None,
     room: float | None = None,
-) -> Tempo:
+) -> ClockSettings:
     """Return how time passes, with what is not given chosen: the longest workload plays some seconds.
 
     It plays faster where more work waits than fits at once into the `room`, all chips of the cluster.
@@ -58,7 +58,7 @@ def tempo(
     every = tuple(parts)
     advised = min(FASTEST, max(1.0, *_needed(every, delay or 0.0), _for_work(every, room)))
     chosen = speed or advised
-    return Tempo(
+    return ClockSettings(
         speed=chosen,
         deadline=deadline if deadline is not None else _MOST_SECONDS * chosen,
         delay=delay if delay is not None else 2 * chosen,

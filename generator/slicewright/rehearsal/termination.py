@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.rehearsal.script import run_key, without_chips
 from slicewright.core.rehearsal.simulate import ends_by_itself, lacks_head
-from slicewright.core.rehearsal.story import OVER, Stories
+from slicewright.core.rehearsal.timeline import OVER, Timelines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from slicewright.core.rehearsal.clock import ClockSettings
     from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.tempo import Tempo
-    from slicewright.rehearsal.agenda import Agenda
     from slicewright.rehearsal.autoscaler import Autoscaler
     from slicewright.rehearsal.clock import Clock
-    from slicewright.rehearsal.journal import Journal
+    from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.program import Programs
+    from slicewright.rehearsal.timers import Timers
 
 _QUIET_SECONDS = 10.0
 """After so long without any event, while nothing runs or is on its way, nothing more will happen: Kueue acts
@@ -35,18 +35,18 @@ _PENDING = ("reserved", "starting", "restarting")
 _NOT_THERE = "notSubmitted"
 
 
-class Ending:
+class Termination:
     """Knows from what has happened, and from what is still to be done, whether the end has come."""
 
-    def __init__(self, journal: Journal, clock: Clock, time: Tempo, parts: Iterable[Part]) -> None:
-        self._journal = journal
+    def __init__(self, event_log: EventLog, clock: Clock, time: ClockSettings, parts: Iterable[Part]) -> None:
+        self._event_log = event_log
         self._clock = clock
         self._time = time
         runs = {run_key(item): item for part in parts for item in part.runs}
         self._runs = frozenset(runs)
         self._endless = {run: item for run, item in runs.items() if not ends_by_itself(item)}
 
-    def has_come(self, agenda: Agenda, autoscaler: Autoscaler, programs: Programs) -> bool:
+    def has_come(self, timers: Timers, autoscaler: Autoscaler, programs: Programs) -> bool:
         """Tell whether nothing more will happen, or the deadline has passed.
 
         What runs for ever, as a headless Pathways does, has done its part when it runs, with its head and the
@@ -56,26 +56,26 @@ class Ending:
             return True
         states = self._states()
         if all(state in OVER for state in states.values()):
-            if self._journal.ask(_holds_quota) and self._journal.quiet_seconds() < _RELEASE_SECONDS:
+            if self._event_log.ask(_holds_quota) and self._event_log.quiet_seconds() < _RELEASE_SECONDS:
                 return False
-            return not autoscaler.has_nodes or self._journal.quiet_seconds() >= self._shrinks_within()
-        if not agenda.is_empty or autoscaler.is_busy:
+            return not autoscaler.has_nodes or self._event_log.quiet_seconds() >= self._shrinks_within()
+        if not timers.is_empty or autoscaler.is_busy:
             return False
         if all(self._is_done(run, state) for run, state in states.items()):
             return True
-        if programs.are_at_work or self._journal.ask(_is_at_work) or self._is_in_backoff():
+        if programs.are_at_work or self._event_log.ask(_is_at_work) or self._is_in_backoff():
             return False
         pending = any(state in _PENDING for state in states.values())
-        return self._journal.quiet_seconds() > (_STUCK_SECONDS if pending else _QUIET_SECONDS)
+        return self._event_log.quiet_seconds() > (_STUCK_SECONDS if pending else _QUIET_SECONDS)
 
     def _states(self) -> dict[str, str]:
         """Return what the runs do; of those that arrive as faults only what has come."""
-        found: dict[str, str] = self._journal.ask(_states)
+        found: dict[str, str] = self._event_log.ask(_states)
         return {run: state for run, state in found.items() if run in self._runs or state != _NOT_THERE}
 
     def _is_done(self, run: str, state: str) -> bool:
         if run in self._endless and state == "running":
-            item, ran = self._endless[run], self._journal.ask(partial(_ran, run))
+            item, ran = self._endless[run], self._event_log.ask(partial(_ran, run))
             return not lacks_head(item, ran) and ran.issuperset(without_chips(item))
         return state in OVER
 
@@ -87,21 +87,21 @@ class Ending:
         now = self._clock.now()
         return any(
             self._clock.real(now - at) < backoff + _SLACK_SECONDS
-            for at, backoff in self._journal.ask(Stories.backoffs)
+            for at, backoff in self._event_log.ask(Timelines.backoffs)
         )
 
 
-def _ran(run: str, stories: Stories) -> set[str]:
-    return stories.of[run].ran
+def _ran(run: str, timelines: Timelines) -> set[str]:
+    return timelines.of[run].ran
 
 
-def _states(stories: Stories) -> dict[str, str]:
-    return {run: stories.state_of(run) for run in stories.of}
+def _states(timelines: Timelines) -> dict[str, str]:
+    return {run: timelines.state_of(run) for run in timelines.of}
 
 
-def _holds_quota(stories: Stories) -> bool:
-    return stories.holds_quota
+def _holds_quota(timelines: Timelines) -> bool:
+    return timelines.holds_quota
 
 
-def _is_at_work(stories: Stories) -> bool:
-    return stories.is_at_work
+def _is_at_work(timelines: Timelines) -> bool:
+    return timelines.is_at_work
