@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from hypothesis import given
@@ -45,19 +45,19 @@ def test_sums_are_consistent(document: dict[str, Any]) -> None:
         for holder in (*document["spec"]["cohorts"], *document["spec"]["clusterQueues"])
     }
     given_chips = {
-        holder.name: sum((share.nominal for share in holder.shares), Decimal(0))
+        holder.name: sum((share.nominal for share in holder.shares), Fraction(0))
         for holder in (*found.cohorts, *found.queues)
     }
     assert given_chips == {name: nominal_chips(document, holder) for name, holder in holders.items()}
 
     known = quotas(World([Item(item, "") for item in objects(site)], catalogue(), site))
     tree = roots(known)
-    nominal: dict[tuple[str, str], Decimal] = {}
+    nominal: dict[tuple[str, str], Fraction] = {}
     for holder in (*found.cohorts, *found.queues):
         for share in holder.shares:
             key = tree[holder.name], share.flavor
-            nominal[key] = nominal.get(key, Decimal(0)) + share.nominal
-            assert Decimal(0) <= share.lendable <= (share.nominal if holder.cohort else 0)
+            nominal[key] = nominal.get(key, Fraction(0)) + share.nominal
+            assert Fraction(0) <= share.lendable <= (share.nominal if holder.cohort else 0)
     for queue in found.queues:
         for share in queue.shares:
             assert share.total is not None

@@ -6,7 +6,7 @@ import re
 import shlex
 import shutil
 from collections import Counter
-from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,8 +32,8 @@ from tests.docs.xpk.page import (
 
 from slicewright.core.check.item import Item
 from slicewright.core.check.quota_workload import pod_sets
-from slicewright.core.check.read import amount
 from slicewright.core.check.world import World
+from slicewright.core.kubernetes.quantity import amount
 from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:
@@ -165,10 +165,10 @@ def test_examples_render_and_validate(example: Repo) -> None:
     assert set(re.findall(r"llama-[0-9a-f]{8}", PAGE)) == {run for run in runs if run.startswith("llama")}
 
 
-def resources_of(queue: Any) -> dict[str, Decimal]:
+def resources_of(queue: Any) -> dict[str, Fraction]:
     """Return what a ClusterQueue has of each resource; both tools have one flavor for each."""
     return {
-        entry["name"]: amount(entry["nominalQuota"]) or Decimal(0)
+        entry["name"]: amount(entry["nominalQuota"]) or Fraction(0)
         for group in queue["spec"]["resourceGroups"]
         for flavor in group["flavors"]
         for entry in flavor["resources"]
@@ -202,10 +202,10 @@ def test_heads_do_not_wait_for_each_other(example: Repo, quota: str) -> None:
     example.run("render")
     [run] = (example.root / "overlays/research/default/gemma").glob("gemma-*.yaml")
     [jobset] = yaml.safe_load_all(run.read_text(encoding="utf-8"))
-    asked: dict[str, Decimal] = {}
+    asked: dict[str, Fraction] = {}
     for pods in pod_sets(Item(jobset, ""), World([], catalogue())):
         for name, value in pods.requests.items():
-            asked[name] = asked.get(name, Decimal(0)) + value
+            asked[name] = asked.get(name, Fraction(0)) + value
 
     has = resources_of(queue_of(example))
 

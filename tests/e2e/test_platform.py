@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slicewright.core.kubernetes.quantity import canonical
 from slicewright.core.platform.tree import objects
-from slicewright.core.quantity import canonical
 from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.installation import installation
 from slicewright.testbed.sites import site_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -171,7 +171,7 @@ def test_quotas_limits_and_pools_are_consistent(document: dict[str, Any]) -> Non
                     for other in nodes.values()
                     if key in other.cells and tree[other.name] == tree[queue.name]
                 ),
-                Decimal(0),
+                Fraction(0),
             )
             can = most(read, queue, key)
             assert cell.nominal == can.nominal <= can.total <= total

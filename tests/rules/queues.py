@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import plain
 from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.quantity import plain
 
 if TYPE_CHECKING:
     from slicewright.core.check.quota import Most

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -21,13 +21,13 @@ ANY = NodeSelector({})
 
 
 def _pods(name: str = "s", count: int = 1, nodes: NodeSelector = ANY, **more: Any) -> PodSet:
-    return PodSet(name, count, {TPU: Decimal(4) * count, PODS: Decimal(count)}, nodes, **more)
+    return PodSet(name, count, {TPU: Fraction(4) * count, PODS: Fraction(count)}, nodes, **more)
 
 
 def _queue(*chips: int, parent: str = "", avoids: bool = False) -> Node:
     """Return a queue with one flavor for each number of chips: `a`, `b` and so on."""
     names = tuple("abcdef"[: len(chips)])
-    cells = {(name, TPU): Cell(Decimal(value)) for name, value in zip(names, chips, strict=True)}
+    cells = {(name, TPU): Cell(Fraction(value)) for name, value in zip(names, chips, strict=True)}
     return Node("q", parent, cells, (((TPU,), names),), avoids)
 
 
@@ -48,8 +48,8 @@ def test_first_flavor_with_quota_is_given() -> None:
 
 def test_flavor_that_need_not_borrow_is_better_where_the_queue_says_so() -> None:
     """With whenCanBorrow TryNextFlavor the nearest quota wins, the first of those that are equally near."""
-    parent = Node("near", "top", {("b", TPU): Cell(Decimal(4))})
-    top = Node("top", "", {("a", TPU): Cell(Decimal(4)), ("c", TPU): Cell(Decimal(4))})
+    parent = Node("near", "top", {("b", TPU): Cell(Fraction(4))})
+    top = Node("top", "", {("a", TPU): Cell(Fraction(4)), ("c", TPU): Cell(Fraction(4))})
     plain, avoids = (_queue(0, 0, 0, 0, parent="near", avoids=avoids) for avoids in (False, True))
     known = _known(queues={"q": plain}, cohorts={"near": parent, "top": top})
 
@@ -63,12 +63,12 @@ def test_what_no_cohort_holds_is_as_far_as_the_root() -> None:
     queue = _queue(1, parent="near")
     known = _known(queues={"q": queue}, cohorts={"near": Node("near", "top", {}), "top": Node("top", "", {})})
 
-    assert [0, 2] == [distance(known, queue, ("a", TPU), Decimal(chips)) for chips in (1, 100)]
+    assert [0, 2] == [distance(known, queue, ("a", TPU), Fraction(chips)) for chips in (1, 100)]
 
 
 def test_queues_of_a_cluster_file_say_nothing_of_cpu() -> None:
     """What a TPUCluster declares is about chips: other resources count where a pool covers them."""
-    pods = PodSet("s", 1, {"cpu": Decimal(1), TPU: Decimal(4), PODS: Decimal(1)}, ANY)
+    pods = PodSet("s", 1, {"cpu": Fraction(1), TPU: Fraction(4), PODS: Fraction(1)}, ANY)
 
     assert [{TPU: "a"}] == _given(_known(declared=True), _queue(4), pods)
     assert _given(_known(declared=True), Node("q", "", {}), pods) is None
@@ -104,7 +104,7 @@ def test_as_many_pods_as_fit_are_admitted_where_fewer_will_do() -> None:
 
 def test_resources_that_kueue_does_not_look_at_are_left_out() -> None:
     """By prefix, covered or not; and with IgnoreUndeclared where no group covers them."""
-    both = {"cpu": Decimal(1), TPU: Decimal(4), PODS: Decimal(1)}
+    both = {"cpu": Fraction(1), TPU: Fraction(4), PODS: Fraction(1)}
     pods = PodSet("s", 1, both, ANY)
     queue = _queue(4)
     covering = Node("q", "", queue.cells, (((TPU, "cpu"), ("a",)),))
@@ -117,7 +117,7 @@ def test_resources_that_kueue_does_not_look_at_are_left_out() -> None:
 
 def test_pods_of_which_kueue_counts_nothing_bar_those_after_them() -> None:
     """It writes an admission of the first pod sets alone, which the API server refuses."""
-    head = PodSet("head", 1, {"cpu": Decimal(1), PODS: Decimal(1)}, ANY)
+    head = PodSet("head", 1, {"cpu": Fraction(1), PODS: Fraction(1)}, ANY)
     known = _known(ignores_undeclared=True)
 
     assert head == stuck(known, _queue(8), [head, _pods()])
@@ -151,22 +151,22 @@ def test_flavor_with_a_topology_is_for_those_who_ask_for_it(
 
 def test_pods_get_a_place_in_one_topology_and_no_more() -> None:
     """With two such flavors, or asking for nothing, they are never admitted; a pod set without pods is."""
-    cells = {("a", TPU): Cell(Decimal(4)), ("b", "cpu"): Cell(Decimal(4))}
+    cells = {("a", TPU): Cell(Fraction(4)), ("b", "cpu"): Cell(Fraction(4))}
     queue = Node("q", "", cells, (((TPU,), ("a",)), (("cpu",), ("b",))))
-    pods = PodSet("s", 1, {TPU: Decimal(4), "cpu": Decimal(1), PODS: Decimal(1)}, ANY)
-    counting = Node("q", "", {("a", PODS): Cell(Decimal(4))}, (((PODS,), ("a",)),))
-    idle = PodSet("s", 1, {PODS: Decimal(1)}, ANY)
+    pods = PodSet("s", 1, {TPU: Fraction(4), "cpu": Fraction(1), PODS: Fraction(1)}, ANY)
+    counting = Node("q", "", {("a", PODS): Cell(Fraction(4))}, (((PODS,), ("a",)),))
+    idle = PodSet("s", 1, {PODS: Fraction(1)}, ANY)
 
     assert _given(_racks("a", "b"), queue, pods) is None
     assert [{TPU: "a"}] == _given(_racks("a", "b"), queue, _pods())
     assert _given(_racks("a", "b"), counting, idle) is None
     assert [{PODS: "a"}] == _given(_racks(), counting, idle)
-    assert [{PODS: "a"}] == _given(_racks("a"), counting, PodSet("s", 0, {PODS: Decimal(0)}, ANY))
+    assert [{PODS: "a"}] == _given(_racks("a"), counting, PodSet("s", 0, {PODS: Fraction(0)}, ANY))
 
 
 def test_topology_group_takes_one_flavor() -> None:
     """What its pod sets ask for counts together; one that asks for nothing gets no place in it either."""
-    leader = PodSet("leader", 1, {PODS: Decimal(1)}, ANY, levels=("rack",), topology_group="g")
+    leader = PodSet("leader", 1, {PODS: Fraction(1)}, ANY, levels=("rack",), topology_group="g")
     workers = [_pods(name, levels=("rack",), topology_group="g") for name in ("one", "two")]
 
     assert [{TPU: "b"}] * 2 == _given(_racks("a", "b"), _queue(4, 8), *workers)
@@ -181,7 +181,7 @@ def test_quantities_are_rounded_up_as_kueue_counts_them() -> None:
     job = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"parallelism": 2, "template": template}}
     (pods,) = pod_sets(world(job).items[0], world())
 
-    assert {"cpu": Decimal("0.004"), "memory": Decimal(4), PODS: Decimal(2)} == pods.requests
+    assert {"cpu": Fraction("0.004"), "memory": Fraction(4), PODS: Fraction(2)} == pods.requests
 
 
 REQUIRED = "kueue.x-k8s.io/podset-required-topology"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -11,8 +11,8 @@ from tests.rules.queues import cohort, queue, said
 
 from slicewright.core.check.quota import Cell, Most, Node, Quotas, most
 from slicewright.core.check.quota_read import quotas
-from slicewright.core.check.read import amount
 from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.quantity import amount
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_cohorts_may_be_nested_as_deeply_as_anybody_likes() -> None:
     assert chips is not None
     key = ("v5e", TPU)
     cohorts = {f"c{at}": Node(f"c{at}", f"c{at + 1}", {}) for at in range(NESTED)}
-    cohorts["c100"] = Node("c100", "c101", {key: Cell(Decimal(0), borrowing=Decimal(5))})
+    cohorts["c100"] = Node("c100", "c101", {key: Cell(Fraction(0), borrowing=Fraction(5))})
     cohorts[f"c{NESTED}"] = Node(f"c{NESTED}", "", {key: Cell(chips)})
     near, far = Node("near", "c0", {}), Node("far", "c200", {})
 
@@ -108,7 +108,7 @@ def test_cohorts_in_each_other_come_to_an_end(parent: str) -> None:
     parents = {"a": "b", "b": "a", "c": "a"}
     known = Quotas({}, {name: Node(name, above, {}) for name, above in parents.items()})
 
-    assert Most(Decimal(0), Decimal(0)) == most(known, Node("q", parent, {}), ("v5e", TPU))
+    assert Most(Fraction(0), Fraction(0)) == most(known, Node("q", parent, {}), ("v5e", TPU))
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pytest
 from tests.rules.kit import findings, world
 from tests.rules.queues import job, pods, said
@@ -11,6 +9,7 @@ from tests.rules.queues import job, pods, said
 from slicewright.core.check.quota import most
 from slicewright.core.check.quota_read import pool_labels, pools_of, quotas
 from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.quantity import UNLIMITED
 
 
 def test_quota_of_a_declared_cpu_pool_has_no_limit() -> None:
@@ -34,7 +33,7 @@ def test_quota_of_a_declared_cpu_pool_has_no_limit() -> None:
     known = quotas(world(site=site))
 
     assert said(most(known, known.queues["a"], ("small", "cpu"))) == "4 (nominal 4, borrowing 0)"
-    assert Decimal("Infinity") == most(known, known.queues["a"], ("cpu-np", "cpu")).total
+    assert UNLIMITED == most(known, known.queues["a"], ("cpu-np", "cpu")).total
     assert findings("FIT101", job(template=pods({"cpu": "100"})), site=site) == []
 
 

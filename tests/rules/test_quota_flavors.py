@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -30,8 +30,8 @@ def test_one_flavor_serves_one_pod_set() -> None:
     ]
     group = {"coveredResources": [TPU], "flavors": flavors}
     known = quotas(world(kueue("ClusterQueue", "a", {"resourceGroups": [group]})))
-    half = PodSet("half", 4, {TPU: Decimal(16)}, ANY)
-    whole = PodSet("whole", 8, {TPU: Decimal(32)}, ANY)
+    half = PodSet("half", 4, {TPU: Fraction(16)}, ANY)
+    whole = PodSet("whole", 8, {TPU: Fraction(32)}, ANY)
 
     assert fits(known, known.queues["a"], choices(known, known.queues["a"], [half, half]))
     assert not fits(known, known.queues["a"], choices(known, known.queues["a"], [whole]))
@@ -53,8 +53,8 @@ def test_later_pod_sets_make_room() -> None:
             kueue("ClusterQueue", "a", {"resourceGroups": [{"coveredResources": [TPU], "flavors": flavors}]})
         )
     )
-    first = Choice((PodSet("f", 1, {}, ANY),), {TPU: Decimal(16)}, ("any", "more"), ("any", "more"))
-    second = Choice((PodSet("s", 1, {}, ANY),), {TPU: Decimal(16)}, ("any",), ("any", "more"))
+    first = Choice((PodSet("f", 1, {}, ANY),), {TPU: Fraction(16)}, ("any", "more"), ("any", "more"))
+    second = Choice((PodSet("s", 1, {}, ANY),), {TPU: Fraction(16)}, ("any",), ("any", "more"))
 
     assert fits(known, known.queues["a"], [first, second])
 
@@ -113,7 +113,7 @@ def test_flavor_with_a_topology_is_for_pods_that_ask_for_it(
 def test_thousands_of_pod_sets_are_placed_one_after_the_other() -> None:
     """A workload of more pod sets than Python calls functions in each other is judged all the same."""
     known = quotas(world(queue("q", 1400)))
-    sets = [PodSet(f"s{at}", 1, {TPU: Decimal(1)}, ANY) for at in range(1401)]
+    sets = [PodSet(f"s{at}", 1, {TPU: Fraction(1)}, ANY) for at in range(1401)]
     wanted = choices(known, known.queues["q"], sets)
 
     assert [True, False] == [fits(known, known.queues["q"], some) for some in (wanted[:1400], wanted)]

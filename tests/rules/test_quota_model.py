@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from slicewright.core.check.assignment import Choice, assign
 from slicewright.core.check.quota import Cell, Node, PodSet, Quotas, most
-from slicewright.core.check.read import amount
 from slicewright.core.check.scheduler import NodeSelector
 from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.quantity import amount
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.container import in_order
-from slicewright.core.quantity import canonical
+from slicewright.core.kubernetes.quantity import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.quota import most
-from slicewright.core.check.read import plain
+from slicewright.core.kubernetes.quantity import is_limited, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.quota import Node, Quotas
 
 
-_MEBI, _GIBI = Decimal(2**20), Decimal(2**30)
+_MEBI, _GIBI = Fraction(2**20), Fraction(2**30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class Share:
 
     flavor: str
     resource: str
-    nominal: Decimal
-    borrowing_limit: Decimal | None
-    lending_limit: Decimal | None
-    borrowable: Decimal | None
+    nominal: Fraction
+    borrowing_limit: Fraction | None
+    lending_limit: Fraction | None
+    borrowable: Fraction | None
     """With nothing else running; None for a cohort, which runs nothing."""
-    lendable: Decimal
-    total: Decimal | None
+    lendable: Fraction
+    total: Fraction | None
     """The most that a queue can ever get; None for a cohort."""
 
     def record(self) -> dict[str, Any]:
@@ -68,14 +68,14 @@ class Holder:
         }
 
 
-def said(value: Decimal | None) -> str | None:
+def said(value: Fraction | None) -> str | None:
     """Return an amount as a quantity; None where there is none, or where nobody knows it."""
-    return None if value is None or not value.is_finite() else plain(value)
+    return None if value is None or not is_limited(value) else plain(value)
 
 
-def shown(resource: str, value: Decimal | None) -> str:
+def shown(resource: str, value: Fraction | None) -> str:
     """Return an amount as people read it: memory in Gi or Mi, as messages have it; nothing if not known."""
-    if value is None or not value.is_finite():
+    if value is None or not is_limited(value):
         return ""
     if resource != "memory" or not value:
         return plain(value)
@@ -113,7 +113,7 @@ def _shares(known: Quotas, node: Node, *, is_queue: bool) -> Iterator[Share]:
             nominal=cell.nominal,
             borrowing_limit=cell.borrowing,
             lending_limit=cell.lending,
-            borrowable=best.total - best.nominal if best and best.nominal.is_finite() else None,
-            lendable=lent if node.parent else Decimal(0),
+            borrowable=best.total - best.nominal if best and is_limited(best.nominal) else None,
+            lendable=lent if node.parent else Fraction(0),
             total=best.total if best else None,
         )

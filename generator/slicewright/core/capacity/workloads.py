@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
@@ -98,7 +98,7 @@ def _workload(world: World, entry: Planned, item: Item, problems: tuple[Problem,
     queue = queue_of(item, world)
     sets = quota_workload.pod_sets(item, world)
     given = assignment.admit(quota_read.quotas(world), queue, sets) if queue else None
-    chips = sum((pods.requests.get(TPU, Decimal(0)) for pods in sets), Decimal(0))
+    chips = sum((pods.requests.get(TPU, Fraction(0)) for pods in sets), Fraction(0))
     return Workload(
         workload=entry.workload.key,
         run=item.name,

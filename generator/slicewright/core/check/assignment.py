@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.quota import Flavor, Key, distance, most
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PODS = "pods"
 """A resource that Kueue counts where a queue covers it, and that no pod asks for."""
-_ZERO = Decimal(0)
+_ZERO = Fraction(0)
 _CYCLES = 100
 """After so many attempts a workload is taken to wait."""
 
@@ -33,7 +33,7 @@ class Choice:
 
     pods: tuple[PodSet, ...]
     """One pod set, or those of one topology group, which take the same flavors."""
-    requests: dict[str, Decimal]
+    requests: dict[str, Fraction]
     flavors: tuple[str, ...]
     group: tuple[str, ...]
     """All flavors of the group, suitable or not."""
@@ -68,7 +68,7 @@ def only_topologies(known: Quotas, queue: Node) -> bool:
     return all(_has_topology(known, name) for name in names)
 
 
-def counted(known: Quotas, queue: Node, pods: PodSet) -> dict[str, Decimal]:
+def counted(known: Quotas, queue: Node, pods: PodSet) -> dict[str, Fraction]:
     """Return what a queue has to have quota of for pods; what is left out, Kueue does not look at."""
     found = {}
     for resource, value in pods.requests.items():
@@ -112,7 +112,7 @@ def choices(known: Quotas, queue: Node, sets: Iterable[PodSet]) -> list[Choice]:
         together.setdefault(pods.topology_group or f"{index}", []).append(pods)
     found = []
     for members in together.values():
-        asked: dict[str, Decimal] = {}
+        asked: dict[str, Fraction] = {}
         for pods in members:
             for resource, value in counted(known, queue, pods).items():
                 asked[resource] = asked.get(resource, _ZERO) + value
@@ -152,7 +152,7 @@ def _cycle(
     known: Quotas, queue: Node, wanted: Sequence[Choice], begin: dict[int, int]
 ) -> tuple[list[str], dict[int, int]]:
     """Return the flavors of the first choices, up to one that finds none, and where to go on next time."""
-    used: dict[Key, Decimal] = {}
+    used: dict[Key, Fraction] = {}
     found: list[str] = []
     after: dict[int, int] = {}
     for index, choice in enumerate(wanted):
@@ -169,7 +169,7 @@ def _cycle(
 
 
 def _first(
-    known: Quotas, queue: Node, choice: Choice, used: dict[Key, Decimal], begin: int
+    known: Quotas, queue: Node, choice: Choice, used: dict[Key, Fraction], begin: int
 ) -> tuple[str, int]:
     """Return the flavor that is taken, or nothing, and the index of the last one that was looked at."""
     best, least = "", 0

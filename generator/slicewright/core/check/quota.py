@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.check.scheduler import NodeSelector
 
-_ZERO = Decimal(0)
+_ZERO = Fraction(0)
 
 Key = tuple[str, str]
 """A flavor and a resource."""
@@ -27,9 +27,9 @@ Key = tuple[str, str]
 class Cell:
     """The quota of one resource of one flavor; a limit of None is none."""
 
-    nominal: Decimal
-    borrowing: Decimal | None = None
-    lending: Decimal | None = None
+    nominal: Fraction
+    borrowing: Fraction | None = None
+    lending: Fraction | None = None
 
 
 _NOTHING = Cell(_ZERO)
@@ -72,7 +72,7 @@ class PodSet:
 
     name: str
     count: int
-    requests: dict[str, Decimal]
+    requests: dict[str, Fraction]
     nodes: NodeSelector
     tolerations: tuple[dict[str, Any], ...] = ()
     levels: tuple[str, ...] | None = None
@@ -149,13 +149,13 @@ class Quotas:
         return {}
 
     @cached_property
-    def _subtrees(self) -> dict[Key, dict[str, Decimal]]:
+    def _subtrees(self) -> dict[Key, dict[str, Fraction]]:
         return {}
 
-    def subtrees(self, key: Key) -> dict[str, Decimal]:
+    def subtrees(self, key: Key) -> dict[str, Fraction]:
         """Return by its name what each cohort has of its own, and what its members lend it."""
         if key not in self._subtrees:
-            totals: dict[str, Decimal] = {}
+            totals: dict[str, Fraction] = {}
             for name in self._from_below:
                 own = self.cohorts[name].cells.get(key, _NOTHING) if name in self.cohorts else _NOTHING
                 totals[name] = own.nominal
@@ -168,7 +168,7 @@ class Quotas:
         return self._subtrees[key]
 
 
-def kept(cell: Cell, subtree: Decimal) -> Decimal:
+def kept(cell: Cell, subtree: Fraction) -> Fraction:
     """Return what a node does not lend."""
     return _ZERO if cell.lending is None else max(_ZERO, subtree - cell.lending)
 
@@ -177,8 +177,8 @@ def kept(cell: Cell, subtree: Decimal) -> Decimal:
 class Most:
     """The most that a queue can ever get of one resource of a flavor."""
 
-    nominal: Decimal
-    total: Decimal
+    nominal: Fraction
+    total: Fraction
 
 
 def most(known: Quotas, queue: Node, key: Key) -> Most:
@@ -198,7 +198,7 @@ def _most(known: Quotas, queue: Node, key: Key) -> Most:
     return Most(own.nominal, total)
 
 
-def _above(known: Quotas, queue: Node, key: Key) -> Iterator[tuple[str, Cell, Decimal]]:
+def _above(known: Quotas, queue: Node, key: Key) -> Iterator[tuple[str, Cell, Fraction]]:
     """Yield (name, own quota, all that it can give away) of the cohorts of a queue, the nearest first."""
     name, seen = queue.parent, set[str]()
     while name and name not in seen:
@@ -208,7 +208,7 @@ def _above(known: Quotas, queue: Node, key: Key) -> Iterator[tuple[str, Cell, De
         name = cohort.parent
 
 
-def distance(known: Quotas, queue: Node, key: Key, value: Decimal) -> int:
+def distance(known: Quotas, queue: Node, key: Key, value: Fraction) -> int:
     """Return how far up a queue has to borrow for so much: 0 where its own quota is enough."""
     own = queue.cells.get(key, _NOTHING)
     if value <= own.nominal or not queue.parent:

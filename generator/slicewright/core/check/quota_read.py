@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.quota import Cell, Flavor, Key, Node, Quotas
-from slicewright.core.check.read import amount, at, entries, mapping, text, texts, words
+from slicewright.core.check.read import at, entries, mapping, text, texts, words
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.decode import provisioning
 from slicewright.core.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, TPU
+from slicewright.core.kubernetes.quantity import UNLIMITED, amount
 from slicewright.core.plan.extent import extent
 from slicewright.core.plan.placement import flavor_name as default_name
 from slicewright.core.plan.placement import provisioning_selector, shape_selector
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.world import World
     from slicewright.core.plan.site import Site
 
-_ZERO = Decimal(0)
-_UNLIMITED = Decimal("Infinity")
+_ZERO = Fraction(0)
 
 
 def quotas(world: World) -> Quotas:
@@ -191,8 +191,8 @@ def _of_pool(quota: dict[str, Any], shape: Shape | None, slices: int, resource: 
     """Return the quota of a pool; cpu and memory of a pool in nodes are not known, so they have no limit."""
     if shape is None:
         found = amount(mapping(quota.get("nominalQuota")).get(resource))
-        return Cell(_UNLIMITED if found is None else found)
-    unit = Decimal(1) if "nominalChips" in quota else Decimal(shape.chips)
+        return Cell(UNLIMITED if found is None else found)
+    unit = Fraction(1) if "nominalChips" in quota else Fraction(shape.chips)
     nominal = amount(quota.get("nominalChips", quota.get("nominalSlices", slices)))
     borrowing, lending = amount(quota.get("borrowingLimit")), amount(quota.get("lendingLimit"))
     return Cell(

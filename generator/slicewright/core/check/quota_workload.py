@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.assignment import PODS
 from slicewright.core.check.quota import PodSet
-from slicewright.core.check.read import amount, at, entries, mapping, text, texts
+from slicewright.core.check.read import at, entries, mapping, text, texts
 from slicewright.core.check.scheduler import NodeSelector, node_selector
 from slicewright.core.kubernetes.labels import MIN_PARALLELISM, PODSET, TPU
+from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.plan.placement import shape_selector
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
 
-_ZERO = Decimal(0)
+_ZERO = Fraction(0)
 _LEVELS = ("required-topology", "preferred-topology", "slice-required-topology")
 """Annotations (after `PODSET`) with which pods ask for their place in a Topology, at a level of it."""
 _ANY_LEVEL = ("unconstrained-topology", "slice-required-topology-constraints")
@@ -28,7 +30,7 @@ _GROUP = f"{PODSET}group-name"
 _POD_LEVEL = ("cpu", "memory")
 """Resources that a pod may ask for as a whole, in place of its containers; huge pages aside."""
 # What the operator gives to the resource manager and to the proxy in the head of a PathwaysJob.
-_HEAD = {"cpu": Decimal(24), "memory": Decimal(132) * 10**9}
+_HEAD = {"cpu": Fraction(24), "memory": Fraction(132) * 10**9}
 
 
 def pod_sets(item: Item, world: World) -> list[PodSet]:
@@ -56,7 +58,7 @@ def _least(item: Item, whole: int) -> int | None:
     return int(least) if least is not None and 0 < least < whole else None
 
 
-def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Decimal] | None = None) -> PodSet:
+def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Fraction] | None = None) -> PodSet:
     requests = _of_pod(pods)
     _add(requests, beside or {})
     whole = {resource: _counted(resource, found) * count for resource, found in requests.items()}
@@ -65,7 +67,7 @@ def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Decimal] | Non
     return PodSet(
         name,
         count,
-        {**whole, PODS: Decimal(count)},
+        {**whole, PODS: Fraction(count)},
         node_selector(pods.spec),
         tuple(entry for _, entry in entries(pods.spec.get("tolerations"))),
         tuple(levels) if asks else None,
@@ -73,31 +75,30 @@ def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Decimal] | Non
     )
 
 
-def _counted(resource: str, value: Decimal) -> Decimal:
+def _counted(resource: str, value: Fraction) -> Fraction:
     """Return a quantity as Kueue counts it: cpu in thousandths, all else in whole numbers, rounded up."""
-    unit = Decimal("0.001") if resource == "cpu" else Decimal(1)
-    return (value / unit).to_integral_value(ROUND_CEILING) * unit
+    return Fraction(ceil(value * 1000), 1000) if resource == "cpu" else Fraction(ceil(value))
 
 
 def _of_pathwaysjob(item: Item, world: World) -> Iterator[PodSet]:
     for pods in item.pods:
         yield _pod_set(pods, "pathways-head", 1, _HEAD)
     if not item.pods:
-        yield PodSet("pathways-head", 1, {**_HEAD, PODS: Decimal(1)}, NodeSelector({}))
+        yield PodSet("pathways-head", 1, {**_HEAD, PODS: Fraction(1)}, NodeSelector({}))
     for _, worker in entries(at(item.data, "spec", "workers")):
         key = (text(worker.get("type")), text(worker.get("topology")))
         row, slices = world.catalogue.on_machine.get(key), amount(worker.get("numSlices"))
         if row is not None and slices is not None and slices > 0:
             selector = {**texts(worker.get("nodeSelector")), **shape_selector(row)}
             hosts = int(slices) * row.hosts
-            requests = {TPU: slices * row.chips, PODS: Decimal(hosts)}
+            requests = {TPU: slices * row.chips, PODS: Fraction(hosts)}
             yield PodSet("worker", hosts, requests, NodeSelector(selector))
 
 
-def _of_pod(pods: Pods) -> dict[str, Decimal]:
+def _of_pod(pods: Pods) -> dict[str, Fraction]:
     """Return what one pod requests: sidecars and containers, or an init container that takes more."""
-    running: dict[str, Decimal] = {}
-    highest: dict[str, Decimal] = {}
+    running: dict[str, Fraction] = {}
+    highest: dict[str, Fraction] = {}
     for _, container in pods.init_containers:
         own = _of_container(container)
         if container.get("restartPolicy") == "Always":
@@ -118,7 +119,7 @@ def _of_pod(pods: Pods) -> dict[str, Decimal]:
     return found
 
 
-def _of_container(container: dict[str, Any]) -> dict[str, Decimal]:
+def _of_container(container: dict[str, Any]) -> dict[str, Fraction]:
     """Return a container's requests; a limit counts where there is no request."""
     return {
         **_amounts(at(container, "resources", "limits")),
@@ -126,11 +127,11 @@ def _of_container(container: dict[str, Any]) -> dict[str, Decimal]:
     }
 
 
-def _amounts(written: Any) -> dict[str, Decimal]:
+def _amounts(written: Any) -> dict[str, Fraction]:
     found = {resource: amount(value) for resource, value in mapping(written).items()}
     return {resource: value for resource, value in found.items() if value is not None}
 
 
-def _add(total: dict[str, Decimal], more: dict[str, Decimal]) -> None:
+def _add(total: dict[str, Fraction], more: dict[str, Fraction]) -> None:
     for resource, value in more.items():
         total[resource] = total.get(resource, _ZERO) + value

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,7 @@ from slicewright.core.kubernetes.kinds import (
     SCHEDULING_GROUP,
 )
 from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.quantity import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,19 +72,6 @@ _TEMPLATES: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 """Where the pod templates of a kind stand, beside those of Jobs and of lists."""
 
-_AMOUNT = re.compile(
-    r"([+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40}))([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})?"
-)
-_FACTOR = {
-    "": Decimal(1),
-    **{suffix: Decimal(1000) ** (power - 3) for power, suffix in enumerate(("n", "u", "m"))},
-    **{suffix: Decimal(1000) ** (power + 1) for power, suffix in enumerate(("k", "M", "G", "T", "P", "E"))},
-    **{
-        f"{suffix}i": Decimal(1024) ** (power + 1)
-        for power, suffix in enumerate(("K", "M", "G", "T", "P", "E"))
-    },
-}
-
 
 def mapping(value: Any) -> dict[str, Any]:
     """Return a mapping as it is, anything else as an empty one."""
@@ -138,29 +124,6 @@ def words(value: Any) -> Iterator[tuple[int, str]]:
     for index, entry in enumerate(sequence(value)):
         if isinstance(entry, str):
             yield index, entry
-
-
-def amount(value: Any) -> Decimal | None:
-    """Return a Kubernetes quantity as a number; None for what is none (or has more digits than any API)."""
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        return None
-    found = _AMOUNT.fullmatch(str(value))
-    if found is None:
-        return None
-    digits, suffix = found[1], found[2] or ""
-    if suffix in _FACTOR:
-        return Decimal(digits) * _FACTOR[suffix]
-    return Decimal(digits).scaleb(int(suffix[1:]))
-
-
-def is_whole(value: Decimal) -> bool:
-    """Tell whether an amount is a whole number, of any size (`%` raises for a quotient of over 28 digits)."""
-    return value == value.to_integral_value()
-
-
-def plain(value: Decimal) -> str:
-    """Return an amount as people write it: without exponent or needless zeros."""
-    return str(int(value)) if is_whole(value) else f"{value.normalize():f}"
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import Any
 
 import jsonschema_rs
 
+from slicewright.core.kubernetes.quantity import LONGEST, QUANTITY
 from slicewright.core.pattern import LINEAR
 from slicewright.core.problem import dotted
-from slicewright.core.quantity import LONGEST, QUANTITY
 
 _TEXT = {"type": "string", "maxLength": 253}
 _TEXTS = {"type": "array", "items": _TEXT}

@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import amount
 from slicewright.core.importing.flavors import Flavor, flavor_of, is_ours, labels_for, quotas_of
 from slicewright.core.importing.naming import default_names, is_pool_name, pool_name, unused
 from slicewright.core.importing.node_pools import (
@@ -19,6 +18,7 @@ from slicewright.core.importing.node_pools import (
 )
 from slicewright.core.intent.decode import provisioning
 from slicewright.core.kubernetes.labels import GPU, INSTANCE_TYPE, MAX_RUN_DURATION, NODE_POOL, TOPOLOGY, TPU
+from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.plan.placement import flavor_name, tolerated_taints
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from slicewright.core.check.read import at, entries, mapping, text, words
 from slicewright.core.importing.flavors import name_of
 from slicewright.core.importing.inventory import Note
 from slicewright.core.importing.quota import quota_of
+from slicewright.core.kubernetes.quantity import canonical
 from slicewright.core.platform.checks import QUEUED_CHECK
-from slicewright.core.quantity import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

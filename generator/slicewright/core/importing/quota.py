@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import amount, text
+from slicewright.core.check.read import text
 from slicewright.core.importing.flavors import quotas_of
 from slicewright.core.importing.inventory import Note
 from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.quantity import amount, canonical, whole
 from slicewright.core.platform.quota import allocatable
-from slicewright.core.quantity import canonical, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

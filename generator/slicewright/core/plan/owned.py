@@ -24,7 +24,7 @@ from slicewright.core.kubernetes.labels import (
     TOPOLOGY,
     TPU,
 )
-from slicewright.core.quantity import canonical
+from slicewright.core.kubernetes.quantity import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.quantity import canonical
 from slicewright.core.platform.checks import QUEUED_CHECK
 from slicewright.core.platform.flavor import capacities, queued
 from slicewright.core.platform.kueue import is_v1beta2, kueue_object
 from slicewright.core.platform.quota import resource_groups
-from slicewright.core.quantity import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.quantity import canonical
 from slicewright.core.platform.flavor import CpuCapacity, TpuCapacity, capacities
-from slicewright.core.quantity import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,7 @@ from slicewright.core.kubernetes.kinds import (
     RBAC_VERSION,
 )
 from slicewright.core.kubernetes.labels import GOOGLE_ACCOUNT, KEPT, POD_SECURITY
-from slicewright.core.quantity import canonical
+from slicewright.core.kubernetes.quantity import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from slicewright.core.kubernetes.labels import (
     RESTART_ATTEMPT,
     TPU,
 )
-from slicewright.core.quantity import whole
+from slicewright.core.kubernetes.quantity import whole
 from slicewright.core.rehearsal.event import DELETED, FINISHED, RECLAIMED, SUCCEEDED, Event
 from slicewright.core.rehearsal.quota import held
 from slicewright.core.rehearsal.simulate import SECONDS

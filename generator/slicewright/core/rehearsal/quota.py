@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import TPU
-from slicewright.core.quantity import whole
+from slicewright.core.kubernetes.quantity import whole
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object

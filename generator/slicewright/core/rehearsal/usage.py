@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import TPU
-from slicewright.core.quantity import whole
+from slicewright.core.kubernetes.quantity import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import amount, at, mapping, words
+from slicewright.core.check.read import at, mapping, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.kueue_queues import groups, quotas
 from slicewright.core.check.rules.shapes import POD_KINDS
-from slicewright.core.quantity import canonical
+from slicewright.core.kubernetes.quantity import amount, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,6 @@ def _images(item: Item, _world: World) -> Iterator[Finding]:
 
 
 def _quantity(value: Any, path: Path) -> Iterator[Finding]:
-    # What amount() does not take is no quantity, or one that canonical() would need long for.
     if amount(value) is None or isinstance(value, float):
         return
     canon = canonical(value)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.nearest import joined
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
-from slicewright.core.check.read import amount, at, entries, is_whole, mapping, plain, text
+from slicewright.core.check.read import at, entries, mapping, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules import fit_nodes
 from slicewright.core.check.rules.kueue_queues import groups, quotas
@@ -22,6 +22,7 @@ from slicewright.core.kubernetes.labels import (
     TPU,
     WORKLOAD,
 )
+from slicewright.core.kubernetes.quantity import amount, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,7 @@ _ADMISSION = (
     "kubernetes-sigs/kueue v0.19.2: pkg/cache/scheduler/resource_node.go, pkg/scheduler/flavorassigner"
 )
 _LABEL: Path = ("metadata", "labels", QUEUE)
-_GIBI = Decimal(2**30)
+_GIBI = Fraction(2**30)
 _ASK = (
     "flavor {0} has a topologyName and takes only pods that ask for a place in its Topology: annotate the "
     "pod template with kueue.x-k8s.io/podset-required-topology and a level ({1})"
@@ -132,18 +133,18 @@ def _unit(resource: str) -> str:
     return "chips" if resource == TPU else resource
 
 
-def _said(queue: str, resource: str, value: Decimal, have: dict[str, quota.Most]) -> str:
+def _said(queue: str, resource: str, value: Fraction, have: dict[str, quota.Most]) -> str:
     (first, most), *others = have.items()
     beside = "".join(f", {_most(resource, found)} of {flavor}" for flavor, found in others)
     return f"asks for {_amount(resource, value)} of {first}; {queue} has {_most(resource, most)}{beside}"
 
 
-def _amount(resource: str, value: Decimal) -> str:
+def _amount(resource: str, value: Fraction) -> str:
     """Return `32 chips`, `8 cpu` or `64Gi memory`."""
     return f"{_number(resource, value)} {_unit(resource)}"
 
 
-def _number(resource: str, value: Decimal) -> str:
+def _number(resource: str, value: Fraction) -> str:
     return f"{plain(round(value / _GIBI, 1))}Gi" if resource == "memory" else plain(value)
 
 
@@ -157,11 +158,11 @@ def _most(resource: str, found: quota.Most) -> str:
 
 def _together(known: quota.Quotas, queue: quota.Node, wanted: list[assignment.Choice]) -> str:
     """Say what all pod sets ask for, where each alone would fit."""
-    parts: dict[str, Decimal] = {}
+    parts: dict[str, Fraction] = {}
     flavors: dict[str, dict[str, quota.Most]] = {}
     for choice in wanted:
         for resource, value in choice.requests.items():
-            parts[resource] = parts.get(resource, Decimal(0)) + value
+            parts[resource] = parts.get(resource, Fraction(0)) + value
             have = flavors.setdefault(resource, {})
             have.update({name: quota.most(known, queue, (name, resource)) for name in choice.flavors})
     for resource, value in parts.items():
@@ -247,7 +248,7 @@ def _chips_of(flavor: str, world: World) -> tuple[int, int] | None:
     return (rows[0].chips, total) if rows else None
 
 
-def _nominal(item: Item, world: World) -> Iterator[tuple[Path, str, Decimal]]:
+def _nominal(item: Item, world: World) -> Iterator[tuple[Path, str, Fraction]]:
     """Yield (path, flavor, chips) of every quota of chips in a queue, or in the queues of a TPUCluster."""
     if item.kind == "TPUCluster":
         if world.site is None or world.site.cluster.name != item.name:
@@ -280,7 +281,7 @@ def _beyond_pools(item: Item, world: World) -> Iterator[Finding]:
 def _part_of_slice(item: Item, world: World) -> Iterator[Finding]:
     for path, flavor, value in _nominal(item, world):
         chips = _chips_of(flavor, world)
-        if chips is not None and not is_whole(value / chips[0]):
+        if chips is not None and value % chips[0]:
             message = f"quota of {plain(value)} chips of {flavor} is no multiple of a slice, {chips[0]} chips"
             yield Finding(path, message)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.nearest import joined
 from slicewright.core.check import quota_workload
-from slicewright.core.check.read import plain
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import RUN_KINDS
 from slicewright.core.kubernetes.labels import NODE_POOL
+from slicewright.core.kubernetes.quantity import plain
 from slicewright.core.plan.names import PATHWAYS_HEAD
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.world import World
     from slicewright.core.intent.cluster import CpuPool
 
-_MEBI = Decimal(2**20)
+_MEBI = Fraction(2**20)
 
 
 def needs(names: list[str]) -> str:
@@ -39,7 +39,7 @@ def beyond(item: Item, world: World) -> Iterator[tuple[Finding, str, str]]:
         if pool is None or machine is None or not asked.count:
             continue
         for resource, most in _sizes(machine).items():
-            wanted = asked.requests.get(resource, Decimal(0)) / asked.count
+            wanted = asked.requests.get(resource, Fraction(0)) / asked.count
             if wanted > most:
                 each = " each" if asked.count > 1 else ""
                 has = _shown(resource, most).removesuffix(f" {resource}")
@@ -62,12 +62,12 @@ def _pools(world: World) -> dict[str, tuple[CpuPool, CpuMachine]]:
     }
 
 
-def _sizes(machine: CpuMachine) -> dict[str, Decimal]:
+def _sizes(machine: CpuMachine) -> dict[str, Fraction]:
     millicpus, mebibytes = machine.allocatable_millicpus, machine.allocatable_mib
-    return {"cpu": Decimal(millicpus) / 1000, "memory": Decimal(mebibytes) * _MEBI}
+    return {"cpu": Fraction(millicpus) / 1000, "memory": Fraction(mebibytes) * _MEBI}
 
 
-def _shown(resource: str, value: Decimal) -> str:
+def _shown(resource: str, value: Fraction) -> str:
     return f"{plain(value)} cpu" if resource == "cpu" else f"{plain(round(value / 2**30, 1))}Gi memory"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.nearest import joined
-from slicewright.core.check.read import amount, at, number
+from slicewright.core.check.read import at, number
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import (
     JOB_KINDS,
@@ -28,6 +28,7 @@ from slicewright.core.kubernetes.labels import (
     TOPOLOGY,
     TPU,
 )
+from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicewright.binaries.find import find
+from slicewright.core.kubernetes.quantity import UNLIMITED, amount, canonical, is_limited, plain, whole
 from slicewright.core.problem import Problem
-from slicewright.core.quantity import canonical
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -198,3 +198,22 @@ def test_canonical_is_final(number: str, suffix: str) -> None:
     once = canonical(number + suffix)
 
     assert once == canonical(once)
+
+
+@pytest.mark.parametrize("text", ["1e99", "1e999", "9" * 60 + "e999", "-1e999", "1e-999", "3" * 60 + "Ei"])
+def test_quantities_of_any_size_are_exact(text: str) -> None:
+    """No size is rounded, and none raises; one number serves sums, text and the canonical form."""
+    number = amount(text)
+
+    assert number is not None
+    assert (number + 1, whole(text)) == (1 + number, -(-number // 1))
+    assert amount(plain(number)) in (number, 0, None)
+    assert canonical(text)
+
+
+def test_limit_that_is_not_known_is_beyond_all_others() -> None:
+    """It stays so when the largest quantity is added or taken away, as often as a cluster has queues."""
+    largest = amount("9" * 59 + "e999") or UNLIMITED
+
+    assert not is_limited(UNLIMITED - largest * 10_000)
+    assert is_limited(largest * 10_000)

@@ -1,4 +1,4 @@
-"""Kubernetes quantities in their canonical form, so that what is written equals what the API server keeps."""
+"""Quantities: exact numbers, and the canonical form in which the API server keeps them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
+from typing import Any
 
 QUANTITY = r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?"
 """The form of a number and its suffix, as a regular expression."""
@@ -16,6 +17,8 @@ _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _KIBI = 1024
+UNLIMITED = Fraction(10**1500)
+"""A quota that nobody knows, above any that can be written; a number, so that sums and comparisons hold."""
 _MOST_BYTES = 2**63 - 1
 """Kubernetes cuts quantities with a binary suffix down to this."""
 
@@ -28,7 +31,7 @@ def canonical(value: str | float) -> str:
     decimal, exponent) stays as written; what is finer than a nano is rounded away from zero. Raises
     ValueError for what is no quantity.
     """
-    number, suffix = _parsed(value)
+    number, suffix = _parsed(str(value))
     sign = "-" if number < 0 else ""
     if suffix in _BINARY[1:]:
         return sign + _binary(abs(number) * _factor(suffix))
@@ -37,12 +40,36 @@ def canonical(value: str | float) -> str:
 
 def whole(value: str | float) -> int:
     """Return a quantity of what comes in whole numbers, such as chips, rounded up. Raises ValueError."""
-    number, suffix = _parsed(value)
-    return ceil(number * _factor(suffix))
+    return ceil(_number(str(value)))
 
 
-def _parsed(value: str | float) -> tuple[Fraction, str]:
-    text = str(value)
+def amount(value: Any) -> Fraction | None:
+    """Return a quantity as a number; None for what is not a quantity."""
+    try:
+        return _number(str(value))
+    except ValueError:
+        return None
+
+
+def plain(value: Fraction) -> str:
+    """Return a number as people write it, without exponent, suffix or needless zeros; to a nano."""
+    digits = f"{round(abs(value) * 10**9):010d}"
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[:-9]}.{digits[-9:]}".rstrip("0").rstrip(".")
+
+
+def is_limited(value: Fraction) -> bool:
+    """Tell whether an amount is known: sums and differences with UNLIMITED are not."""
+    return value * 2 < UNLIMITED
+
+
+@lru_cache(maxsize=4096)
+def _number(text: str) -> Fraction:
+    number, suffix = _parsed(text)
+    return number * _factor(suffix)
+
+
+def _parsed(text: str) -> tuple[Fraction, str]:
     found = _QUANTITY.fullmatch(text) if len(text) <= LONGEST else None
     if found is None:
         raise ValueError(f"'{text}' is no quantity; write for example 500m, 4, 1.5Gi or 2e9")
