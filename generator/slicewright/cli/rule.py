@@ -43,7 +43,7 @@ def rule(ident: str | None, folder: Path, output: str) -> None:  # noqa: ARG001 
         _list(rules, output)
         return
     chosen = {one.id: one for one in rules}.get(ident.upper())
-    group = [one for one in rules if one.id.rstrip("0123456789") == ident.upper()]
+    group = [one for one in rules if one.id.rstrip("0123456789").rstrip("-") == ident.upper()]
     if group:
         _list(group, output)
         return

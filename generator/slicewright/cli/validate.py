@@ -90,7 +90,7 @@ def validate(
     """
     from slicewright.cli import show  # noqa: PLC0415 - commands start fast
     from slicewright.cli.report import writer  # noqa: PLC0415
-    from slicewright.cli.report.rules import all_rules, semantic_rules  # noqa: PLC0415
+    from slicewright.cli.report.rules import all_rules  # noqa: PLC0415
     from slicewright.core.check.engine import Engine, SkipKind  # noqa: PLC0415
     from slicewright.core.check.examine import examine  # noqa: PLC0415
     from slicewright.core.check.run import RuleSet  # noqa: PLC0415
@@ -99,6 +99,7 @@ def validate(
     from slicewright.workspace.kinds import kind_schemas  # noqa: PLC0415
     from slicewright.workspace.kubeconform import BrokenToolError  # noqa: PLC0415
     from slicewright.workspace.parallel import examine_each, problems_of_each  # noqa: PLC0415
+    from slicewright.workspace.rules import added, semantic_rules  # noqa: PLC0415
     from slicewright.workspace.units import Discovery  # noqa: PLC0415
 
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
@@ -108,6 +109,7 @@ def validate(
     by_schema = Engine(kind_schemas(schemas), [SkipKind(text) for text in skip_kind])
     reading = examine_each(found.units, by_schema, metadata_only=schemas_only and second is None)
     rules = RuleSet(() if schemas_only else semantic_rules())
+    unusable = () if schemas_only else added().problems
     against, sites, origins = ((), {}, None) if paths else _input(root)
 
     def known() -> list[str]:
@@ -122,7 +124,7 @@ def validate(
                 rules,
                 package.catalogue,
                 package.schemas,
-                found=(*found.problems, *against),
+                found=(*found.problems, *unusable, *against),
                 sites=sites,
                 origins=origins,
                 ignores=ignores,

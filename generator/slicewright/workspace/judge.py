@@ -23,9 +23,11 @@ def judged(checkout: Checkout, rendering: Rendering) -> Rendering:
         return replace(rendering, problems=acknowledged(checkout, rendering.problems))
     from slicewright.core.check import judge  # noqa: PLC0415 - only where there is something to judge
     from slicewright.workspace.ignores import read_ignore_file  # noqa: PLC0415
+    from slicewright.workspace.rules import added  # noqa: PLC0415
 
     ignored = read_ignore_file(checkout.root, tuple).entries
-    return judge.judged(rendering, checkout.repository, checkout.existing, ignored)
+    rendering = replace(rendering, problems=(*rendering.problems, *added().problems))
+    return judge.judged(rendering, checkout.repository, checkout.existing, ignored, added().rules)
 
 
 def acknowledged(checkout: Checkout, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:

@@ -6,21 +6,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from slicewright.cli.meaning import Meaning
-    from slicewright.core.check.rule import Rule
-
-
-def semantic_rules() -> tuple[Rule, ...]:
-    """Return the semantic rules; they are imported here because that takes its time."""
-    from slicewright.core.check import rules  # noqa: PLC0415
-
-    found: tuple[Rule, ...] = getattr(rules, "RULES", ())
-    return found
 
 
 def all_rules() -> tuple[Meaning, ...]:
     """Return what every id means, by id."""
     from slicewright.cli.meaning import of_rule, subjects  # noqa: PLC0415
     from slicewright.core.check.builtin import BUILT_IN  # noqa: PLC0415
+    from slicewright.workspace.rules import semantic_rules  # noqa: PLC0415
 
     own = (of_rule(rule) for rule in (*BUILT_IN, *semantic_rules()))
     others = (one for subject in subjects() for one in subject.meanings)

@@ -83,6 +83,20 @@ BUILT_IN = (
         "change the fields that the message names",
     ),
     _note(
+        "EXT001",
+        "Rules of another package cannot be used",
+        "An installed package names rules by an entry point of the group slicewright.rules. They cannot be "
+        "imported, or are not a tuple of rules, so what they would check is not checked.",
+        "repair the package, or uninstall it",
+    ),
+    _note(
+        "EXT002",
+        "A rule of another package has an id that may be another rule's",
+        "An id without a hyphen may be one of slicewright's, now or in a later release, and one that two "
+        "packages use means two things.",
+        "write letters, a hyphen and a number, such as ACME-101",
+    ),
+    _note(
         "FILE001",
         "A file cannot be read",
         "A file or folder that cannot be read is not checked.",

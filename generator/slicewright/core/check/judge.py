@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.check.rule import Rule
     from slicewright.core.check.silence import Entry
     from slicewright.core.intent.workload import Workload
     from slicewright.core.kubernetes.types import Object
@@ -52,11 +53,16 @@ nothing to that, it is what bases and builders make."""
 
 
 def judged(
-    rendering: Rendering, repository: Repository, existing: Mapping[str, str], ignored: Sequence[Entry] = ()
+    rendering: Rendering,
+    repository: Repository,
+    existing: Mapping[str, str],
+    ignored: Sequence[Entry] = (),
+    added: Iterable[Rule] = (),
 ) -> Rendering:
     """Return a rendering with what the rules say of its runs; with nothing to write if that is an error.
 
-    `ignored` are the problems that the repository has a reason for, of which warnings are left out. Of a
+    `ignored` are the problems that the repository has a reason for, of which warnings are left out, and
+    `added` are rules of other packages. Of a
     cluster whose own file is wrong nothing is said: what its runs lack may follow from that.
     """
     wrong = {problem.file for problem in errors(rendering.problems)}
@@ -64,12 +70,13 @@ def judged(
     bases = tree.Bases(repository.read_text, repository.package.schemas)
     notes = inputs(repository.sources)
     found: list[Problem] = []
+    strange = tuple(rule for rule in added if rule.severity == "error" and rule.kinds & RUN_KINDS)
     for name, site in repository.sites.items():
         runs = [] if site.cluster.source.file.path in wrong else list(_runs(name, rendering, existing, bases))
         if runs:
             untainted = rendering.untainted.get(name, ())
             below = platform.objects(site, untainted) if site.cluster.managed else []
-            said, places = _against(site, below, runs, repository.package.catalogue)
+            said, places = _against(site, below, runs, repository.package.catalogue, strange)
             placed = [origins.placed(problem, places[problem.file, problem.object][0]) for problem in said]
             heard = silence(placed, (*(item for item, _ in places.values()), *notes), ignored)
             found += (
@@ -133,16 +140,21 @@ def _read(path: str, text: str) -> list[Item]:
 
 
 def _against(
-    site: Site, objects: list[Object], runs: list[_Run], catalogue: Catalogue
+    site: Site,
+    objects: list[Object],
+    runs: list[_Run],
+    catalogue: Catalogue,
+    added: Sequence[Rule],
 ) -> tuple[tuple[Problem, ...], _Places]:
     """Return what the rules find in the runs of a cluster on the objects of its platform, and where it is.
 
-    One of the runs that are alike tells of all, as long as nothing is found.
+    One of the runs that are alike tells of all, as long as nothing is found; but what rules of other packages
+    look at, nobody knows.
     """
     below = [Item(data, platform.folder(site.cluster.name)) for data in objects]
     alike: dict[str, list[_Run]] = {}
     for entry in runs:
-        alike.setdefault(entry.like, []).append(entry)
+        alike.setdefault("" if added else entry.like, []).append(entry)
     own = _places(alike.pop("", ()))
     others = _places(some[0] for some in alike.values())
     found = _ABOUT_PLACE.problems(_world(site, catalogue, below, own, others), _items(others))
@@ -150,7 +162,8 @@ def _against(
         others = _places(entry for some in alike.values() for entry in some)
     world = _world(site, catalogue, below, own, others)
     found = _ABOUT_PLACE.problems(world, _items(others)) if found else ()
-    return (*_ALL.problems(world, _items(own)), *found), own | others
+    rules = RuleSet((*_OF_RUNS, *added)) if added else _ALL
+    return (*rules.problems(world, _items(own)), *found), own | others
 
 
 def _places(runs: Iterable[_Run]) -> _Places:

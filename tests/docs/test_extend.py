@@ -1,0 +1,135 @@
+"""docs/extend.md: its examples, as somebody would write them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slicewright.cli.report.rules import all_rules
+from slicewright.workspace import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.conftest import Repo
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs/extend.md").read_text(encoding="utf-8")
+
+
+def block(language: str) -> str:
+    """Return the first block of the page in a language."""
+    found = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Install a distribution with a module of rules beside slicewright."""
+
+    def installed(module: str, text: str, entry_points: str) -> None:
+        folder = tmp_path / f"site-{module}"
+        info = folder / f"{module}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (folder / f"{module}.py").write_text(text, encoding="utf-8")
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n", "utf-8")
+        (info / "entry_points.txt").write_text(entry_points, encoding="utf-8")
+        monkeypatch.syspath_prepend(str(folder))
+        monkeypatch.delitem(sys.modules, module, raising=False)
+        rules.added.cache_clear()
+
+    yield installed
+    rules.added.cache_clear()
+
+
+@pytest.fixture
+def acme(install: Callable[..., None]) -> None:
+    """Install the example."""
+    ((group, points),) = tomllib.loads(block("toml"))["project"]["entry-points"].items()
+    lines = "\n".join(f"{name} = {value}" for name, value in points.items())
+    install("acme_rules", block("python"), f"[{group}]\n{lines}\n")
+
+
+@pytest.mark.usefixtures("acme")
+def test_rules_of_a_package_refuse_a_run_before_it_is_written(repo: Repo) -> None:
+    """`render` refuses each of two runs that our own rules find alike, at the line that a person wrote."""
+    repo.workload("b")
+    done = repo.run("render", "-o", "json", code=1)
+    assert [("ACME-101", "workloads/a.yaml"), ("ACME-101", "workloads/b.yaml")] == [
+        (problem["id"], problem["file"]) for problem in done.json["problems"]
+    ]
+    assert not (repo.root / "overlays").exists()
+
+
+@pytest.mark.usefixtures("acme")
+def test_rules_of_a_package_run_in_validate_and_may_be_ignored(repo: Repo) -> None:
+    """With a reason, as any rule; `--schemas-only` does not ask them."""
+    image = repo.write(
+        "job.yaml",
+        """
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: a, namespace: a}
+        spec:
+          template: {spec: {restartPolicy: Never, containers: [{name: a, image: "other/x:1.0.0"}]}}
+        """,
+    )
+    (said,) = (line for line in repo.run("validate", image, code=1).out.splitlines() if "ACME" in line)
+    assert said.startswith("job.yaml:5:")
+    assert said.endswith(": ACME-101 image other/x:1.0.0 is not from registry.acme.test/")
+    assert "ACME" not in repo.run("validate", "--schemas-only", image).out
+    repo.write(".slicewright-ignore.yaml", "ignore: [{rule: ACME-101, reason: it is a test}]\n")
+    assert "ACME" not in repo.run("validate", image).out
+
+
+@pytest.mark.usefixtures("acme")
+def test_rules_of_a_package_are_listed(repo: Repo) -> None:
+    """By `slicewright rule`, one and all of its group."""
+    assert "ACME-101 (error): Images come from our registry\n" in repo.run("rule", "acme-101").out
+    assert "ACME-101" in repo.run("rule").out
+    assert 2 == len(repo.run("rule", "acme").out.splitlines())
+
+
+RULE = "Rule('{}', 'error', 'title', 'why', 'hint', frozenset(), lambda item, world: ())"
+HEAD = "from slicewright.core.check.rule import Rule\n"
+GROUP = "[slicewright.rules]\na = broken:RULES\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import nowhere_at_all", "EXT001 package broken: broken:RULES cannot be imported: No module named"),
+        ("", "EXT001 package broken: broken:RULES cannot be imported: module 'broken' has no attribute"),
+        ("RULES = ['A-1']", "EXT001 package broken: broken:RULES is not a tuple of slicewright.core.check"),
+        (f"{HEAD}RULES = ({RULE.format('TPU101')},)", "EXT002 package broken: rule id 'TPU101'"),
+        (f"{HEAD}RULES = ({RULE.format('A-1')}, {RULE.format('A-1')})", "EXT002 package broken: another"),
+    ],
+)
+def test_package_that_cannot_be_used_is_an_error(
+    repo: Repo, install: Callable[..., None], text: str, said: str
+) -> None:
+    """Of `validate` and of a render with runs to judge; what is wrong with it is said, with its name."""
+    install("broken", text, GROUP)
+    assert said in repo.run("validate", "-o", "text", code=1).out
+    assert said in repo.run("render", code=1).err
+
+
+def test_no_id_of_ours_can_be_one_of_a_package() -> None:
+    """None has a hyphen."""
+    assert [] == [rule.id for rule in all_rules() if "-" in rule.id]
+
+
+def test_packages_are_not_looked_at_without_need() -> None:
+    """A command that asks no rules imports neither our rules nor importlib.metadata."""
+    code = (
+        "import sys; from slicewright.cli.main import cli; cli(['catalog', 'v5e'], standalone_mode=False); "
+        "print({'importlib.metadata', 'slicewright.workspace.rules'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "set()" == done.stdout.splitlines()[-1]
