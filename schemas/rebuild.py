@@ -23,6 +23,8 @@ import yaml
 from slicewright.core.schema.crd import CRD, from_configuration, from_crd, from_structural
 from slicewright.core.schema.kind import Kind, KindSchema
 from slicewright.core.schema.openapi import from_openapi, trimmed
+from slicewright.core.schema.sharing import FILE, shared, shared_by_all
+from slicewright.core.schema_from_crd import DRAFT, dumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +48,7 @@ GROUPS = (
 HEAD = """\
 # Written by schemas/rebuild.py; DO NOT EDIT. Where each schema of this folder comes from: `from_sha256` is
 # that of the source (schemas/sources/index.yaml says where it stands), `sha256` that of the file here.
+# definitions.json holds what several of them need.
 """
 
 
@@ -74,31 +77,41 @@ def main() -> int:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(wanted[name])
-    sys.stdout.write(f"{len(wanted) - 1} schemas, {len(changed)} files changed\n")
+    sys.stdout.write(f"{len(wanted) - 2} schemas, {len(changed)} files changed\n")
     return 0
 
 
 def build() -> dict[str, bytes]:
     """Return every file of schemas/kinds by its path in there."""
-    index = yaml.safe_load((SOURCES / "index.yaml").read_text(encoding="utf-8"))["sources"]
-    files: dict[str, bytes] = {}
-    origins: list[dict[str, str]] = []
-    for source in index:
-        for made in _schemas(source):
-            files[made.of.file] = made.text().encode()
-            origins.append(
-                {
-                    "file": made.of.file,
-                    **{key: source[key] for key in ("project", "version", "from", "licence")},
-                    "from_sha256": source["sha256"],
-                    "sha256": hashlib.sha256(files[made.of.file]).hexdigest(),
-                }
-            )
-            if made.notes:
-                raise SystemExit(f"{made.of}: {'; '.join(made.notes)}")
-    origins.sort(key=lambda origin: origin["file"])
-    files["sources.yaml"] = (HEAD + yaml.safe_dump({"files": origins}, sort_keys=False, width=1000)).encode()
+    made = kinds()
+    for _, kind in made:
+        if kind.notes:
+            raise SystemExit(f"{kind.of}: {'; '.join(kind.notes)}")
+    objects = {kind.of.file: kind.schema for source, kind in made if "configuration" not in source}
+    schemas, definitions = shared_by_all(objects)
+    # `render` reads these each time, and is faster without a second file.
+    schemas |= {kind.of.file: shared(kind.schema) for source, kind in made if "configuration" in source}
+    schemas[FILE] = {"$schema": DRAFT, "title": "what several kinds need", "definitions": definitions}
+    files = {file: dumps(schema).encode() for file, schema in schemas.items()}
+    digests = {file: hashlib.sha256(content).hexdigest() for file, content in files.items()}
+    origins = [
+        {
+            "file": kind.of.file,
+            **{key: source[key] for key in ("project", "version", "from", "licence")},
+            "from_sha256": source["sha256"],
+            "sha256": digests[kind.of.file],
+        }
+        for source, kind in sorted(made, key=lambda entry: entry[1].of.file)
+    ]
+    record = {"definitions": {"file": FILE, "sha256": digests[FILE]}, "files": origins}
+    files["sources.yaml"] = (HEAD + yaml.safe_dump(record, sort_keys=False, width=1000)).encode()
     return files
+
+
+def kinds() -> list[tuple[dict[str, Any], KindSchema]]:
+    """Return every kind with its source."""
+    index = yaml.safe_load((SOURCES / "index.yaml").read_text(encoding="utf-8"))["sources"]
+    return [(source, kind) for source in index for kind in _schemas(source)]
 
 
 def _schemas(source: dict[str, Any]) -> Iterator[KindSchema]:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from tests.check.kit import jobset, problems
 from tests.check.test_engines_agree import valid
-from tests.schema_kinds.kit import FILES, load
+from tests.schema_kinds.kit import FILES, load, made
 
 from slicewright.core.check import cel
 from slicewright.core.compose import patch
@@ -111,11 +111,13 @@ def test_a_rule_without_a_message_is_shown_itself() -> None:
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
 def test_defaults_that_the_rules_fill_in_are_those_of_the_crd(version: str) -> None:
     """What the functions fill in for five fields is what the CRD says."""
-    queue = load(f"kueue.x-k8s.io/clusterqueue_{version}.json")["properties"]["spec"]["properties"]
+    queue, workload = (
+        made()[f"kueue.x-k8s.io/{kind}_{version}.json"]["properties"]["spec"]["properties"]
+        for kind in ("clusterqueue", "workload")
+    )
     fungibility, preemption = (queue[name]["properties"] for name in ("flavorFungibility", "preemption"))
-    pod_sets = load(f"kueue.x-k8s.io/workload_{version}.json")["properties"]["spec"]["properties"]["podSets"]
     assert fungibility["whenCanBorrow"]["default"] == "MayStopSearch"
     assert fungibility["whenCanPreempt"]["default"] == "TryNextFlavor"
     assert preemption["reclaimWithinCohort"]["default"] == "Never"
     assert preemption["borrowWithinCohort"]["properties"]["policy"]["default"] == "Never"
-    assert pod_sets["items"]["properties"]["count"]["default"] == 1
+    assert workload["podSets"]["items"]["properties"]["count"]["default"] == 1

@@ -137,6 +137,26 @@ def test_schemas_of_other_versions_are_added(tmp_path: Path) -> None:
     assert run(tmp_path, "a.yaml", "--schema", "mine", "-o", "json", "--schemas-only").ids == ["SCHEMA010"]
 
 
+@pytest.mark.parametrize(
+    ("definitions", "ids"),
+    [
+        ('{"definitions": {"Data": {"maxProperties": 0}}}', ["SCHEMA007"]),
+        ('{"definitions": {"Other": {}}}', ["SCHEMA010"]),
+        ("[]", ["SCHEMA010"]),
+        ("{", ["SCHEMA010"]),
+        (None, ["SCHEMA010"]),
+    ],
+)
+def test_added_schemas_may_share_definitions(tmp_path: Path, definitions: str | None, ids: list[str]) -> None:
+    """A folder may have a definitions.json, as our own has; one that is not right is an error."""
+    refers = '{"properties": {"data": {"$ref": "../definitions.json#/definitions/Data"}}}'
+    write(tmp_path, {"a.yaml": CONFIG_MAP, "mine/v1/configmap_v1.json": refers})
+    if definitions is not None:
+        write(tmp_path, {"mine/definitions.json": definitions})
+
+    assert ids == run(tmp_path, "a.yaml", "--schema", "mine", "-o", "json", "--schemas-only").ids
+
+
 def test_our_own_formats_are_checked(tmp_path: Path) -> None:
     """A TPUWorkload is checked as render does; another kind of ours is unknown."""
     ours = "apiVersion: slicewright.dev/v1alpha1"

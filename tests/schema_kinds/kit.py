@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from slicewright.binaries.find import find
+from slicewright.workspace.kinds import kind_schemas
 from slicewright.workspace.kubeconform import Kubeconform
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
@@ -18,8 +18,9 @@ FILES = sorted(path.relative_to(KINDS).as_posix() for path in KINDS.glob("*/*.js
 
 @cache
 def load(file: str) -> dict[str, Any]:
-    """Return a vendored schema by its path."""
-    found: dict[str, Any] = json.loads((KINDS / file).read_text(encoding="utf-8"))
+    """Return a vendored schema by its path, with the shared definitions that it needs inside of it."""
+    found = kind_schemas().read(file)
+    assert isinstance(found, dict)
     return found
 
 
@@ -33,8 +34,37 @@ def rebuild() -> Any:
     return module
 
 
+@cache
+def made() -> dict[str, dict[str, Any]]:
+    """Return the schemas as their sources make them, before anything is shared, by their files."""
+    return {kind.of.file: kind.schema for _, kind in rebuild().kinds()}
+
+
 def kubeconform() -> Kubeconform:
     """Return the pinned kubeconform with the vendored schemas."""
     program = find("kubeconform")
     assert isinstance(program, Path), program
     return Kubeconform(program, (KINDS,))
+
+
+def is_same(left: dict[str, Any], right: dict[str, Any]) -> bool:
+    """Tell whether two schemas are equal once each `$ref` is replaced by what it stands for."""
+    assumed: set[tuple[str, int]] = set()
+    """References and what they are compared with, for a definition may need itself."""
+
+    def equal(one: Any, other: Any) -> bool:
+        if isinstance(other, dict) and isinstance(other.get("$ref"), str):
+            return equal(one, right["definitions"][other["$ref"].rpartition("/")[2]])
+        if isinstance(one, dict) and isinstance(one.get("$ref"), str):
+            if (one["$ref"], id(other)) in assumed:
+                return True
+            assumed.add((one["$ref"], id(other)))
+            return equal(left["definitions"][one["$ref"].rpartition("/")[2]], other)
+        if isinstance(one, dict) and isinstance(other, dict):
+            keys = one.keys() - {"definitions"}
+            return keys == other.keys() - {"definitions"} and all(equal(one[key], other[key]) for key in keys)
+        if isinstance(one, list) and isinstance(other, list):
+            return len(one) == len(other) and all(map(equal, one, other))
+        return bool(one == other)
+
+    return equal(left, right)

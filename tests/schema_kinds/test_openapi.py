@@ -77,8 +77,8 @@ def test_scope_and_list_maps_are_known() -> None:
 def test_recursive_types_are_definitions() -> None:
     """A type that holds itself, as the schemas in a CRD do, is written once."""
     definitions = load("apiextensions.k8s.io/customresourcedefinition_v1.json")["definitions"]
-    reference = {"$ref": "#/definitions/JSONSchemaProps"}
-    assert reference == definitions["JSONSchemaProps"]["properties"]["not"]
+    reference = {"$ref": "#/definitions/apiextensions.v1.JSONSchemaProps"}
+    assert reference == definitions["apiextensions.v1.JSONSchemaProps"]["properties"]["not"]
 
 
 def test_trimming_keeps_kinds_that_can_be_created() -> None:

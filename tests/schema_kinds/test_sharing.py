@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicewright.core.schema.sharing import shared
+from slicewright.core.schema.sharing import shared, shared_by_all
 
 LEAVES = st.sampled_from([{"type": "string"}, {"type": "integer", "enum": list(range(80))}, {}])
 SCHEMAS = st.recursive(
@@ -56,3 +57,29 @@ def test_names_come_from_fields() -> None:
     again = {"properties": {"port": other, "z": other}}
     made = shared({"properties": {"a": twice, "b": again, "list": {"items": large}}})
     assert {"Port": large, "Port2": other} == made["definitions"]
+
+
+LARGE = {"enum": ["x" * 200]}
+LARGER = {"properties": {"large": LARGE, "own": {"type": "string"}}}
+
+
+def test_what_several_schemas_need_is_defined_once() -> None:
+    """Each refers to it; what only one repeats stays with that one, under a name of its own."""
+    own = {"enum": ["y" * 200]}
+    schemas, definitions = shared_by_all(
+        {
+            "a/a.json": {"properties": {"one": LARGER, "large": own, "z": own}},
+            "b/b.json": {"properties": {"two": LARGER}, "definitions": {"v1.Own": {}}},
+            "c/c.json": {"definitions": {"v1.Own": {}}, "not": {"$ref": "#/definitions/v1.Own"}},
+        }
+    )
+    assert definitions == {"One": LARGER, "v1.Own": {}}
+    assert schemas["a/a.json"]["definitions"] == {"Large": own}
+    assert schemas["b/b.json"] == {"properties": {"two": {"$ref": "../definitions.json#/definitions/One"}}}
+    assert schemas["c/c.json"] == {"not": {"$ref": "../definitions.json#/definitions/v1.Own"}}
+
+
+def test_name_that_means_two_things_is_refused() -> None:
+    """Schemas with other definitions of one name cannot share them."""
+    with pytest.raises(ValueError, match=r"'v1\.Own' is defined in several ways"):
+        shared_by_all({"a": {"definitions": {"v1.Own": {}}}, "b": {"definitions": {"v1.Own": LARGE}}})

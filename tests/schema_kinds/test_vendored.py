@@ -10,7 +10,9 @@ import jsonschema
 import jsonschema_rs
 import pytest
 import yaml
-from tests.schema_kinds.kit import FILES, KINDS, SCHEMAS, kubeconform, load, rebuild
+from tests.schema_kinds.kit import FILES, KINDS, SCHEMAS, is_same, kubeconform, load, made, rebuild
+
+from slicewright.core.schema.sharing import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,11 +88,18 @@ def test_rebuild_refuses_a_source_that_changed(tmp_path: Path) -> None:
         module.read_source({"file": "a.yaml", "sha256": "0"})
 
 
+def test_sharing_definitions_changes_no_schema() -> None:
+    """Each file means what its source makes, however many definitions it shares with others."""
+    assert made().keys() == set(FILES)
+    assert [] == [file for file in FILES if not is_same(made()[file], load(file))]
+
+
 def test_sources_name_every_file() -> None:
     """Source, version, sha256 and licence of every schema are recorded, and the sha256 are right."""
-    recorded = yaml.load((KINDS / "sources.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)["files"]
-    actual = {file: hashlib.sha256((KINDS / file).read_bytes()).hexdigest() for file in FILES}
-    assert actual == {entry["file"]: entry["sha256"] for entry in recorded}
+    record = yaml.load((KINDS / "sources.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+    recorded = record["files"]
+    actual = {file: hashlib.sha256((KINDS / file).read_bytes()).hexdigest() for file in (*FILES, FILE)}
+    assert actual == {entry["file"]: entry["sha256"] for entry in (*recorded, record["definitions"])}
     keys = {"file", "project", "version", "from", "licence", "from_sha256", "sha256"}
     assert [keys] * len(recorded) == [set(entry) for entry in recorded]
 
@@ -135,8 +144,8 @@ def test_schemas_compile_in_kubeconform() -> None:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_objects_are_closed_and_references_stay_inside(file: str) -> None:
-    """The root is closed, so is metadata where there is any, and a `$ref` never leaves the file."""
+def test_objects_are_closed_and_references_lead_somewhere(file: str) -> None:
+    """The root is closed, so is metadata where there is any, and each `$ref` has a definition."""
     schema = load(file)
     assert schema["additionalProperties"] is False
     metadata = schema["properties"].get("metadata", {"additionalProperties": False})

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.kinds import BadSchemaError, KindSchemas
 from slicewright.core.problem import Problem
+from slicewright.core.schema.sharing import FILE, Definitions
 from slicewright.workspace.data import data_folder
 from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 
@@ -28,11 +29,15 @@ def kind_schemas(added: Iterable[Path] = ()) -> KindSchemas:
     """
     folders = (*added, packaged())
 
+    @cache
+    def definitions(folder: Path) -> Definitions:
+        return Definitions(_text(folder / FILE))
+
     def read(file: str) -> Any:
         for folder in folders:
             path = folder / file
             if path.is_file():
-                return _parse(path)
+                return _parse(path, partial(definitions, folder))
         return None
 
     @cache
@@ -44,11 +49,20 @@ def kind_schemas(added: Iterable[Path] = ()) -> KindSchemas:
     return KindSchemas(read, files)
 
 
-def _parse(path: Path) -> Any:
+def _parse(path: Path, definitions: Callable[[], Definitions]) -> Any:
+    text = _text(path)
+    try:
+        return definitions().bundle(text) if f"../{FILE}" in text else json.loads(text)
+    except BadSchemaError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise BadSchemaError(f"{path} cannot be read as JSON: {error}") from error
+    except (LookupError, TypeError, AttributeError) as error:
+        raise BadSchemaError(f"{path} needs a definition that {FILE} does not have: {error}") from error
+
+
+def _text(path: Path) -> str:
     text = load(path, str(path))
     if isinstance(text, Problem):
         raise BadSchemaError(f"{path}: {text.message}")
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadSchemaError(f"{path} cannot be read as JSON: {error}") from error
+    return text

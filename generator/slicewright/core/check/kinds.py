@@ -79,7 +79,7 @@ class KindSchemas:
 
     def __init__(self, read: ReadSchema, files: Callable[[], Collection[str]] = tuple) -> None:
         """Take the way to read a schema, and the way to list them (for hints)."""
-        self._read = read
+        self.read = read
         self._files = files
         self._found: dict[tuple[str, str], KindChecks | BadSchemaError | None] = {}
 
@@ -98,7 +98,7 @@ class KindSchemas:
             return None
         file = file_of(api_version, kind)
         try:
-            schema = self._read(file)
+            schema = self.read(file)
             if schema is None:
                 return None
             if not isinstance(schema, dict):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.compose import pointer
 from slicewright.core.schema import beside, metadata
 from slicewright.core.schema.kind import Kind, KindSchema, document
-from slicewright.core.schema.sharing import shared
 from slicewright.core.schema_from_crd import convert
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def from_structural(of: Kind, node: Mapping[str, Any], more: Mapping[str, Any]) 
     if node.get("x-kubernetes-preserve-unknown-fields"):
         body["additionalProperties"] = True
     schema = document(of, body, {**more, **beside.of_crd(node)})
-    return KindSchema(of, shared(schema), tuple(notes))
+    return KindSchema(of, schema, tuple(notes))
 
 
 def from_configuration(
@@ -76,7 +75,7 @@ def from_configuration(
     for place, keywords in (checked or {}).items():
         found = _changed(found, pointer.parse(place), partial(_merged, keywords))
     body = convert(_checkable(found, notes), nulls=True)
-    return KindSchema(of, shared(document(of, body, beside.of_crd(node))), tuple(notes))
+    return KindSchema(of, document(of, body, beside.of_crd(node)), tuple(notes))
 
 
 def _voluntary(node: Any) -> Any:

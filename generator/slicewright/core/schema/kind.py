@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.schema.sharing import shared
 from slicewright.core.schema_from_crd import DRAFT, Schema, dumps
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ class KindSchema:
     """What the conversion could not carry over."""
 
     def text(self) -> str:
-        """Return the bytes of the file, the same on every machine."""
-        return dumps(self.schema)
+        """Return a file that needs no other, the same on every machine."""
+        return dumps(shared(self.schema))
 
 
 def document(of: Kind, body: Mapping[str, Any], beside: Mapping[str, Any]) -> Schema:

@@ -215,7 +215,8 @@ def _nullable(schema: Schema) -> Schema:
 
 
 def _short(name: str) -> str:
-    return name.rpartition(".")[2]
+    """Return a type with its group and version: `core.v1.PodSpec`."""
+    return ".".join(name.split(".")[-3:])
 
 
 _TOLERATED = frozenset({"env", "hostAliases", "imagePullSecrets", "secrets", "x-kubernetes-validations"})
