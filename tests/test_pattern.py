@@ -54,6 +54,7 @@ def test_composed_patterns_match_as_before(pattern: str, text: str) -> None:
     assert matches is None or expected is matches(text)
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("more", ["", "namePrefix: b-\n"])
 @pytest.mark.parametrize("pattern", BOMBS)
 def test_targets_end(tmp_path: Path, pattern: str, more: str) -> None:

@@ -6,6 +6,7 @@ import json
 from fractions import Fraction
 from typing import Any
 
+import pytest
 from hypothesis import given
 from tests.platforms.kit import repository
 from tests.platforms.test_properties import PROFILE, chips_of, clusters, nominal_chips, roots
@@ -20,6 +21,8 @@ from slicewright.testbed.nodes import simulated_nodes
 from slicewright.workspace.package import catalogue
 
 from .kit import report
+
+pytestmark = pytest.mark.slow
 
 
 @PROFILE

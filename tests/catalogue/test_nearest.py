@@ -40,6 +40,7 @@ def test_near_topologies(sides: tuple[int, ...], expected: list[str]) -> None:
     assert expected == near_topologies(sides, ["2x4x4", "2x2x4", "2x2x2"])
 
 
+@pytest.mark.slow
 @given(sides=SIDES, others=st.sets(SIDES, min_size=1, max_size=9))
 def test_a_legal_topology_is_nearest_to_itself(sides: tuple[int, ...], others: set[tuple[int, ...]]) -> None:
     """A legal topology is among those nearest to it, in whatever order its sides are written."""

@@ -153,6 +153,7 @@ def test_many_documents_are_no_bomb(tmp_path: Path) -> None:
     assert run(tmp_path, ".", "-o", "json", "--schemas-only").ids == ["YAML004"]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.text(), LINES.map("\n".join), st.binary()))
 def test_never_a_traceback(tmp_path: Path, content: str | bytes) -> None:

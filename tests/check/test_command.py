@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 IGNORED = ("JS101", "SCHEMA004", "JS1O1")
 
 
+@pytest.mark.tools
 def test_this_repository_is_valid() -> None:
     """Without a path the whole repository is checked, and ours has no error."""
     done = run(ROOT, "-o", "json")

@@ -94,6 +94,7 @@ def test_warning_does_not_take_the_place_of_an_error() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_table_names_rules_and_messages_that_exist() -> None:
     """Each message is that of a vendored CEL rule, and each id that of a rule of severity error."""
     schemas = [json.loads(path.read_bytes()) for path in (ROOT / "schemas" / "kinds").rglob("*_*.json")]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.tools
 def test_kubeconform_gives_the_same_report(tmp_path: Path) -> None:
     """The second engine judges the same objects, and the report is the same to the letter."""
     broken = jobset(container={"env": [{"name": "A", "value": 1}]}, failurePolicy={"maxRestarts": 2**31})

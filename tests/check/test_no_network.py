@@ -112,6 +112,7 @@ def lay(folder: Path, files: dict[str, str], host: str) -> None:
     (folder / "one/link").symlink_to("../deep/real")
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("form", [*FORMS, *HIDDEN])
 def test_no_request_leaves(form: str, tmp_path: Path, asked: list[str]) -> None:
     """What kustomize would ask for is refused before kustomize starts; kustomize itself does ask."""
@@ -123,6 +124,7 @@ def test_no_request_leaves(form: str, tmp_path: Path, asked: list[str]) -> None:
     assert asked[1:], "this form is no way out, and its test proves nothing"
 
 
+@pytest.mark.tools
 def test_what_is_no_path_may_look_like_an_address(tmp_path: Path) -> None:
     """Addresses in values, and configurations of transformers without any, are built."""
     write(
@@ -151,6 +153,7 @@ def test_what_cannot_be_read_is_not_built(tmp_path: Path, text: str) -> None:
     assert (found["id"][:4], "two/kustomization.yaml") == ("YAML", found["file"])
 
 
+@pytest.mark.tools
 def test_links_are_for_kustomize_to_judge(tmp_path: Path) -> None:
     """A link out of the folder is refused as kustomize refuses it; one inside of it is followed."""
     write(

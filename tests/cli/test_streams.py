@@ -116,6 +116,7 @@ def test_result_that_cannot_be_written_exits_3(
     assert (3, f"Error: cannot write to stdout: {reason}\n") == written_to(stdout, command, monkeypatch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("redirect", "reason"), [(f"> {FULL}", LOST[FULL]), (">&-", LOST[None])])
 def test_process_that_cannot_write_its_result_exits_3(repo: Repo, redirect: str, reason: str) -> None:
     """A process of its own ends as the command does: what Python does at its end changes nothing."""
@@ -136,6 +137,7 @@ def test_messages_that_cannot_be_written_are_lost(repo: Repo, redirect: str) -> 
     assert shell(repo, f"slicewright explain nothing {redirect}") == (2, "", "")
 
 
+@pytest.mark.slow
 def test_closed_stdout_is_no_file_of_the_repository(repo: Repo) -> None:
     """No file that is opened takes the number of a stream that was closed, and gets its text."""
     repo.run("render")
@@ -145,6 +147,7 @@ def test_closed_stdout_is_no_file_of_the_repository(repo: Repo) -> None:
     assert before == repo.tree()
 
 
+@pytest.mark.slow
 def test_results_are_utf8_in_every_locale(repo: Repo) -> None:
     """YAML and JSON are UTF-8, whatever the terminal is."""
     repo.workload("a", "clusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x, script: echo é}")
@@ -154,6 +157,7 @@ def test_results_are_utf8_in_every_locale(repo: Repo) -> None:
     assert (code, "echo é" in out, err) == (0, True, "")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_front")
 def test_interrupt_is_no_verdict(repo: Repo) -> None:
     """Ctrl-C exits 130, as a shell says of a program that SIGINT ended; 1 would be a verdict."""

@@ -297,6 +297,7 @@ def test_run_that_changes_in_the_commit_that_changes_who_syncs_it(
     assert (goes_on if happens else ends) == said(diff(base))
 
 
+@pytest.mark.slow
 def test_applications_that_point_to_another_cluster_start_all_runs_there(base: Repo) -> None:
     """Those in the one before go on, and are asked for still."""
     synced(base, ARGOCD)

@@ -102,6 +102,7 @@ def test_the_head_and_the_line_ends_of_a_copy_are_no_difference() -> None:
     assert not compared(listed("kueue-v0.19.3") | files, listed("kueue-v0.19.3") | other).differs
 
 
+@pytest.mark.slow
 def test_json_has_both_releases_and_the_configuration_is_an_object(empty: Repo) -> None:
     """The ConfigMap that the folder patches is compared as the one that stood in the platform before."""
     cluster(empty, f"{CLUSTER}    controllers: {{managed: false}}\n    kueue: {{}}\n")

@@ -60,6 +60,7 @@ def test_what_is_rendered_and_what_is_edited_since_stand_apart(base: Repo) -> No
     assert second.startswith("default/a, c1; slicewright render does this:\n\ncluster c1\n")
 
 
+@pytest.mark.slow
 def test_hand_edit_of_the_tree_is_no_edit_of_the_input(base: Repo) -> None:
     """It is compared as it stands, and below with what a render makes of it."""
     path = "overlays/c1/_platform/queues.yaml"

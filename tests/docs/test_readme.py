@@ -61,6 +61,7 @@ def run(command: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_console_session_prints_what_the_readme_shows(clone: Path) -> None:
     """Each command of the README's session prints exactly what is written below it."""
     for command, output in session(blocks("console")[0]):
@@ -77,6 +78,7 @@ def test_first_block_is_the_two_make_targets() -> None:
     assert commands == [line for line in made if line in commands]
 
 
+@pytest.mark.slow
 def test_make_render_works_in_a_fresh_copy(clone: Path) -> None:
     """`make render` installs into a new virtual environment and leaves the committed tree as it is."""
     subprocess.run(["git", "init", "--quiet"], cwd=clone, check=True)
@@ -99,6 +101,7 @@ def test_links_lead_to_files(link: str) -> None:
     assert (ROOT / link).is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", sorted(set(re.findall(r"`slicewright (\w+)", README))))
 def test_commands_in_the_text_exist(command: str) -> None:
     """Every command that the README names has a help page."""

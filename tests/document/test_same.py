@@ -36,6 +36,7 @@ def test_numbers_by_value_and_true_is_not_one(one: object, other: object, *, exp
     assert (expected, expected) == (same(one, other), same(other, one))
 
 
+@pytest.mark.slow
 @given(json_like)
 def test_data_is_the_same_as_itself(data: Any) -> None:
     """Equality is reflexive."""

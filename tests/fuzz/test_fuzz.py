@@ -22,11 +22,11 @@ def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path.cwd())
 
 
+@pytest.mark.slow
 def test_every_target_is_executed(tmp_path: Path) -> None:
-    """A few seconds of all targets find nothing."""
-    counts, failures = fuzz.play(4, 12, list(targets.TARGETS), tmp_path)
-    assert {} == dict(failures)
-    assert set(targets.TARGETS) == set(counts)
+    """The first case of each target finds nothing."""
+    for name in targets.TARGETS:
+        assert ({name: 1}, {}) == fuzz.play(600, 12, [name], tmp_path, at=0)
 
 
 def test_failure_is_made_smaller_saved_and_played_again(

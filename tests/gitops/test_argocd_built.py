@@ -96,6 +96,7 @@ def test_health_checks_come_with_the_package() -> None:
     assert all("return" in text and "\t" not in text for text in package().health.values())
 
 
+@pytest.mark.tools
 def test_nothing_is_said_against_what_is_rendered(rendered: Repo) -> None:
     """The whole tree passes our own checks, warnings counted; so does each folder that stands by itself."""
     whole = rendered.run("validate", "--strict", "-o", "json").json
@@ -118,6 +119,7 @@ def test_cluster_that_is_not_managed(empty: Repo) -> None:
     assert names(empty) == ["gitops.yaml", "namespace-team-a.yaml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per", PER)
 @pytest.mark.parametrize("spec", [STRICT, FIXED], ids=["hashed", "fixed"])
 def test_workloads_of_two_people_merge(empty: Repo, per: str, spec: str) -> None:

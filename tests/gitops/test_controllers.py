@@ -186,6 +186,7 @@ def test_what_syncs_controllers_that_nobody_knows_is_not_deleted(empty: Repo) ->
     assert before == empty.tree()
 
 
+@pytest.mark.tools
 def test_validate_sees_what_is_patched_into_controllers(empty: Repo) -> None:
     """Beside the configuration of Kueue, a patch may bring another image: all of it is looked at."""
     synced(empty, f"kueue: {{}}\n{GITOPS}")

@@ -304,6 +304,7 @@ def test_long_names_fit_the_label_of_flux() -> None:
     assert cut[0].startswith(f"{'n' * 23}.{'w' * 30}-")
 
 
+@pytest.mark.slow
 @given(st.lists(LABELS, min_size=1, max_size=3))
 def test_every_name_is_one_that_kubernetes_takes(parts: list[str]) -> None:
     """Whatever the cluster, the namespace and the workload are called, and wherever the name is cut."""

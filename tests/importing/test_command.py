@@ -51,6 +51,7 @@ def run(*options: str, code: int = 0) -> Done:
     return Done(done.exit_code, done.stdout, done.stderr)
 
 
+@pytest.mark.slow
 def test_file_is_printed(program: Path) -> None:
     """Comments and all, on stdout; the notes are in the JSON form too."""
     done = run()
@@ -65,6 +66,7 @@ def test_file_is_printed(program: Path) -> None:
     assert stub.calls(program)
 
 
+@pytest.mark.slow
 def test_kubectl_only_gets(program: Path) -> None:
     """And no secret; the context is named in every question, and no shell is between."""
     run("--kubeconfig", __file__)
@@ -77,6 +79,7 @@ def test_kubectl_only_gets(program: Path) -> None:
     assert "clusterqueues.v1beta2.kueue.x-k8s.io" in [call[4] for call in others]
 
 
+@pytest.mark.slow
 def test_file_is_written_once(program: Path, repo: Repo) -> None:
     """To clusters/NAME.yaml; a file that exists is left alone."""
     done = run("--name", "c9", "--write", "-C", str(repo.root))
@@ -93,6 +96,7 @@ def test_file_is_written_once(program: Path, repo: Repo) -> None:
     assert stub.calls(program)
 
 
+@pytest.mark.slow
 def test_folder_that_cannot_be_written_is_a_problem(program: Path, repo: Repo) -> None:
     """Where a file stands in the place of the folder."""
     (repo.root / "clusters" / "c1.yaml").unlink()
@@ -133,6 +137,7 @@ def test_cluster_without_anything_is_a_warning(program: Path) -> None:
     assert yaml.safe_load(done.out)["spec"]["pools"] == []
 
 
+@pytest.mark.slow
 def test_older_kueue_is_asked_in_its_words(program: Path) -> None:
     """Cohorts and Topologies were alpha for longer."""
     topology = {"metadata": {"name": "c"}, "spec": {"levels": [{"nodeLabel": "a"}]}}
@@ -149,6 +154,7 @@ def test_older_kueue_is_asked_in_its_words(program: Path) -> None:
 FORBIDDEN = 'Error from server (Forbidden): {0} is forbidden: User "u" cannot list resource "{0}"'
 
 
+@pytest.mark.slow
 def test_what_may_not_be_read_is_named(program: Path) -> None:
     """All of it at once, exit 1; what is only nice to know is left out in silence."""
     refused = {
@@ -209,6 +215,7 @@ def test_kubectl_that_is_missing_is_exit_3(program: Path, monkeypatch: pytest.Mo
     assert "TOOL002" in run(code=3).err
 
 
+@pytest.mark.slow
 def test_what_a_file_may_not_say_is_a_problem_of_the_file(program: Path) -> None:
     """Such as a flex-start node pool of a machine that cannot be had so: it is shown with its place."""
     labels = {
@@ -237,6 +244,7 @@ def quota(value: object) -> dict[str, Any]:
     return queue("q", ("mine", {TPU: value}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("resource", "answer", "where"),
     [

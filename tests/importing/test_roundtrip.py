@@ -34,6 +34,7 @@ def platform(site: Site) -> dict[tuple[str, str, str], Any]:
     }
 
 
+@pytest.mark.slow
 @PROFILE
 @given(clusters())
 def test_rendered_cluster_is_read_back(document: dict[str, Any]) -> None:

@@ -46,6 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_new_repository_renders_and_is_right(made: Path) -> None:
     """`make check` has no error and no warning, `make diff` no difference; nothing is left to commit."""
     command = f"SLICEWRIGHT={BIN}/slicewright"
@@ -55,6 +56,7 @@ def test_new_repository_renders_and_is_right(made: Path) -> None:
     assert git(made, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 def test_first_block_of_the_page_works_on_a_fresh_machine(tmp_path: Path) -> None:
     """With a wheel, git, Python and make; what it installs can make the next repository."""
     checkout = tmp_path / "slicewright"
@@ -131,6 +133,7 @@ def test_workflow_passes_actionlint(made: Path) -> None:
     assert (0, "", "") == (done.returncode, done.stdout, done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schema", "path"),
     [
@@ -160,6 +163,7 @@ def test_actions_are_pinned_as_ours_are(made: Path) -> None:
     assert set(uses.findall(text)) <= ours
 
 
+@pytest.mark.slow
 def test_steps_of_ci_run(made: Path) -> None:
     """What the workflows run are targets of the Makefile, or what the shell does with them."""
     text = (made / "Makefile").read_text(encoding="utf-8")
@@ -208,6 +212,7 @@ def test_editor_is_led_to_schemas_that_accept_the_samples(made: Path) -> None:
     assert not list(resolver.iter_errors(read(made / "slicewright.yaml")))
 
 
+@pytest.mark.slow
 def test_lists_of_workloads_merge_line_by_line_and_those_of_platforms_do_not(made: Path) -> None:
     """As git itself reads the attributes."""
     lists = ["overlays/sample/default/kustomization.yaml", "overlays/sample/_platform/kustomization.yaml"]
@@ -231,6 +236,7 @@ def commit_of(root: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 def test_hook_stops_a_commit_that_leaves_a_run_out(made: Path, tmp_path: Path) -> None:
     """`git commit --all` does not take the file of a new run, which is on disk, so that it renders alike."""
     root = tmp_path / "training"
@@ -253,6 +259,7 @@ def test_hook_stops_a_commit_that_leaves_a_run_out(made: Path, tmp_path: Path) -
     assert git(root, "show", "--name-only", "--format=", "HEAD", "--", new) == new
 
 
+@pytest.mark.slow
 def test_revision_of_make_diff_is_no_command(made: Path, tmp_path: Path) -> None:
     """Whatever stands in REV is one word for slicewright, and no option of its."""
     command = f"SLICEWRIGHT={BIN}/slicewright"

@@ -79,6 +79,7 @@ def test_same_version_has_nothing_to_do(team: Team) -> None:
     assert before == team.stamps("bases") | team.stamps("schemas")
 
 
+@pytest.mark.slow
 def test_older_copies_come_to_this_version_and_runs_stay(team: Team) -> None:
     """Files are replaced, added and deleted; the frozen run is not touched and is said to be outdated."""
     new = team.read(JOBSET)
@@ -218,6 +219,7 @@ def test_releases_of_controllers_come_and_none_is_deleted(team: Team) -> None:
     assert (team.root / old / "manifests.yaml").exists()
 
 
+@pytest.mark.slow
 def test_a_release_that_a_person_brings_gets_its_digest(team: Team) -> None:
     """Then the version can be written; an edit of it is found afterwards."""
     folder = "bases/controllers/kueue-v0.18.1"
@@ -239,6 +241,7 @@ def test_a_release_that_a_person_brings_gets_its_digest(team: Team) -> None:
     assert [(one["id"], one["file"]) for one in problems] == [("CTRL002", f"{folder}/manifests.yaml")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "problem"), [(None, "CTRL006"), ("kind: Namespace\nmetadata: {name: kueue-system}\n", "CTRL004")]
 )

@@ -81,6 +81,7 @@ VALUES: tuple[Any, ...] = (
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(example=st.sampled_from(POSITIVE), data=st.data())
 def test_engines_agree(example: tuple[Path, str, Any], data: st.DataObject) -> None:

@@ -189,6 +189,7 @@ def test_any_quantity_is_what_kubernetes_keeps(texts: list[str]) -> None:
     assert _as_kubernetes_keeps(texts) == [canonical(text) for text in texts]
 
 
+@pytest.mark.slow
 @given(
     numbers,
     st.sampled_from(["", *"numkMGTPE", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "e-3", "e12", "E+1"]),

@@ -159,6 +159,7 @@ def test_releases_are_as_they_were_released(one: Release) -> None:
     assert not release.lacks_configuration(text) or one.controller != KUEUE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", SHIPPED, ids=[one.title for one in SHIPPED])
 def test_contents_of_a_release_are_found_without_parsing_it(one: Release) -> None:
     """Rights are made from what the objects are: group, kind, and the namespace where there is one."""

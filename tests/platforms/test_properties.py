@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,8 @@ from slicewright.workspace.kinds import kind_schemas
 from slicewright.workspace.package import package
 
 from .kit import repository
+
+pytestmark = pytest.mark.slow
 
 PROFILE = settings(deadline=None, max_examples=100, suppress_health_check=list(HealthCheck), derandomize=True)
 TPUS = ("v5litepod-8", "v5litepod-16", "v6e-16", "v4-16", "tpu7x-2x2x2")

@@ -32,6 +32,7 @@ case "$*" in *describe*) [ -e there ] ;; esac
 """
 
 
+@pytest.mark.slow
 def test_schema(tmp_path: Path) -> None:
     """The file is what Cloud Build's own schema asks for."""
     (tmp_path / "cloudbuild.yaml").write_text(TEXT, encoding="utf-8")

@@ -52,6 +52,7 @@ def test_destroy(rich: Machine) -> None:
     assert (rich.names("node-pools"), rich.names("policies")) == (["default-pool"], ["made-elsewhere"])
 
 
+@pytest.mark.slow
 def test_destroy_twice(rich: Machine) -> None:
     """Where the cluster is gone, nothing is deleted any more, and policies that were left are."""
     up(rich)

@@ -32,6 +32,7 @@ def written(spec: str) -> list[str]:
     return [path.removeprefix("provision/c1/") for path in files(site(spec))]
 
 
+@pytest.mark.slow
 def test_shellcheck_has_nothing_to_say(tmp_path: Path) -> None:
     """Every script passes shellcheck, those with few blocks as those with all."""
     specs = {

@@ -104,6 +104,7 @@ def test_what_validation_finds(file: str, right: str, wrong: str, said: str, tmp
     assert (1, True) == (done.returncode, said in " ".join(done.stderr.split())), done.stderr
 
 
+@pytest.mark.slow
 @EITHER
 @EVERY
 def test_attributes(spec: str, version: str) -> None:
@@ -127,6 +128,7 @@ def test_every_resource_of_the_tables_is_used(spec: str) -> None:
     assert left == (of_nodes if "Autopilot" in spec else set())
 
 
+@pytest.mark.slow
 @EVERY
 def test_variables_are_declared_used_and_given(spec: str) -> None:
     """Each variable is used and has a value: its default, or that in terraform.tfvars."""

@@ -89,6 +89,7 @@ def test_the_page_is_well_formed(name: str) -> None:
     assert set() == {*named, *linked} - set(ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_is_loaded_and_nothing_runs(name: str) -> None:
     """No script, no address, no inline style; the policy allows the one style sheet and nothing else."""

@@ -81,6 +81,7 @@ def test_platform_is_played_as_it_stands_in_overlays(rendered: Repo) -> None:
     assert [("REH007", "warning", message)] == told(after.notes)
 
 
+@pytest.mark.slow
 def test_kueues_own_configuration_is_said_to_be_the_files(rendered: Repo) -> None:
     """Where somebody else installs Kueue; else it stands in _controllers, and is played as it stands."""
     write(rendered, more="kueue: {}")

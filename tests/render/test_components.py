@@ -43,6 +43,7 @@ def test_missing_component_points_at_the_workload_that_names_it(repo: Repo) -> N
     assert "workloads/a.yaml:8:16: KUS001 there is no file mine/kustomization.yaml\n  hint: " in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["../outside", "/etc", "a/../b", "a//b", ".", "a/."])
 def test_component_may_not_leave_the_repository(repo: Repo, path: str) -> None:
     """Neither `..` nor an absolute path is a component; a path has one form only."""

@@ -117,6 +117,7 @@ def test_rules_never_fail_on_arbitrary_data(kind: str, data: dict[str, Any]) -> 
     assert {rule.id for rule in RULES} >= {problem.id for problem in found}
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(_JSON)
 def test_ignore_file_never_fails(data: Any) -> None:

@@ -62,6 +62,7 @@ def _said(world: World) -> dict[str, str]:
     return {problem.object: problem.id for problem in problems}
 
 
+@pytest.mark.slow
 def test_rendered_runs_are_given_their_own_flavors(everything: tuple[Site, list[Object]]) -> None:
     """As tests/e2e/test_flavors.py sees it on Kueue and the scheduler; the rules of flavors are silent."""
     site, runs = everything

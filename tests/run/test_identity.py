@@ -52,6 +52,7 @@ def test_fields_that_are_no_intent(field: str) -> None:
     assert [run_id(SPEC)] * 2 == [run_id(changed), run_id(without)]
 
 
+@pytest.mark.slow
 @given(one=fields, other=fields)
 def test_the_same_intent_and_nothing_else(one: dict[str, Any], other: dict[str, Any]) -> None:
     """Two specs have one id exactly if they say the same, but for the fields that are no intent."""
@@ -65,6 +66,7 @@ def _intent(spec: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in spec.items() if key not in NOT_INTENT}
 
 
+@pytest.mark.slow
 @given(fields.flatmap(lambda spec: st.tuples(st.just(spec), st.permutations(list(spec)))))
 def test_the_order_of_keys_is_no_intent(case: tuple[dict[str, Any], list[str]]) -> None:
     """Keys may be moved about without starting another run."""

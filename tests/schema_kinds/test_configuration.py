@@ -57,6 +57,7 @@ def test_fields_are_those_of_the_go_type(file: str, fields: dict[str, Any], verd
     assert verdict == accepts(file, **fields)
 
 
+@pytest.mark.slow
 def test_configurations_of_the_releases_are_valid() -> None:
     """What the manifests of both releases hold in their ConfigMaps is valid."""
     folder = CORPUS.parents[2] / "bases/controllers"

@@ -34,6 +34,7 @@ def written_out(schema: Any, definitions: dict[str, Any]) -> Any:
     return {key: written_out(value, definitions) for key, value in schema.items() if key != "definitions"}
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(SCHEMAS)
 def test_sharing_changes_nothing(schema: dict[str, Any]) -> None:

@@ -71,6 +71,7 @@ def test_every_kind_that_is_rendered_or_checked_is_there() -> None:
     assert set() == wanted - found
 
 
+@pytest.mark.slow
 def test_rebuild_is_byte_identical() -> None:
     """`make schemas` writes exactly the bytes that are committed."""
     present = {

@@ -83,6 +83,7 @@ def test_programs_of_the_repository_are_not_run(
     assert shutil.which("git") == which("git", {"PATH": f"{path}:{os.environ['PATH']}"})
 
 
+@pytest.mark.usefixtures("in_front")
 def test_interrupt_while_modules_are_imported_is_quiet() -> None:
     """Ctrl-C in the first moments ends as it does later: one line, and 130."""
     hook = (
