@@ -1,7 +1,7 @@
 """Measure rehearsals: seconds a stage, and the share of our own process in all CPU time; prints JSON.
 
-Each scene is played on a test bed of its own, all in this process, from reading the files to the page of the
-report. The CPU time of the bed's programs is read from /proc, so it takes Linux.
+Each scenario is played on a test bed of its own, all in this process, from reading the files to the page of
+the report. The CPU time of the bed's programs is read from /proc, so it takes Linux.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.cli.report.page_file import render_page as page
 from slicewright.core.rehearsal.clock import clock_settings
 from slicewright.rehearsal.rehearse import rehearse
-from slicewright.rehearsal.scene import Scene, scenes
+from slicewright.rehearsal.scenario import Scenario, scenarios
 from slicewright.testbed import keeper
 from slicewright.testbed.cluster import Cluster
 from slicewright.workspace.read import read_checkout
@@ -61,7 +61,7 @@ _SPEED = 60
 _HOSTS = 16
 """Of a v5litepod-64."""
 _SLICES = {"jobSets16": [4] * 16, "workloads100": [1 + number % 4 for number in range(100)]}
-"""The slices of each workload of a scene; there is room for all of them."""
+"""The slices of each workload of a scenario; there is room for all of them."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -92,26 +92,26 @@ def make(root: Path, slices: list[int]) -> None:
     subprocess.run([sys.executable, "-m", "slicewright", "render"], cwd=root, check=True, capture_output=True)
 
 
-def load(root: Path) -> Scene:
-    """Return the scene of a repository."""
-    (scene,), against = scenes(read_checkout(root), ["bench"])
+def load(root: Path) -> Scenario:
+    """Return the scenario of a repository."""
+    (scenario,), against = scenarios(read_checkout(root), ["bench"])
     if against:
         raise SystemExit(against[0].text())
-    return scene
+    return scenario
 
 
 def measure(root: Path, slices: list[int]) -> dict[str, Any]:
-    """Play the scene of a repository on a new test bed."""
+    """Play the scenario of a repository on a new test bed."""
     began, own = time.monotonic(), time.process_time()
     stages = Stages(began, {})
-    scene = load(root)
+    scenario = load(root)
     stages.mark("read")
     with Cluster(progress=_say) as bed:
         stages.mark("bed")
         report = rehearse(
             bed,
-            scene,
-            clock_settings(scene.parts, speed=_SPEED),
+            scenario,
+            clock_settings(scenario.parts, speed=_SPEED),
             progress=lambda text: stages.mark("nodes" if "nodes" in text else "platform"),
         )
         stages.mark("play")
@@ -147,8 +147,8 @@ def _stat(pid: int) -> list[str]:
 def main() -> None:
     """Measure, and print JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scene", choices=_SLICES, action="append", help="Only this one.")
-    wanted = parser.parse_args().scene or list(_SLICES)
+    parser.add_argument("--scenario", choices=_SLICES, action="append", help="Only this one.")
+    wanted = parser.parse_args().scenario or list(_SLICES)
     measured: dict[str, Any] = {
         "cores": os.cpu_count(),
         "load": [round(value, 1) for value in os.getloadavg()],

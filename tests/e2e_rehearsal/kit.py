@@ -11,7 +11,7 @@ import jsonschema
 
 from slicewright.core.rehearsal.clock import clock_settings
 from slicewright.rehearsal.rehearse import rehearse
-from slicewright.rehearsal.scene import Scene, scenes
+from slicewright.rehearsal.scenario import Scenario, scenarios
 from slicewright.workspace.read import read_checkout
 
 if TYPE_CHECKING:
@@ -33,18 +33,18 @@ def allow(repo: Repo, rule: str, reason: str) -> None:
     repo.write(".slicewright-ignore.yaml", f"ignore: [{{rule: {rule}, reason: {reason}}}]")
 
 
-def scene(root: Path, cluster: str = "c1") -> Scene:
+def scenario(root: Path, cluster: str = "c1") -> Scenario:
     """Return a cluster of a repository whose overlays are written."""
-    (found,), against = scenes(read_checkout(root), [cluster])
+    (found,), against = scenarios(read_checkout(root), [cluster])
     assert against == ()
     return found
 
 
-def play(bed: Bed, of: Repo | Scene, *, speed: float, **times: float) -> Object:
+def play(bed: Bed, of: Repo | Scenario, *, speed: float, **times: float) -> Object:
     """Play on a cluster, remove what was made, and return the record, which is as its schema says."""
-    if not isinstance(of, Scene):
+    if not isinstance(of, Scenario):
         of.run("render")
-        of = scene(of.root)
+        of = scenario(of.root)
     report = rehearse(bed, of, clock_settings(of.parts, speed=speed, **times), clean=True)
     record: Object = json.loads(json.dumps(report.record()))
     assert wrong({"rehearsals": [record]}) == []

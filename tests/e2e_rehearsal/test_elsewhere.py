@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from slicewright.rehearsal.claim import LEASE, NAMESPACE
-from slicewright.rehearsal.guard import MARK as TEST_CLUSTER
+from slicewright.rehearsal.lease import LEASE, NAMESPACE
+from slicewright.rehearsal.test_cluster_guard import MARK as TEST_CLUSTER
 from slicewright.testbed.sites import site_of
 
 from . import kit

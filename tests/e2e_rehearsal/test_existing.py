@@ -88,8 +88,8 @@ def report(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Report:
     repo.workload("no-key", kit.spec(f"podTemplate: {{spec: {{volumes: [{files}]}}}}\n"))
     repo.workload("no-account", kit.spec("podTemplate: {spec: {serviceAccountName: lost}}\n"))
     repo.run("render")
-    scene = kit.scene(repo.root)
-    return rehearse(bed, scene, clock_settings(scene.parts, speed=20), clean=True)
+    scenario = kit.scenario(repo.root)
+    return rehearse(bed, scenario, clock_settings(scenario.parts, speed=20), clean=True)
 
 
 @pytest.mark.parametrize("name", ["equipped", "own"])

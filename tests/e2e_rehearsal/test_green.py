@@ -54,8 +54,8 @@ def report(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Report:
     repo.workload("fine", kit.spec("rehearsal: {expect: [{together: [beside]}, {waitBelow: 1s}]}"))
     kit.allow(repo, "FIT130", "it has no place")
     repo.run("render")
-    scene = kit.scene(repo.root)
-    return rehearse(bed, scene, clock_settings(scene.parts, speed=6), clean=True)
+    scenario = kit.scenario(repo.root)
+    return rehearse(bed, scenario, clock_settings(scenario.parts, speed=6), clean=True)
 
 
 def errors(report: Report) -> dict[str, list[str]]:

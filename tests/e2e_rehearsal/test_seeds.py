@@ -20,7 +20,7 @@ _WORKLOADS = [kit.ROOT / "workloads" / f"{name}.yaml" for name in ("demo", "mult
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.cluster)
 def test_tutorial_shows_what_it_promises(bed: Bed, seed: Seed) -> None:
     """A tutorial's cluster passes, and shows in its order, quota, pools and faults what it is about."""
-    record = kit.play(bed, kit.scene(kit.ROOT, seed.cluster), speed=seed.speed)
+    record = kit.play(bed, kit.scenario(kit.ROOT, seed.cluster), speed=seed.speed)
 
     assert seed.expected == seed.shown(record)
 
@@ -41,7 +41,7 @@ def test_new_workload_beside_the_tutorial_finishes(bed: Bed, empty: Repo) -> Non
     )
     empty.run("new", "llama", *options, "--", "python", "train.py")
     empty.run("render")
-    record = kit.play(bed, kit.scene(empty.root, "multislice-cluster"), speed=15)
+    record = kit.play(bed, kit.scenario(empty.root, "multislice-cluster"), speed=15)
 
     assert ([], 6) == (record["problems"], record["summary"]["finished"])
     assert record["workloads"][0]["ended"] < record["workloads"][1]["submitted"]

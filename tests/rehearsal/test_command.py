@@ -13,7 +13,7 @@ import pytest
 
 from slicewright.cli.rehearse import Speed
 from slicewright.cli.report import page_file
-from slicewright.rehearsal.scene import scenes
+from slicewright.rehearsal.scenario import scenarios
 from slicewright.testbed import packages
 from slicewright.workspace.read import read_checkout
 
@@ -166,19 +166,19 @@ def test_overlay_that_is_older_than_its_workload_is_told(empty: Repo) -> None:
     empty.run("render")
     empty.workload("fixed", spec.replace("3.12", "3.13"))
     (empty.root / "workloads" / "gone.yaml").unlink()
-    (scene,), against = scenes(read_checkout(empty.root), ["c1"])
+    (scenario,), against = scenarios(read_checkout(empty.root), ["c1"])
 
     assert () == against
-    assert ["default/fixed", "default/same"] == sorted(part.key for part in scene.parts)
+    assert ["default/fixed", "default/same"] == sorted(part.key for part in scenario.parts)
     assert [
         (
             "overlays/c1/default/fixed is not what a render would write now; "
             "default/fixed is played as it stands there"
         ),
         "default/gone is live in overlays/c1/default/gone and is not played: the workload is gone",
-    ] == sorted((note.message for note in scene.notes), reverse=True)
+    ] == sorted((note.message for note in scenario.notes), reverse=True)
     assert {("REH007", "warning", "run slicewright render first")} == {
-        (note.id, note.severity, note.hint) for note in scene.notes
+        (note.id, note.severity, note.hint) for note in scenario.notes
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.cli.report.live import Live
 from slicewright.rehearsal.clock import Clock
 from slicewright.rehearsal.event_log import EventLog
-from slicewright.rehearsal.scene import scenes
+from slicewright.rehearsal.scenario import scenarios
 from slicewright.workspace.read import read_checkout
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def test_each_change_is_told_when_it_is_seen(repo: Repo) -> None:
     """At a high speed a fifth of a second is minutes: no line waits for a moment at which to draw."""
     repo.run("render")
-    ((scene,), _) = scenes(read_checkout(repo.root), ["c1"])
+    ((scenario,), _) = scenarios(read_checkout(repo.root), ["c1"])
     stream = io.StringIO()
-    live, clock = Live(scene, stream), Clock(1.0)
+    live, clock = Live(scenario, stream), Clock(1.0)
     event_log = EventLog(clock, {"default/a": 1}, ())
     live.say("plays at 1x")
     kinds: tuple[Kind, ...] = ("submitted", "finished")

@@ -43,8 +43,8 @@ def test_what_is_told_has_the_time_at_which_it_happened() -> None:
         Event(3.0, "finished", "default/b"),
     ):
         event_log.timelines.add(event)
-    scene: Any = SimpleNamespace(site=SimpleNamespace(cluster=SimpleNamespace(name="c1")), platform=())
+    scenario: Any = SimpleNamespace(site=SimpleNamespace(cluster=SimpleNamespace(name="c1")), platform=())
     stream = io.StringIO()
-    Live(scene, stream).show(event_log, clock)
+    Live(scenario, stream).show(event_log, clock)
 
     assert ["c1: 2.0s default/a queued", "c1: 3.0s default/b finished"] == stream.getvalue().splitlines()

@@ -205,7 +205,7 @@ def test_split_slice_fails_the_rehearsal() -> None:
     ]
 
 
-def apart(
+def not_together(
     *shared_with: str, is_torn: bool = True, run: str = A, waited_for: tuple[str, ...] = (A,)
 ) -> Timeline:
     """Return a run with a slice whose hosts, or which and another, never ran together."""
@@ -226,9 +226,9 @@ def test_slice_whose_hosts_never_ran_together_fails_the_rehearsal() -> None:
     of = "workloads/a.yaml:3: REH011"
     torn = "the hosts of slice slice/1 of default/a never ran together"
 
-    assert [f"{of} {torn}: default/b, default/c held one on np-0"] == said(part_of(), apart(B, C))
-    assert [] == said(part_of(), apart(B, is_torn=False, waited_for=()))
-    assert [] == said(part_of(), apart(A, waited_for=()))
+    assert [f"{of} {torn}: default/b, default/c held one on np-0"] == said(part_of(), not_together(B, C))
+    assert [] == said(part_of(), not_together(B, is_torn=False, waited_for=()))
+    assert [] == said(part_of(), not_together(A, waited_for=()))
 
 
 def test_program_that_plays_long_enough_shows_also_that_nodes_are_missing() -> None:
@@ -240,11 +240,11 @@ def test_program_that_plays_long_enough_shows_also_that_nodes_are_missing() -> N
     )
     maybe = ", which may be the controllers' own time at this speed"
 
-    assert [hosts] == said(part_of(), apart(), speed=7.5)
-    assert [slices] == said(part_of(), apart(is_torn=False), speed=7.5)
-    assert [hosts + maybe] == said(part_of(), apart(), speed=8)
-    assert [hosts + maybe] == said(part_of(), apart())
-    certain = apart()
+    assert [hosts] == said(part_of(), not_together(), speed=7.5)
+    assert [slices] == said(part_of(), not_together(is_torn=False), speed=7.5)
+    assert [hosts + maybe] == said(part_of(), not_together(), speed=8)
+    assert [hosts + maybe] == said(part_of(), not_together())
+    certain = not_together()
     certain.slices = [replace(piece, waited_certainly=True) for piece in certain.slices]
     assert [hosts] == said(part_of(), certain, speed=1000)
 
@@ -255,7 +255,9 @@ def test_program_that_plays_long_enough_shows_also_that_nodes_are_missing() -> N
 )
 def test_run_of_which_a_speed_tells_too_little_is_warned_of(duration: str, hint: str) -> None:
     """No verdict hangs on the speed: the hint says at which one it can be told."""
-    (problem,) = judge([part_of(f"duration: {duration}")], {A: apart()}, {}, cut_short=False, speed=60.0)
+    (problem,) = judge(
+        [part_of(f"duration: {duration}")], {A: not_together()}, {}, cut_short=False, speed=60.0
+    )
 
     assert ("warning", f"where nodes are missing they wait without end on GKE; to find out, {hint}") == (
         problem.severity,
@@ -265,13 +267,19 @@ def test_run_of_which_a_speed_tells_too_little_is_warned_of(duration: str, hint:
 
 def test_run_that_waits_for_what_ends_by_itself_is_no_deadlock() -> None:
     """Also one behind the other; two that wait for each other never end, nor does what waits for them."""
-    late = apart(waited_for=(B,))
+    late = not_together(waited_for=(B,))
 
     assert [] == said(part_of(), late, ran(B, (1, 2)), speed=1)
-    assert [] == said(part_of(), late, apart(run=B, waited_for=(C,)), ran(C, (1, 2)), speed=1)
-    assert 2 == len(said(part_of(), late, apart(run=B, waited_for=(A,)), speed=1))
+    assert [] == said(part_of(), late, not_together(run=B, waited_for=(C,)), ran(C, (1, 2)), speed=1)
+    assert 2 == len(said(part_of(), late, not_together(run=B, waited_for=(A,)), speed=1))
     assert 3 == len(
-        said(part_of(), late, apart(run=B, waited_for=(C,)), apart(run=C, waited_for=(B,)), speed=1)
+        said(
+            part_of(),
+            late,
+            not_together(run=B, waited_for=(C,)),
+            not_together(run=C, waited_for=(B,)),
+            speed=1,
+        )
     )
 
 
@@ -294,7 +302,7 @@ def test_nodes_that_a_fault_gives_back_are_not_missing(
     """On GKE both would run when the node is back; the slice took another place at 1m10s, before that."""
     part = part_of(f"faults: [{{kind: {fault}, at: 10s}}]")
     injected = [Injected(A, part.faults[0], at, missed), Injected(B, part.faults[0], 0.0)]
-    found = judge([part], {A: apart()}, {}, cut_short=False, speed=1.0, injected=injected)
+    found = judge([part], {A: not_together()}, {}, cut_short=False, speed=1.0, injected=injected)
 
     assert (["REH011"] if is_told else []) == [problem.id for problem in found]
 
@@ -346,7 +354,7 @@ def test_pods_in_waves_need_not_run_together() -> None:
     waves = job()
     waves["spec"]["completions"] = 4
 
-    assert [] == said(part_of("", waves), apart(B), speed=1)
+    assert [] == said(part_of("", waves), not_together(B), speed=1)
 
 
 def sharing(*runs: str) -> Timeline:

@@ -23,8 +23,8 @@ from slicewright.core.rehearsal.overrides import Override, overridden, read, unc
 
 if TYPE_CHECKING:
     from slicewright.core.rehearsal.report import Report
-    from slicewright.rehearsal.perform import Performance
-    from slicewright.rehearsal.scene import Scene
+    from slicewright.rehearsal.scenario import Scenario
+    from slicewright.rehearsal.session import Result
 
 _BROKEN = 3
 _SIGNALLED = 128
@@ -158,7 +158,7 @@ def rehearse(
     become simulated nodes; the pods that land there run as long as the workload's `rehearsal` says, in a
     faster time.
     """
-    from slicewright.rehearsal.scene import scenes  # noqa: PLC0415 - commands start fast
+    from slicewright.rehearsal.scenario import scenarios  # noqa: PLC0415 - commands start fast
     from slicewright.workspace.read import read_checkout  # noqa: PLC0415
 
     _check_place(kubeconfig, context, mark=mark)
@@ -172,11 +172,11 @@ def rehearse(
     wrong = unclear((*submit_at, *duration), playing) if not repository.problems else None
     if wrong:
         raise show.unknown(wrong.message, wrong.hint)
-    acts, against = scenes(checkout, wanted)
+    found, against = scenarios(checkout, wanted)
     if against:
         show.problems(against)
         sys.exit(1)
-    if not acts:
+    if not found:
         show.problems((Problem("REH007", "no workload names this cluster: there is nothing to play"),))
         sys.exit(1)
     unwritable = html and page_file.unwritable(html)
@@ -185,10 +185,10 @@ def rehearse(
         sys.exit(1)
     times = {"speed": speed, "deadline": deadline, "delay": delay, "idle": idle}
     place = (kubeconfig, context, mark) if kubeconfig and context else None
-    played: list[Performance] = []
-    for act in acts:
-        parts = overridden(overridden(act.parts, "submit_at", submit_at), "duration", duration)
-        played.append(_play(replace(act, parts=parts), times, place))
+    played: list[Result] = []
+    for scenario in found:
+        parts = overridden(overridden(scenario.parts, "submit_at", submit_at), "duration", duration)
+        played.append(_play(replace(scenario, parts=parts), times, place))
         if played[-1].report.interrupted or not played[-1].is_played:
             break
     reports = [one.report for one in played]
@@ -210,7 +210,7 @@ def _check_place(kubeconfig: Path | None, context: str | None, *, mark: bool) ->
         raise click.UsageError(message)
 
 
-def _exit_code(played: list[Performance]) -> int:
+def _exit_code(played: list[Result]) -> int:
     reports = [one.report for one in played]
     if any(report.interrupted for report in reports):
         return _SIGNALLED + (played[-1].signal or signal.SIGINT)
@@ -219,23 +219,23 @@ def _exit_code(played: list[Performance]) -> int:
     return 0 if all(report.passed for report in reports) else 1
 
 
-def _play(scene: Scene, times: dict[str, float | None], place: tuple[Path, str, bool] | None) -> Performance:
+def _play(scenario: Scenario, times: dict[str, float | None], place: tuple[Path, str, bool] | None) -> Result:
     from slicewright.cli.report.live import Live  # noqa: PLC0415
     from slicewright.testbed.packages import missing  # noqa: PLC0415
 
     try:
-        from slicewright.rehearsal.perform import Elsewhere, perform  # noqa: PLC0415
+        from slicewright.rehearsal.session import Elsewhere, run_scenario  # noqa: PLC0415
     except ModuleNotFoundError as error:
         show.problems((missing(error.name, "a rehearsal"),))
         sys.exit(_BROKEN)
     from slicewright.rehearsal.capacity import room  # noqa: PLC0415
 
-    live = Live(scene, sys.stderr)
-    time = clock_settings(scene.parts, **times, room=room(scene.site))
+    live = Live(scenario, sys.stderr)
+    time = clock_settings(scenario.parts, **times, room=room(scenario.site))
     live.say(f"plays at {factor(time.speed)}, for {shown(time.deadline / time.speed)} at most")
     elsewhere = Elsewhere(*place) if place else None
     try:
-        done = perform(scene, time, elsewhere, say=live.say, show=live.show)
+        done = run_scenario(scenario, time, elsewhere, say=live.say, show=live.show)
     finally:
         live.close()
     if done.logs:

@@ -14,7 +14,7 @@ from slicewright.core.check.scheduler import node_selector, tolerates
 from slicewright.core.kubernetes.labels import JOB_UID, NODE_POOL, TPU
 from slicewright.core.rehearsal.observe import chips_of
 from slicewright.core.rehearsal.simulate import MARK
-from slicewright.rehearsal.thread import alive
+from slicewright.rehearsal.watch import alive
 from slicewright.testbed.api import ApiError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.rehearsal.waiting import Rooms
+    from slicewright.core.rehearsal.slices import Rooms
     from slicewright.rehearsal.clock import Clock
 
 

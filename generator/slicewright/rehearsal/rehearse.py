@@ -25,8 +25,8 @@ from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.faults.higher_priority_arrival import tpu_pods as pods_of_arrival
 from slicewright.rehearsal.faults.injector import Injector
-from slicewright.rehearsal.play import Play
 from slicewright.rehearsal.program import Programs
+from slicewright.rehearsal.runner import Runner
 from slicewright.rehearsal.stage import Stage
 from slicewright.rehearsal.termination import Termination
 from slicewright.rehearsal.timers import Timers
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from slicewright.core.rehearsal.expectation import Answer
     from slicewright.core.rehearsal.script import Part
     from slicewright.core.rehearsal.surroundings import Need
-    from slicewright.rehearsal.claim import Claim
-    from slicewright.rehearsal.scene import Scene
+    from slicewright.rehearsal.lease import Lease
+    from slicewright.rehearsal.scenario import Scenario
     from slicewright.testbed.bed import Bed
 
 
@@ -51,42 +51,42 @@ class Rehearsal:
     """One rehearsal on a bed that stands; the report is asked for once, at the end.
 
     With `clean` all that was made is removed from the cluster, what earlier rehearsals left under the same
-    `claim` included.
+    `lease` included.
     """
 
     def __init__(
         self,
         bed: Bed,
-        scene: Scene,
+        scenario: Scenario,
         time: ClockSettings,
         *,
         clean: bool = False,
-        claim: Claim | None = None,
+        lease: Lease | None = None,
         progress: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._bed = bed
-        self._scene = scene
+        self._scenario = scenario
         self._time = time
         self._clean = clean
-        self._claim = claim
+        self._lease = lease
         self._progress = progress
-        self._mark = claim.mark if claim else secrets.token_hex(4)
-        self._runs = [item for part in scene.parts for item in part.runs]
-        coming = arrivals(scene.parts, time.speed)
-        pods = {run: count for part in scene.parts for run, count in tpu_pods(part).items()}
+        self._mark = lease.mark if lease else secrets.token_hex(4)
+        self._runs = [item for part in scenario.parts for item in part.runs]
+        coming = arrivals(scenario.parts, time.speed)
+        pods = {run: count for part in scenario.parts for run, count in tpu_pods(part).items()}
         pods |= {run_key(item): pods_of_arrival(item) for item in coming.values()}
         everything = (*self._runs, *coming.values())
         self._clock = Clock(time.speed)
-        self._room = capacity(scene.site, played=bed.plays)
+        self._room = capacity(scenario.site, played=bed.plays)
         queued = {run_key(item) for item in everything if is_queued(item)}
         nodes = (*self._room.standing, *self._room.growing)
         rooms = {one.name: (one.pool, len(one.nodes)) for one in nodes}
         self._event_log = EventLog(self._clock, pods, queued, rooms)
         self._timers = Timers(self._clock)
         self._stage = Stage(bed, self._mark, progress=progress)
-        self._faults = Injector(self._stage, self._event_log, self._timers, scene.parts, coming)
+        self._faults = Injector(self._stage, self._event_log, self._timers, scenario.parts, coming)
         self._around = surroundings(
-            scene.parts, (*scene.platform, *scene.beside), scene.site.cluster.existing
+            scenario.parts, (*scenario.platform, *scenario.beside), scenario.site.cluster.existing
         )
         self._missing: dict[str, tuple[Need, ...]] = {}
         """What runs need and the cluster does not have either."""
@@ -116,14 +116,14 @@ class Rehearsal:
 
     def report(self) -> Report:
         """Return what has happened until the end."""
-        scene = self._scene
+        scenario = self._scenario
         event_log = self._event_log
         is_cut_short = self._interrupted or bool(self._against)
         timelines = event_log.timelines.close(self._end)
-        fits = never_fits(self._runs, scene.platform, scene.catalogue)
+        fits = never_fits(self._runs, scenario.platform, scenario.catalogue)
         faults = self._faults.injected(timelines)
         judged = judge(
-            scene.parts,
+            scenario.parts,
             timelines,
             fits,
             cut_short=is_cut_short,
@@ -131,8 +131,11 @@ class Rehearsal:
             injected=faults,
             missing=self._missing,
         )
-        judged = (*not_in_tree(scene.parts, self._missing, scene.site.cluster.source.file.path), *judged)
-        found = [*self._against, *scene.notes, *judged]
+        judged = (
+            *not_in_tree(scenario.parts, self._missing, scenario.site.cluster.source.file.path),
+            *judged,
+        )
+        found = [*self._against, *scenario.notes, *judged]
         if not is_cut_short:
             found += self._faults.against(self._end)
         if self._clean and self._left:
@@ -140,13 +143,13 @@ class Rehearsal:
         has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)
         room = self._room
         return Report(
-            cluster=scene.site.cluster.name,
+            cluster=scenario.site.cluster.name,
             speed=self._time.speed,
             seconds=self._end,
             interrupted=self._interrupted,
             operator=pathways.name(os.environ) if has_pathways else "",
-            timelines=tuple(_in_order(scene.parts, timelines)),
-            queues=usage.by_queue(event_log.events, usage.quotas(scene.platform)),
+            timelines=tuple(_in_order(scenario.parts, timelines)),
+            queues=usage.by_queue(event_log.events, usage.quotas(scenario.platform)),
             pools=usage.by_pool(event_log.events, room.chips(), room.pools(), room.chips_at_start()),
             events=tuple(event_log.events),
             problems=tuple(found),
@@ -155,23 +158,23 @@ class Rehearsal:
             faults=faults,
             advised=self._time.advised,
             stand_ins=tuple(need for need, _ in self._around.stand_ins),
-            answers=_answers(scene.parts, timelines, self._time.speed, cut_short=is_cut_short),
+            answers=_answers(scenario.parts, timelines, self._time.speed, cut_short=is_cut_short),
         )
 
     def _play(self, show: Callable[[EventLog, Clock], object]) -> None:
-        scene, stage, event_log, clock = self._scene, self._stage, self._event_log, self._clock
-        if self._claim and self._claim.left:
+        scenario, stage, event_log, clock = self._scenario, self._stage, self._event_log, self._clock
+        if self._lease and self._lease.left:
             self._progress("removing what an earlier rehearsal has left")
             self._clear()
         with ExitStack() as stack:
             self._touch()
-            namespaces = sorted({part.workload.namespace for part in scene.parts})
-            stage.set_up(self._room, scene.platform, namespaces, partial(origin.refused, scene.site))
+            namespaces = sorted({part.workload.namespace for part in scenario.parts})
+            stage.set_up(self._room, scenario.platform, namespaces, partial(origin.refused, scenario.site))
             self._surround(set(namespaces))
             watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), event_log))
             grower = stack.enter_context(self._autoscaler(namespaces))
-            programs = Programs(stage.api, event_log, clock, scene.parts)
-            termination = Termination(event_log, clock, self._time, scene.parts)
+            programs = Programs(stage.api, event_log, clock, scenario.parts)
+            termination = Termination(event_log, clock, self._time, scenario.parts)
 
             def is_over() -> bool:
                 for check in (self._check, watch.check, grower.check):
@@ -180,14 +183,16 @@ class Rehearsal:
 
             clock.start()
             try:
-                play = Play(stage, event_log, clock, scene.parts, self._timers, self._faults, self._missing)
-                play.run(programs, is_over, lambda: show(event_log, clock))
+                runner = Runner(
+                    stage, event_log, clock, scenario.parts, self._timers, self._faults, self._missing
+                )
+                runner.run(programs, is_over, lambda: show(event_log, clock))
             finally:
                 self._end = clock.now()
 
     def _surround(self, namespaces: set[str]) -> None:
         """Make what the tree holds beside its workloads, and what the cluster is said to have."""
-        here = [item for item in self._scene.beside if need_of(item).namespace in namespaces]
+        here = [item for item in self._scenario.beside if need_of(item).namespace in namespaces]
         self._stage.surround((*here, *(made for _, made in self._around.stand_ins)))
         for run, needs in self._around.missing.items():
             lacks = tuple(need for need in needs if need.key or not self._stage.has(need))
@@ -201,19 +206,19 @@ class Rehearsal:
 
     def _touch(self) -> None:
         self._left = "it was interrupted"
-        if self._claim:
-            self._claim.is_clear = False
+        if self._lease:
+            self._lease.is_clear = False
 
     def _clear(self) -> None:
-        self._stage.clear(*(self._claim.left if self._claim else ()))
+        self._stage.clear(*(self._lease.left if self._lease else ()))
         self._left = ""
-        if self._claim:
-            self._claim.is_clear = True
+        if self._lease:
+            self._lease.is_clear = True
 
     def _check(self) -> None:
         self._bed.held.check()
-        if self._claim:
-            self._claim.check()
+        if self._lease:
+            self._lease.check()
 
     def _cause(self, error: ApiError | OSError | BedError) -> Problem:
         """Return why it cannot go on: the program that ended, where it is one of ours."""
@@ -230,36 +235,36 @@ class Rehearsal:
     def _not_removed(self) -> Problem:
         message = f"what was made is not all removed: {self._left}"
         hint = f"it carries the label {MARK}={self._mark}"
-        if self._claim:
+        if self._lease:
             hint += "; the next rehearsal on this cluster removes it"
         return Problem("REH009", message, hint)
 
 
 def rehearse(
     bed: Bed,
-    scene: Scene,
+    scenario: Scenario,
     time: ClockSettings,
     *,
     clean: bool = False,
     progress: Callable[[str], object] = lambda _: None,
     show: Callable[[EventLog, Clock], object] = lambda *_: None,
 ) -> Report:
-    """Play a scene on a bed that stands, and return what happened."""
-    one = Rehearsal(bed, scene, time, clean=clean, progress=progress)
+    """Play a scenario on a bed that stands, and return what happened."""
+    one = Rehearsal(bed, scenario, time, clean=clean, progress=progress)
     one.run(show)
     return one.report()
 
 
-def not_played(scene: Scene, time: ClockSettings, problem: Problem | None) -> Report:
+def not_played(scenario: Scenario, time: ClockSettings, problem: Problem | None) -> Report:
     """Return the report of a rehearsal that has not begun, because of a problem or of a Ctrl-C."""
-    timelines = {run_key(item): Timeline(run_key(item)) for part in scene.parts for item in part.runs}
+    timelines = {run_key(item): Timeline(run_key(item)) for part in scenario.parts for item in part.runs}
     return Report(
-        cluster=scene.site.cluster.name,
+        cluster=scenario.site.cluster.name,
         speed=time.speed,
         seconds=0.0,
         interrupted=problem is None,
         operator="",
-        timelines=tuple(_in_order(scene.parts, timelines)),
+        timelines=tuple(_in_order(scenario.parts, timelines)),
         queues=(),
         pools=(),
         events=(),

@@ -18,7 +18,7 @@ from slicewright.core.kubernetes.kinds import (
     SCHEDULING_VERSION,
 )
 from slicewright.core.kubernetes.labels import JOB_NAME, JOBSET_NAME
-from slicewright.core.rehearsal.confine import confined
+from slicewright.core.rehearsal.node_isolation import isolated
 from slicewright.core.rehearsal.simulate import MARK, marked
 from slicewright.core.rehearsal.surroundings import volume
 from slicewright.testbed import wait
@@ -128,7 +128,7 @@ class Stage:
 
         A volume claim gets a volume, as where a cluster provisions disks.
         """
-        made = self.api.create(confined(marked(item, self._mark), self._mark), fieldValidation="Strict")
+        made = self.api.create(isolated(marked(item, self._mark), self._mark), fieldValidation="Strict")
         if made["kind"] == "PersistentVolumeClaim":
             disk = volume(made)
             if self.api.find("v1", "PersistentVolume", disk["metadata"]["name"]) is None:

@@ -7,10 +7,13 @@ import threading
 from typing import TYPE_CHECKING, Any, Self
 
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
-from slicewright.rehearsal.thread import alive
+from slicewright.core.problem import Problem
 from slicewright.testbed.api import Api, ApiError
+from slicewright.testbed.trouble import BedError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from slicewright.rehearsal.event_log import EventLog
     from slicewright.testbed.kubeconfig import Access
 
@@ -69,3 +72,10 @@ class Watch:
                     self._event_log.see(verb, item)
             except (ApiError, OSError, http.client.HTTPException):
                 self._ending.wait(_RETRY_SECONDS)
+
+
+def alive(threads: Iterable[threading.Thread], what: str) -> None:
+    """Raise BedError if one of some threads has ended, which only a mistake in it does."""
+    if not all(thread.is_alive() for thread in threads):
+        message = f"{what} has ended"
+        raise BedError(Problem("REH009", message, "please report it, with the traceback on stderr"))

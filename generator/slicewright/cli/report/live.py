@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slicewright.core.rehearsal.timeline import Timelines
     from slicewright.rehearsal.clock import Clock
     from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.scene import Scene
+    from slicewright.rehearsal.scenario import Scenario
 
 _REDRAW_SECONDS = 0.2
 _MOST_LINES = 20
@@ -26,11 +26,11 @@ _USUAL_SIZE = os.terminal_size((80, 24))
 class Live:
     """Shows a rehearsal on a stream."""
 
-    def __init__(self, scene: Scene, stream: IO[str]) -> None:
-        self._name = scene.site.cluster.name
+    def __init__(self, scenario: Scenario, stream: IO[str]) -> None:
+        self._name = scenario.site.cluster.name
         self._stream = stream
         self._is_terminal = stream.isatty()
-        self._quotas = quotas(scene.platform)
+        self._quotas = quotas(scenario.platform)
         self._drawn = 0
         self._last = 0.0
         self._told: dict[str, str] = {}

@@ -6,15 +6,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.rehearsal.event import DELETED, FINISHED, NOT_IN_TREE, RECLAIMED
-from slicewright.core.rehearsal.slices import Pod, kept_apart, slices
-from slicewright.core.rehearsal.waiting import Losses
+from slicewright.core.rehearsal.slices import Losses, Pod, kept_apart, slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from slicewright.core.rehearsal.event import Event
-    from slicewright.core.rehearsal.slices import Pods, Slice
-    from slicewright.core.rehearsal.waiting import Rooms
+    from slicewright.core.rehearsal.slices import Pods, Rooms, Slice
 
 State = Literal["queued", "reserved", "starting", "running", "restarting"]
 """`queued`: Kueue has no quota for it. `reserved`: it has, and an admission check is open. `starting`:

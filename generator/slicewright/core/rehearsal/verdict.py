@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.apart import LONG_SECONDS, Waits, apart, slower
 from slicewright.core.rehearsal.duration import shown
 from slicewright.core.rehearsal.expectation import OWN_SECONDS, answers
+from slicewright.core.rehearsal.gang import LONG_SECONDS, Waits, not_together, slower
 from slicewright.core.rehearsal.injected import blame
 from slicewright.core.rehearsal.offline import advice, never_admitted
 from slicewright.core.rehearsal.script import run_key, tpu_pods, without_chips
@@ -55,7 +55,7 @@ def judge(
             if run.run in missing:
                 against = [problem for problem in against if problem.id != "REH001"]
             found += against
-            found += apart(part, run, waits, speed)
+            found += not_together(part, run, waits, speed)
             if run.run not in missing and not any(problem.id == "REH001" for problem in against):
                 found += _beside(part, item, run, speed, cut_short=cut_short)
         told = answers(part, everyone, timelines, cut_short=cut_short, speed=speed)

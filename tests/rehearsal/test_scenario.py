@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.rehearsal.scene import scenes
+from slicewright.rehearsal.scenario import scenarios
 from slicewright.workspace.read import read_checkout
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
     from slicewright.core.problem import Problem
-    from slicewright.rehearsal.scene import Scene
+    from slicewright.rehearsal.scenario import Scenario
 
 CLUSTER = """
     managed: true
@@ -50,14 +50,14 @@ def rendered(empty: Repo) -> Repo:
     return empty
 
 
-def scene(repo: Repo) -> Scene:
-    """Return the scene of the cluster, against which nothing stands."""
-    (found,), against = scenes(read_checkout(repo.root), ["c1"])
+def scenario(repo: Repo) -> Scenario:
+    """Return the scenario of the cluster, against which nothing stands."""
+    (found,), against = scenarios(read_checkout(repo.root), ["c1"])
     assert () == against
     return found
 
 
-def quota(of: Scene) -> Any:
+def quota(of: Scenario) -> Any:
     """Return the chips that the queue gives."""
     (queue,) = [item for item in of.platform if item["kind"] == "ClusterQueue"]
     return queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"][0]["nominalQuota"]
@@ -71,9 +71,9 @@ def told(problems: tuple[Problem, ...]) -> list[tuple[str, str, str]]:
 @pytest.mark.slow
 def test_platform_is_played_as_it_stands_in_overlays(rendered: Repo) -> None:
     """A quota that nobody has rendered is not on the cluster; the warning says what a render would change."""
-    before = scene(rendered)
+    before = scenario(rendered)
     write(rendered, slices=3)
-    after = scene(rendered)
+    after = scenario(rendered)
 
     assert ((), quota(before)) == (before.notes, quota(after))
     files = "queues.yaml"
@@ -85,14 +85,14 @@ def test_platform_is_played_as_it_stands_in_overlays(rendered: Repo) -> None:
 def test_kueues_own_configuration_is_said_to_be_the_files(rendered: Repo) -> None:
     """Where somebody else installs Kueue; else it stands in _controllers, and is played as it stands."""
     write(rendered, more="kueue: {}")
-    (note,) = scene(rendered).notes
+    (note,) = scenario(rendered).notes
     files = "kueue-manager-config.patch.yaml, kueue-restart.patch.yaml, kustomization.yaml"
 
     assert note.message == (
         f"overlays/c1/_controllers is not what a render would write now ({files}); it is played as it stands"
     )
     write(rendered, more="controllers: {managed: false}\n    kueue: {}")
-    (note,) = scene(rendered).notes
+    (note,) = scenario(rendered).notes
     files = "kueue-manager-config.yaml, kustomization.yaml"
     assert note.message == (
         f"{FOLDER} is not what a render would write now ({files}); it is played as it stands, but for "
@@ -103,11 +103,11 @@ def test_kueues_own_configuration_is_said_to_be_the_files(rendered: Repo) -> Non
 @pytest.mark.slow
 def test_platform_that_nobody_has_rendered_is_played_from_its_file(rendered: Repo) -> None:
     """And that is said; of a cluster that somebody else makes nothing stands there."""
-    before = quota(scene(rendered))
+    before = quota(scenario(rendered))
     shutil.rmtree(rendered.root / FOLDER)
-    missing = scene(rendered)
+    missing = scenario(rendered)
     rendered.cluster(spec=CLUSTER.format(slices=2, priority="high", more="").replace("managed: true", ""))
-    foreign = scene(rendered)
+    foreign = scenario(rendered)
 
     assert [
         ("REH007", "warning", f"there is no {FOLDER}: the platform is played as a render would write it")
@@ -120,7 +120,7 @@ def test_platform_that_cannot_be_composed_is_an_error(rendered: Repo) -> None:
     """What kustomize would make of it is not known without kustomize."""
     path = rendered.root / FOLDER / "kustomization.yaml"
     path.write_text(path.read_text(encoding="utf-8") + "namePrefix: x-\n", encoding="utf-8")
-    _, against = scenes(read_checkout(rendered.root), ["c1"])
+    _, against = scenarios(read_checkout(rendered.root), ["c1"])
 
     assert [
         (
@@ -136,7 +136,7 @@ def test_classes_of_faults_are_those_that_are_played(rendered: Repo) -> None:
     fault = "{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: urgent}"
     write(rendered, priority="urgent")
     rendered.workload("a", f"{RUN}\nrehearsal: {{faults: [{fault}]}}")
-    _, against = scenes(read_checkout(rendered.root), ["c1"])
+    _, against = scenarios(read_checkout(rendered.root), ["c1"])
 
     assert [("REH012", "error", "cluster 'c1' has no WorkloadPriorityClass 'urgent'")] == told(against)
 
@@ -145,7 +145,7 @@ def test_arrival_that_can_never_be_admitted_is_refused_before_the_play(rendered:
     """The quota check says so of the run that arrives, by the queues that are played."""
     fault = "{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: high, slices: 3}"
     rendered.workload("a", f"{RUN}\nrehearsal: {{faults: [{fault}]}}")
-    _, against = scenes(read_checkout(rendered.root), ["c1"])
+    _, against = scenarios(read_checkout(rendered.root), ["c1"])
 
     assert [("REH012", True)] == [
         (problem.id, "can never be admitted to the queue of default/a: FIT101" in problem.message)
@@ -158,10 +158,10 @@ def test_controllers_are_played_as_the_tree_installs_them(rendered: Repo) -> Non
     """Objects and Kueue's settings are those of _controllers; those of somebody else are the test bed's."""
     write(rendered, more="kueue: {waitForPodsReady: {timeout: 3h}}")
     rendered.run("render")
-    ours = scene(rendered).installation
+    ours = scenario(rendered).installation
     write(rendered, more="controllers: {managed: false}\n    kueue: {waitForPodsReady: {timeout: 3h}}")
     rendered.run("render")
-    theirs = scene(rendered).installation
+    theirs = scenario(rendered).installation
 
     namespaces = {item["metadata"]["name"] for item in ours.objects if item["kind"] == "Namespace"}
     assert {"jobset-system", "kueue-system"} == namespaces
@@ -173,7 +173,7 @@ def test_another_release_than_the_test_beds_is_said(rendered: Repo) -> None:
     """Its programs are not here: the test bed plays its own release, and the report says so."""
     write(rendered, more="controllers: {managed: false}\n    versions: {kueue: v0.18.1}")
     rendered.run("render")
-    found = scene(rendered)
+    found = scenario(rendered)
 
     assert [
         (

@@ -58,7 +58,7 @@ class Waits:
         return set(piece.waited_for)
 
 
-def apart(part: Part, timeline: Timeline, waits: Waits, speed: float | None) -> Iterator[Problem]:
+def not_together(part: Part, timeline: Timeline, waits: Waits, speed: float | None) -> Iterator[Problem]:
     """Tell of the first slice whose hosts never ran together, or that never ran beside the others.
 
     At a high speed a program may be over before the scheduler has tried its other pods. Then it is a warning:

@@ -33,7 +33,7 @@ _FORGET_SECONDS = 15
 _LOOK_SECONDS = 0.5
 
 
-class Claim:
+class Lease:
     """Holds a cluster from `with` to its end.
 
     The Lease goes at the end, unless something may be left that carries our mark: then it stays, and the next
@@ -55,7 +55,7 @@ class Claim:
         self._thread = threading.Thread(target=self._renew, daemon=True)
 
     def __enter__(self) -> Self:
-        """Claim the cluster. Raises BedError where another rehearsal plays on it."""
+        """Lease the cluster. Raises BedError where another rehearsal plays on it."""
         try:
             self._take()
         except (ApiError, OSError) as error:

@@ -1,4 +1,4 @@
-"""A cluster of a repository as a scene: its platform and its live runs, as they stand in overlays/."""
+"""A cluster of a repository as a scenario: its platform and its live runs, as they stand in overlays/."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _KUEUE = "kueue-manager-config.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Scenario:
     """What one rehearsal is about."""
 
     site: Site
@@ -58,13 +58,13 @@ class Scene:
     """What pods may need and custom/ holds, for all clusters."""
 
 
-def scenes(checkout: Checkout, clusters: list[str]) -> tuple[list[Scene], tuple[Problem, ...]]:
-    """Return a scene for each cluster that has workloads, and what stands against playing them."""
+def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], tuple[Problem, ...]]:
+    """Return a scenario for each cluster that has workloads, and what stands against playing them."""
     repository = checkout.repository
     planned, problems = plan_all(repository)
     found = list(errors(problems))
     custom = _custom(checkout.root)
-    made: list[Scene] = []
+    made: list[Scenario] = []
     for name in clusters:
         site = repository.sites[name]
         parts: list[Part] = []
@@ -81,14 +81,14 @@ def scenes(checkout: Checkout, clusters: list[str]) -> tuple[list[Scene], tuple[
             found += errors(against)
             notes = tuple(one for one in against if one.severity == "warning")
             catalogue = repository.package.catalogue
-            made.append(Scene(site, tuple(parts), stands, catalogue, wanted, notes, custom))
+            made.append(Scenario(site, tuple(parts), stands, catalogue, wanted, notes, custom))
     if not found:
-        for scene in made:
-            found += _against(scene)
+        for scenario in made:
+            found += _against(scenario)
     if found:
         return made, tuple(found)
-    stale = list(_stale(checkout, {part.plan.folder for scene in made for part in scene.parts}))
-    return [replace(scene, notes=(*scene.notes, *_of(scene, stale))) for scene in made], ()
+    stale = list(_stale(checkout, {part.plan.folder for scenario in made for part in scenario.parts}))
+    return [replace(scenario, notes=(*scenario.notes, *_of(scenario, stale))) for scenario in made], ()
 
 
 def _custom(root: Path) -> tuple[Object, ...]:
@@ -98,17 +98,19 @@ def _custom(root: Path) -> tuple[Object, ...]:
     return tuple(item for item in objects if isinstance(item, dict) and item.get("kind") in KINDS)
 
 
-def _against(scene: Scene) -> tuple[Problem, ...]:
-    """Return what stands against the blocks of a scene."""
-    classes = [item["metadata"]["name"] for item in scene.platform if item["kind"] == "WorkloadPriorityClass"]
-    coming = arrivals(scene.parts, 1.0)
-    never = never_fits(coming.values(), scene.platform, scene.catalogue)
+def _against(scenario: Scenario) -> tuple[Problem, ...]:
+    """Return what stands against the blocks of a scenario."""
+    classes = [
+        item["metadata"]["name"] for item in scenario.platform if item["kind"] == "WorkloadPriorityClass"
+    ]
+    coming = arrivals(scenario.parts, 1.0)
+    never = never_fits(coming.values(), scenario.platform, scenario.catalogue)
     hopeless = {of: never[run_key(made)] for of, made in coming.items() if run_key(made) in never}
-    return validate_blocks(scene.parts, Known(scene.site.cluster.name, classes, hopeless))
+    return validate_blocks(scenario.parts, Known(scenario.site.cluster.name, classes, hopeless))
 
 
-def _of(scene: Scene, notes: list[tuple[str, Problem]]) -> tuple[Problem, ...]:
-    return tuple(problem for cluster, problem in notes if cluster == scene.site.cluster.name)
+def _of(scenario: Scenario, notes: list[tuple[str, Problem]]) -> tuple[Problem, ...]:
+    return tuple(problem for cluster, problem in notes if cluster == scenario.site.cluster.name)
 
 
 def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]]:

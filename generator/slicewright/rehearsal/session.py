@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from slicewright.rehearsal.claim import NAME, Claim
-from slicewright.rehearsal.guard import admit
 from slicewright.rehearsal.interruption import Interruption
+from slicewright.rehearsal.lease import NAME, Lease
 from slicewright.rehearsal.rehearse import Rehearsal, not_played
+from slicewright.rehearsal.test_cluster_guard import admit
 from slicewright.testbed.attached import Attached
 from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.kubeconfig import read
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from slicewright.core.rehearsal.report import Report
     from slicewright.rehearsal.clock import Clock
     from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.scene import Scene
+    from slicewright.rehearsal.scenario import Scenario
     from slicewright.testbed.bed import Bed
 
 
@@ -39,7 +39,7 @@ class Elsewhere:
 
 
 @dataclass(frozen=True, slots=True)
-class Performance:
+class Result:
     """What came of it."""
 
     report: Report
@@ -51,15 +51,15 @@ class Performance:
     """The number of the signal that interrupted it; 0 where none did."""
 
 
-def perform(
-    scene: Scene,
+def run_scenario(
+    scenario: Scenario,
     time: ClockSettings,
     elsewhere: Elsewhere | None = None,
     *,
     say: Callable[[str], object] = lambda _: None,
     show: Callable[[EventLog, Clock], object] = lambda *_: None,
-) -> Performance:
-    """Play a scene on a test bed of its own, or elsewhere.
+) -> Result:
+    """Play a scenario on a test bed of its own, or elsewhere.
 
     A Ctrl-C, SIGTERM or SIGHUP ends it with what has happened until then. The test bed is gone afterwards.
     """
@@ -69,12 +69,12 @@ def perform(
     with Interruption() as interruption:
         try:
             with ExitStack() as stack:
-                claim = _claimed(stack, elsewhere, say) if elsewhere else None
-                bed = _bed(scene, elsewhere, say)
+                lease = _take_lease(stack, elsewhere, say) if elsewhere else None
+                bed = _bed(scenario, elsewhere, say)
                 try:
                     bed.start()
                     rehearsal = Rehearsal(
-                        bed, scene, time, clean=elsewhere is not None, claim=claim, progress=say
+                        bed, scenario, time, clean=elsewhere is not None, lease=lease, progress=say
                     )
                     rehearsal.run(show)
                 finally:
@@ -88,20 +88,20 @@ def perform(
         with interruption.held_back():
             if bed is not None:
                 bed.stop()
-            report = rehearsal.report() if rehearsal else not_played(scene, time, trouble)
+            report = rehearsal.report() if rehearsal else not_played(scenario, time, trouble)
     report = replace(report, interrupted=report.interrupted or bool(interruption.signal))
-    return Performance(report, rehearsal is not None, bed.logs if bed else None, interruption.signal)
+    return Result(report, rehearsal is not None, bed.logs if bed else None, interruption.signal)
 
 
-def _claimed(stack: ExitStack, elsewhere: Elsewhere, say: Callable[[str], object]) -> Claim:
+def _take_lease(stack: ExitStack, elsewhere: Elsewhere, say: Callable[[str], object]) -> Lease:
     access = read(elsewhere.kubeconfig, elsewhere.context)
     admit(access, mark=elsewhere.mark)
-    return stack.enter_context(Claim(access, progress=say))
+    return stack.enter_context(Lease(access, progress=say))
 
 
-def _bed(scene: Scene, elsewhere: Elsewhere | None, say: Callable[[str], object]) -> Bed:
+def _bed(scenario: Scenario, elsewhere: Elsewhere | None, say: Callable[[str], object]) -> Bed:
     if elsewhere is None:
-        wanted = scene.installation
+        wanted = scenario.installation
         return Cluster(controllers=wanted.objects, kueue_settings=wanted.settings, progress=say)
     # Another KWOK may play other nodes there. Rehearsals share a value, for one at a time plays, and the next
     # has to play what is left of another until it is removed.

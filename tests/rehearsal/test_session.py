@@ -10,10 +10,10 @@ import pytest
 
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal.clock import ClockSettings
-from slicewright.rehearsal import perform as module
-from slicewright.rehearsal.perform import perform
+from slicewright.rehearsal import session as module
 from slicewright.rehearsal.rehearse import not_played
-from slicewright.rehearsal.scene import scenes
+from slicewright.rehearsal.scenario import scenarios
+from slicewright.rehearsal.session import run_scenario
 from slicewright.testbed.trouble import BedError
 from slicewright.workspace.read import read_checkout
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.conftest import Repo
 
     from slicewright.core.rehearsal.report import Report
-    from slicewright.rehearsal.scene import Scene
+    from slicewright.rehearsal.scenario import Scenario
 
 pytestmark = pytest.mark.usefixtures("in_front")
 
@@ -70,10 +70,10 @@ class Staged:
 
 
 @pytest.fixture
-def scene(repo: Repo) -> Scene:
+def scenario(repo: Repo) -> Scenario:
     """Return a cluster with one workload."""
     repo.run("render")
-    ((found,), _) = scenes(read_checkout(repo.root), ["c1"])
+    ((found,), _) = scenarios(read_checkout(repo.root), ["c1"])
     return found
 
 
@@ -94,15 +94,15 @@ def test_there_is_a_report_and_no_bed(
     moment: str,
     what: str,
     expected: tuple[bool, bool, list[str]],
-    scene: Scene,
+    scenario: Scenario,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """While the bed starts, plays, stops, and after that: told is whether it was played, and interrupted."""
     told = Problem("REH001", "default/a failed")
-    staged = Staged(moment, what, replace(not_played(scene, TIME, told), interrupted=False))
+    staged = Staged(moment, what, replace(not_played(scenario, TIME, told), interrupted=False))
     monkeypatch.setattr(module, "_bed", lambda *_: staged)
     monkeypatch.setattr(module, "Rehearsal", staged)
-    done = perform(scene, TIME)
+    done = run_scenario(scenario, TIME)
 
     assert not staged.is_up
     assert expected == (

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _LOOK_SECONDS = 0.2
 
 
-class Play:
+class Runner:
     """One rehearsal, played once."""
 
     def __init__(

@@ -23,7 +23,7 @@ _MOST_LABELS = 8
 """How many nodeLabels Kueue takes in a ResourceFlavor."""
 
 
-def confined(item: Object, mark: str) -> Object:
+def isolated(item: Object, mark: str) -> Object:
     """Return an object whose TPU pods ask for nodes with the label of a rehearsal.
 
     A flavor of TPU nodes has it too: topology-aware scheduling counts the nodes that a flavor names.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.confine import confined
+from slicewright.core.rehearsal.node_isolation import isolated
 
 from .kit import job, jobset, pathwaysjob, replicated_job
 
@@ -30,18 +30,18 @@ def test_pods_with_chips_ask_for_our_nodes() -> None:
     given = jobset("a", replicated_job("slice"), replicated_job("driver", chips=0))
     given["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["nodeSelector"] = {"a": "b"}
 
-    assert [{"a": "b", **OURS}, {}] == selectors(confined(given, "1f"))
+    assert [{"a": "b", **OURS}, {}] == selectors(isolated(given, "1f"))
     assert [{"a": "b"}, {}] == selectors(given)
 
 
-def test_every_kind_of_run_is_confined() -> None:
+def test_every_kind_of_run_is_isolated() -> None:
     """A Job by its pods, a PathwaysJob by its workers; what runs nothing is left as it is."""
     workers = pathwaysjob() | {"spec": {"workers": [{"type": "ct5lp-hightpu-4t"}]}}
     service = {"kind": "Service", "metadata": {"name": "a"}, "spec": {}}
 
-    assert OURS == confined(job(), "1f")["spec"]["template"]["spec"]["nodeSelector"]
-    assert [{"type": "ct5lp-hightpu-4t", "nodeSelector": OURS}] == confined(workers, "1f")["spec"]["workers"]
-    assert service == confined(service, "1f")
+    assert OURS == isolated(job(), "1f")["spec"]["template"]["spec"]["nodeSelector"]
+    assert [{"type": "ct5lp-hightpu-4t", "nodeSelector": OURS}] == isolated(workers, "1f")["spec"]["workers"]
+    assert service == isolated(service, "1f")
 
 
 def test_flavor_of_tpu_nodes_is_of_our_nodes() -> None:
@@ -50,7 +50,7 @@ def test_flavor_of_tpu_nodes_is_of_our_nodes() -> None:
     full = {**tpu, **{f"label-{number}": "x" for number in range(7)}}
     bare = {"kind": "ResourceFlavor", "metadata": {"name": "f"}}
 
-    assert {**tpu, **OURS} == confined(flavor(**tpu), "1f")["spec"]["nodeLabels"]
-    assert full == confined(flavor(**full), "1f")["spec"]["nodeLabels"]
-    assert {"a": "b"} == confined(flavor(a="b"), "1f")["spec"]["nodeLabels"]
-    assert bare == confined(bare, "1f")
+    assert {**tpu, **OURS} == isolated(flavor(**tpu), "1f")["spec"]["nodeLabels"]
+    assert full == isolated(flavor(**full), "1f")["spec"]["nodeLabels"]
+    assert {"a": "b"} == isolated(flavor(a="b"), "1f")["spec"]["nodeLabels"]
+    assert bare == isolated(bare, "1f")
