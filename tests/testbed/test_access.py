@@ -62,14 +62,14 @@ def test_no_kubeconfig(text: str, tmp_path: Path) -> None:
         kubeconfig.read(path)
 
 
-def test_kubeconfig_of_a_helper_program(access: Access, tmp_path: Path) -> None:
-    """A user whose credentials come from a program is refused here, not by the API server."""
+def test_kubeconfig_without_credentials(access: Access, tmp_path: Path) -> None:
+    """A user who is nobody is refused here, not by the API server."""
     path = kubeconfig.write(tmp_path / "config", access, name="c")
     document = yaml.safe_load(path.read_text())
-    document["users"][0]["user"] = {"exec": {"command": "gke-gcloud-auth-plugin"}}
+    document["users"][0]["user"] = {"auth-provider": {"name": "gcp"}}
     path.write_text(yaml.safe_dump(document))
 
-    with pytest.raises(BedError, match="user 'c' has neither a client certificate nor a token"):
+    with pytest.raises(BedError, match="no client certificate, no token and no credential plugin"):
         kubeconfig.read(path)
 
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import ssl
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from slicewright.core.kubernetes.types import Object
 from slicewright.testbed.api import Api, ApiError
 from slicewright.testbed.certs import Authority
 from slicewright.testbed.kubeconfig import Access
 
 from .kit import eventually
+from .stub import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-Answer = tuple[int, Object | list[Object], dict[str, str]]
-"""Status, body and headers; a list is a stream of events, which ends after the last one."""
+    from slicewright.core.kubernetes.types import Object
+
+    from .stub import Answer, Server
 
 BUSY: Answer = (
     429,
@@ -38,55 +35,6 @@ SILENCE: Answer = (200, [{}], {})
 """A stream that stays open and says nothing."""
 
 
-class Server(ThreadingHTTPServer):
-    """A server that gives prepared answers, one a request, the last one again and again."""
-
-    def __init__(self, answers: list[Answer]) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.answers = answers
-        self.asked = 0
-        self.paths: list[str] = []
-        self.versions: list[str] = []
-        self.ending = threading.Event()
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Gives the next answer."""
-
-    protocol_version = "HTTP/1.1"
-    server: Server
-
-    def do_GET(self) -> None:
-        """Answer."""
-        status, body, headers = self.server.answers[min(self.server.asked, len(self.server.answers) - 1)]
-        self.server.asked += 1
-        self.server.paths.append(self.path)
-        self.server.versions += parse_qs(urlsplit(self.path).query).get("resourceVersion", [])
-        if isinstance(body, list):
-            self._stream(body)
-            return
-        text = json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(text))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(text)
-
-    def _stream(self, events: list[Object]) -> None:
-        """Send events; an empty one keeps the stream open."""
-        self.close_connection = True
-        self.send_response(200)
-        self.end_headers()
-        for event in events:
-            if event:
-                self.wfile.write(json.dumps(event).encode() + b"\n")
-            else:
-                self.server.ending.wait(30)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture
 def authority() -> Authority:
     """Return who signs."""
@@ -96,16 +44,8 @@ def authority() -> Authority:
 @pytest.fixture
 def server(authority: Authority, tmp_path: Path) -> Iterator[Server]:
     """Serve without an answer yet."""
-    pair = authority.server("api")
-    (tmp_path / "pair.pem").write_text(pair.certificate + pair.key)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(tmp_path / "pair.pem")
-    with Server([]) as running:
-        running.socket = context.wrap_socket(running.socket, server_side=True)
-        threading.Thread(target=running.serve_forever, daemon=True).start()
+    with serving(authority, tmp_path) as running:
         yield running
-        running.ending.set()
-        running.shutdown()
 
 
 @pytest.fixture
@@ -148,9 +88,13 @@ def pod(name: str, version: int) -> Object:
     return {"metadata": {"name": name, "uid": f"uid-{name}", "resourceVersion": str(version)}}
 
 
-def pods(version: int, *items: Object) -> Answer:
-    """Return the answer to a request for all pods."""
-    return 200, {"metadata": {"resourceVersion": str(version)}, "items": list(items)}, {}
+def pods(version: int, *items: Object, following: str = "") -> Answer:
+    """Return the answer to a request for all pods, or for a page of them."""
+    return (
+        200,
+        {"metadata": {"resourceVersion": str(version), "continue": following}, "items": list(items)},
+        {},
+    )
 
 
 def stream(*events: tuple[str, Object]) -> Answer:
@@ -274,3 +218,20 @@ def test_path_of_the_server(server: Server, authority: Authority) -> None:
         api.request("GET", "/api/v1/pods")
 
     assert server.paths == ["/clusters/a/api/v1/pods"]
+
+
+def test_list_of_many_pages(api: Api, server: Server) -> None:
+    """A long list comes page after page, each asked for with the mark of the one before."""
+    server.answers += [KINDS, pods(1, pod("a", 1), following="next"), pods(1, pod("b", 1))]
+
+    assert ["a", "b"] == [item["metadata"]["name"] for item in api.list("v1", "Pod")]
+    assert server.paths[1:] == ["/api/v1/pods?limit=500", "/api/v1/pods?limit=500&continue=next"]
+
+
+def test_list_that_the_server_forgets(api: Api, server: Server) -> None:
+    """Where the pages that are left can no longer be had, everything is asked for at once."""
+    first = pods(1, pod("a", 1), following="next")
+    server.answers += [KINDS, first, (410, GONE, {}), pods(2, pod("a", 1), pod("b", 2))]
+
+    assert ["a", "b"] == [item["metadata"]["name"] for item in api.list("v1", "Pod")]
+    assert server.paths[3] == "/api/v1/pods"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
@@ -70,7 +69,7 @@ class Watch:
                     if self._ending.is_set():
                         return
                     self._event_log.see(verb, item)
-            except (ApiError, OSError, http.client.HTTPException):
+            except (ApiError, OSError):
                 self._ending.wait(_RETRY_SECONDS)
 
 

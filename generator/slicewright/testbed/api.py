@@ -1,36 +1,51 @@
-"""A client of the Kubernetes API: objects are dicts as YAML has them, each thread keeps a connection.
+"""A client of the Kubernetes API: objects are dicts as YAML has them, threads share its connections.
 
-It is small because thousands of nodes have to be made within seconds, and because tests must choose how
-fields are validated and see the status that comes back; a typed client helps with neither.
+urllib3 keeps the connections; docs/decisions/0025 says why no client library of Kubernetes does it all.
 """
 
 from __future__ import annotations
 
 import contextlib
-import http.client
+import http
 import json
 import socket
-import ssl
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
+
+import urllib3
+from urllib3.exceptions import HTTPError
+
+from slicewright.testbed.trouble import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from urllib3 import BaseHTTPResponse
+
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.kubeconfig import Access
-
 
 MANAGER = "slicewright"
 _WORKERS = 16
 _TIMEOUT_SECONDS = 60
-_ASKED_TO_WAIT = 30
-_LONGEST_WAIT_SECONDS = 10.0
+_PAGE = "500"
+"""Objects of one answer to a list, as kubectl asks for them."""
 _SHORT_SECONDS = 0.2
+_RETRY = urllib3.Retry(
+    total=29,
+    connect=0,
+    read=1,  # a kept connection that the server has closed meanwhile is opened again once
+    other=0,
+    status=29,  # 429 and 503 with Retry-After, as while the storage of a new kind starts
+    redirect=False,
+    allowed_methods=None,
+    raise_on_status=False,
+    retry_after_max=10,
+)
 _JSON = "application/json"
 _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
@@ -66,16 +81,14 @@ class Resource:
 
 
 class Api:
-    """One cluster."""
+    """One cluster. Raises BedError where the program of a kubeconfig gives no credentials at the start."""
 
     def __init__(self, access: Access) -> None:
-        self._host = urlsplit(access.server)
-        self._root = self._host.path.rstrip("/")
-        self._context = access.context()
-        self._headers = access.headers()
-        self._connections: set[http.client.HTTPSConnection] = set()
-        self._idle: list[http.client.HTTPSConnection] = []
-        """Connections that wait for the next request, of any thread."""
+        self._access = access
+        self._root = access.server.rstrip("/")
+        self._used = access.resolved()
+        self._pool = self._used.pool(_WORKERS)
+        self._streams: set[BaseHTTPResponse] = set()
         self._resources: dict[tuple[str, str], Resource] = {}
         self._lock = threading.Lock()
         self._hung_up = False
@@ -89,19 +102,16 @@ class Api:
         self.close()
 
     def close(self) -> None:
-        """Close all connections, those of other threads too."""
-        with self._lock:
-            for connection in self._connections:
-                connection.close()
-            self._connections.clear()
-            self._idle.clear()
+        """Close the connections."""
+        self._pool.clear()
 
     def hang_up(self) -> None:
-        """End every `watch`, those of other threads too, and the reads that wait on its connections."""
+        """End every `watch`, those of other threads too."""
         with self._lock:
             self._hung_up = True
-            for connection in self._connections:
-                if connection.sock is not None:
+            for stream in self._streams:
+                connection: Any = stream.connection
+                if connection is not None and connection.sock is not None:
                     with contextlib.suppress(OSError):
                         # Not the method of the TLS socket, which takes its state from under the reader.
                         socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
@@ -130,14 +140,33 @@ class Api:
                 raise
         return None
 
+    def _pages(
+        self, api_version: str, kind: str, namespace: str = "", params: Object | None = None
+    ) -> tuple[list[Object], str]:
+        """Return the objects of a kind, page after page, and the version of the list."""
+        path = self.resource(api_version, kind).path(namespace)
+        items: list[Object] = []
+        asked = {**(params or {}), "limit": _PAGE}
+        while True:
+            try:
+                page = self.request("GET", path, params=asked)
+            except ApiError as error:
+                if error.code != http.HTTPStatus.GONE or "continue" not in asked:
+                    raise
+                items, asked = [], params or {}  # the server has forgotten the list: all of it at once
+                continue
+            items += [{"apiVersion": api_version, "kind": kind, **item} for item in page["items"]]
+            if not page["metadata"].get("continue"):
+                return items, page["metadata"]["resourceVersion"]
+            asked["continue"] = page["metadata"]["continue"]
+
     def list(
         self, api_version: str, kind: str, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> list[Object]:
         """Return the objects of a kind, of one namespace or of all, with their kind written in."""
         asked = {"labelSelector": labels, "fieldSelector": fields}
         params = {key: value for key, value in asked.items() if value}
-        found = self.request("GET", self.resource(api_version, kind).path(namespace), params=params)
-        return [{"apiVersion": api_version, "kind": kind, **item} for item in found["items"]]
+        return self._pages(api_version, kind, namespace, params)[0]
 
     def patch(self, item: Object, change: Object, *, subresource: str = "", **params: str) -> Object:
         """Change the fields that a merge patch names."""
@@ -179,15 +208,14 @@ class Api:
         path = self.resource(api_version, kind).path()
         known = {} if known is None else known
         while not self._hung_up:
-            listed = self.request("GET", path)
-            items = [{"apiVersion": api_version, "kind": kind, **item} for item in listed["items"]]
+            items, version = self._pages(api_version, kind)
             there = {item["metadata"]["uid"]: item for item in items}
             for uid in [uid for uid in known if uid not in there]:
                 yield "DELETED", known.pop(uid)
             for uid, item in there.items():
                 known[uid] = item
                 yield "ADDED", item
-            for verb, item in self._changes(path, listed["metadata"]["resourceVersion"]):
+            for verb, item in self._changes(path, version):
                 if verb == "DELETED":
                     known.pop(item["metadata"]["uid"], None)
                 else:
@@ -219,21 +247,24 @@ class Api:
             "timeoutSeconds": str(_TIMEOUT_SECONDS // 2),
             "allowWatchBookmarks": "true",
         }
-        connection = self._connect()
+        response = self._send("GET", path, params=params, stream=True)
+        with self._lock:
+            self._streams.add(response)
         try:
-            connection.request("GET", f"{self._root}{path}?{urlencode(params)}", headers=self._headers)
-            with contextlib.suppress(http.client.HTTPException, OSError):
-                response = connection.getresponse()
-                if response.status != http.HTTPStatus.OK:
-                    yield from _refused_stream(response)
-                    return
-                for line in response:
+            if response.status == http.HTTPStatus.GONE:
+                yield "ERROR", {}
+            elif response.status != http.HTTPStatus.OK:
+                raise ApiError(response.status, _object(response.data))
+            with contextlib.suppress(HTTPError, OSError):
+                for line in response if not self._hung_up else ():
                     if self._hung_up or not line.endswith(b"\n"):
                         return
                     event = json.loads(line)
                     yield event["type"], event["object"]
         finally:
-            self._drop(connection)
+            with self._lock:
+                self._streams.discard(response)
+            response.close()
 
     def resource(self, api_version: str, kind: str) -> Resource:
         """Return where a kind lives. Raises ApiError (404) for a kind that the cluster does not have."""
@@ -257,23 +288,20 @@ class Api:
 
     # -- HTTP
 
-    def request(
-        self,
-        method: str,
-        path: str,
-        body: Object | None = None,
-        *,
-        content: str = _JSON,
-        params: Object | None = None,
-    ) -> Object:
-        """Send a request and return the object of the answer. Raises ApiError."""
-        status, text = self.raw(method, path, body, content=content, params=params)
+    def request(self, method: str, path: str, body: Object | None = None, **options: Any) -> Object:
+        """Send a request and return the object of the answer. Options: see `_send`. Raises ApiError."""
+        status, text = self.raw(method, path, body, **options)
         answer = _object(text)
         if status >= http.HTTPStatus.BAD_REQUEST:
             raise ApiError(status, answer)
         return answer
 
-    def raw(
+    def raw(self, method: str, path: str, body: Object | None = None, **options: Any) -> tuple[int, bytes]:
+        """Send a request and return status and text of the answer. Raises OSError."""
+        response = self._send(method, path, body, **options)
+        return response.status, response.data
+
+    def _send(
         self,
         method: str,
         path: str,
@@ -281,105 +309,50 @@ class Api:
         *,
         content: str = _JSON,
         params: Object | None = None,
-    ) -> tuple[int, bytes]:
-        """Send a request and return status and text of the answer.
+        stream: bool = False,
+    ) -> BaseHTTPResponse:
+        """Send a request, once more with new credentials where the server refuses the old ones.
 
         A request that the server turns away for now (429 or 503 with Retry-After, as while the storage of a
-        new kind starts) is sent again after the seconds it names, as every client of Kubernetes does. Raises
-        OSError.
-        """
-        for _ in range(_ASKED_TO_WAIT):
-            status, text, seconds = self._once(method, path, body, content, params)
-            if seconds is None:
-                break
-            time.sleep(seconds)
-        return status, text
-
-    def _once(
-        self, method: str, path: str, body: Object | None, content: str, params: Object | None
-    ) -> tuple[int, bytes, float | None]:
-        """Send a request once, return status, text and how many seconds the server asks to wait.
-
-        A kept connection that the server has closed meanwhile is opened again once.
+        new kind starts) is sent again after the seconds it names, as every client of Kubernetes does.
         """
         target = self._root + (f"{path}?{urlencode(params)}" if params else path)
         data = None if body is None else json.dumps(body).encode()
-        headers = {**self._headers, "Accept": _JSON, "Content-Type": content}
-        with self._lock:
-            kept = self._idle.pop() if self._idle else None
-        if kept is not None:
-            with (
-                contextlib.suppress(ConnectionError, http.client.HTTPException, ssl.SSLError),
-                self._in_use(kept),
-            ):
-                return _send(kept, method, target, data, headers)
-        fresh = self._connect()
-        try:
-            with self._in_use(fresh):
-                return _send(fresh, method, target, data, headers)
-        except http.client.HTTPException as error:
-            raise ConnectionError(f"{method} {path}: {error!r}") from error
+        for is_last in (False, True):
+            used, pool = self._current()
+            try:
+                response = pool.request(
+                    method,
+                    target,
+                    body=data,
+                    headers={**used.headers(), "Accept": _JSON, "Content-Type": content},
+                    retries=_RETRY,
+                    redirect=False,
+                    timeout=_TIMEOUT_SECONDS,
+                    preload_content=not stream,
+                )
+            except HTTPError as error:
+                reason = getattr(error, "reason", None) or error
+                raise ConnectionError(f"{method} {path}: {reason.__cause__ or reason}") from error
+            if is_last or response.status != http.HTTPStatus.UNAUTHORIZED or not self._access.forget(used):
+                break
+            response.close()
+        return response
 
-    @contextlib.contextmanager
-    def _in_use(self, connection: http.client.HTTPSConnection) -> Iterator[None]:
-        """Keep a connection for the next request, unless this one fails or the client is closed meanwhile."""
-        done = False
+    def _current(self) -> tuple[Access, urllib3.PoolManager]:
+        """Return who asks now, and the connections of that one. Raises OSError."""
         try:
-            yield
-            done = True
-        finally:
+            used = self._access.resolved()
             with self._lock:
-                keep = done and connection in self._connections
-                if keep:
-                    self._idle.append(connection)
-            if not keep:
-                self._drop(connection)
-
-    def _connect(self) -> http.client.HTTPSConnection:
-        host, port = self._host.hostname or "", self._host.port
-        connection = http.client.HTTPSConnection(host, port, timeout=_TIMEOUT_SECONDS, context=self._context)
-        with self._lock:
-            self._connections.add(connection)
-        return connection
-
-    def _drop(self, connection: http.client.HTTPSConnection) -> None:
-        connection.close()
-        with self._lock:
-            self._connections.discard(connection)
+                if used.certificate != self._used.certificate:
+                    self._pool = used.pool(_WORKERS)
+                self._used = used
+                return used, self._pool
+        except BedError as error:  # after the start it is as if the server did not answer
+            raise ConnectionError(error.problem.message) from error
 
 
 def _object(text: bytes) -> Object:
     """Return the object of an answer; one that is no JSON, as a proxy's may be, becomes its message."""
     found: Object = json.loads(text) if text.startswith(b"{") else {"message": text.decode(errors="replace")}
     return found
-
-
-def _refused_stream(response: http.client.HTTPResponse) -> Iterator[tuple[str, Object]]:
-    """Yield an ERROR for a version that is too old, or wait where that is asked for. Raises ApiError."""
-    answer = _object(response.read())
-    seconds = _seconds_to_wait(response)
-    if response.status == http.HTTPStatus.GONE:
-        yield "ERROR", answer
-    elif seconds is None:
-        raise ApiError(response.status, answer)
-    else:
-        time.sleep(seconds)
-
-
-def _send(
-    connection: http.client.HTTPSConnection,
-    method: str,
-    target: str,
-    data: bytes | None,
-    headers: dict[str, str],
-) -> tuple[int, bytes, float | None]:
-    connection.request(method, target, data, headers)
-    response = connection.getresponse()
-    return response.status, response.read(), _seconds_to_wait(response)
-
-
-def _seconds_to_wait(response: http.client.HTTPResponse) -> float | None:
-    """Return the seconds of a Retry-After, the only form of it that the API server sends; not too many."""
-    seconds = response.headers.get("Retry-After", "")
-    turned_away = response.status in (http.HTTPStatus.TOO_MANY_REQUESTS, http.HTTPStatus.SERVICE_UNAVAILABLE)
-    return min(float(seconds), _LONGEST_WAIT_SECONDS) if turned_away and seconds.isdecimal() else None

@@ -11,6 +11,7 @@ from slicewright.testbed.bed import Bed, ControlPlane, Reached
 from slicewright.testbed.simulated_operator import PATHWAYSJOB
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from slicewright.core.kubernetes.types import Object
@@ -44,19 +45,21 @@ class Attached(Bed):
 def _reach(file: Path, context: str, plays: str, ground: Ground) -> Reached:
     access = kubeconfig.read(file, context)
     if context:  # the programs beside the cluster know the current context only
-        file = kubeconfig.write(ground.held.folder / "kubeconfig", access, name=context)
-    return Reached(access, file, partial(_furnish, ground, file, plays))
+        file = kubeconfig.copy(file, context, ground.held.folder / "kubeconfig")
+    # A credential plugin may read more of the environment than other programs, such as CLOUDSDK_CONFIG.
+    environ = {key: value for key, value in ground.environ.items() if access.plugin and key != "KUBECONFIG"}
+    return Reached(access, file, partial(_furnish, ground, file, plays, environ))
 
 
-def _furnish(ground: Ground, file: Path, plays: str, api: Api) -> None:
+def _furnish(ground: Ground, file: Path, plays: str, environ: Mapping[str, str], api: Api) -> None:
     held = ground.held
     command = kwok.command(ground.paths["kwok"], file, plays=plays, heartbeats=True)
-    held.start("kwok", command)
+    held.start("kwok", command, **environ)
     for item in (*manifests.for_host(manifests.pathways()), *manifests.provisioning_requests()):
         if item["kind"] == "CustomResourceDefinition":
             _add(api, item)
     ground.wait("the definition of PathwaysJob", "kwok", lambda: api.resource(*PATHWAYSJOB))
-    held.start("pathways", pathways.command(file, ground.environ))
+    held.start("pathways", pathways.command(file, ground.environ), **environ)
     held.note(operator=pathways.name(ground.environ))
 
 
