@@ -91,7 +91,7 @@ def test_rules_of_a_package_run_in_validate_and_may_be_ignored(repo: Repo) -> No
 @pytest.mark.usefixtures("acme")
 def test_rules_of_a_package_are_listed(repo: Repo) -> None:
     """By `slicewright rule`, one and all of its group."""
-    assert "ACME-101 (error): Images come from our registry\n" in repo.run("rule", "acme-101").out
+    assert "ACME-101 (error): An image comes from another registry\n" in repo.run("rule", "acme-101").out
     assert "ACME-101" in repo.run("rule").out
     assert 2 == len(repo.run("rule", "acme").out.splitlines())
 
@@ -133,3 +133,67 @@ def test_packages_are_not_looked_at_without_need() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert "set()" == done.stdout.splitlines()[-1]
+
+
+@pytest.fixture
+def v9(empty: Repo) -> Repo:
+    """A repository that adds the generation of the page, with a cluster and a run of it."""
+    empty.write("catalog/v9.yaml", block("yaml"))
+    empty.cluster(spec="project: p\nlocation: us-west4\npools: [{name: v9, tpu: v9-8, slices: 2}]\n")
+    empty.workload(spec="clusters: [c1]\ntpu: v9-8\nslices: 2\ncontainer: {image: 'x:1.0.0'}\n")
+    return empty
+
+
+def test_repository_adds_a_generation(v9: Repo) -> None:
+    """Its shapes are listed, explained, rendered and checked as those that come with slicewright."""
+    v9.run("render")
+    (run,) = v9.runs()
+    text = v9.read(f"overlays/c1/default/a/{run}")
+    assert "cloud.google.com/gke-tpu-accelerator: tpu-v9-slice\n" in text
+    assert "cloud.google.com/gke-tpu-topology: 2x4\n" in text
+    assert 3 == len(v9.run("catalog", "v9").out.splitlines())
+    assert "https://example.test/tpu-v9" in v9.run("explain", "a").out
+    assert "" == v9.run("validate").err
+    assert "1 object " in v9.run("validate", f"overlays/c1/default/a/{run}").out
+
+
+def test_run_stays_when_a_release_brings_the_generation(v9: Repo) -> None:
+    """The id of a run does not depend on the catalogue."""
+    v9.run("render")
+    before = v9.stamps()
+    text = v9.read("catalog/v9.yaml")
+    v9.write("catalog/v9.yaml", text.replace("vcpus: 180", "vcpus: 200").replace("announcement", "release"))
+    assert [] == v9.effects()
+    assert before == v9.stamps()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "said"),
+    [
+        (
+            "vcpus: many",
+            "vcpus: 180",
+            "catalog/v9.yaml:11:3: CAT001 machineTypes ct9-standard-4t: vcpus must",
+        ),
+        (
+            "sources: {}",
+            "sources: {announcement: https://example.test/tpu-v9}",
+            "CAT001 machineTypes ct9-standard-4t: announcement",
+        ),
+        ("generation: v6e", "generation: v9", "catalog/v9.yaml:1:1: CAT001 the first of names must have v6e"),
+        ("prefix: v6e", "prefix: v9", "catalog/v9.yaml:1:1: CAT001 the first of names must have v9"),
+        ("ct6e-standard-4t", "ct9-standard-4t", "CAT001 ct6e-standard-4t is in v6e.yaml already"),
+        ("colour: red\nzones", "zones", "catalog/v9.yaml:1:1: CAT001 unknown field colour"),
+        ("---\nzones", "zones", "catalog/v9.yaml: CAT001 a file of the catalogue holds one document"),
+        ("zones: [", "zones: [us-west4-a]", "catalog/v9.yaml:11:1: YAML00"),
+    ],
+)
+def test_wrong_file_of_the_catalogue_stops_a_render(v9: Repo, wrong: str, right: str, said: str) -> None:
+    """At its line, and whatever asks for its shapes finds none; `catalog` shows the others."""
+    text = v9.read("catalog/v9.yaml")
+    assert right in text
+    v9.write("catalog/v9.yaml", text.replace(right, wrong))
+    assert said in v9.run("render", code=1).err
+    assert said in v9.run("validate", code=1).out
+    assert said in v9.run("catalog", "v5e").err
+    assert not (v9.root / "overlays").exists()

@@ -9,11 +9,12 @@ import click
 from slicewright.cli import show
 from slicewright.cli.examples import examples
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
-from slicewright.workspace.package import catalogue
+from slicewright.workspace.read import catalogue_at
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
 
 
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
 )
 @show.folder_option
 @show.output_option
-def catalog(name: str | None, tier: str, folder: Path, output: str) -> None:  # noqa: ARG001 - it has done its work
+def catalog(name: str | None, tier: str, folder: Path, output: str) -> None:
     """Show accelerators, machine types and topologies.
 
     NAME is a generation (v5e), an accelerator label (tpu-v5-lite-podslice), a machine type
     (ct5lp-hightpu-4t) or a Cloud TPU name (v5litepod-16). The JSON form has the sources of each shape.
     """
-    shapes = _named(name, tier) if name else catalogue().rows(tier)  # type: ignore[arg-type]
+    known, problems = catalogue_at(folder)
+    shapes = _named(name, tier, known) if name else known.rows(tier)  # type: ignore[arg-type]
+    show.messages(problems)
     if output == "json":
         show.as_json([shape.record() for shape in shapes])
         return
@@ -73,8 +76,7 @@ def _row(shape: Shape) -> tuple[str, ...]:
     )
 
 
-def _named(name: str, tier: str) -> tuple[Shape, ...]:
-    known = catalogue()
+def _named(name: str, tier: str, known: Catalogue) -> tuple[Shape, ...]:
     rows = known.rows(tier)  # type: ignore[arg-type]
     found = tuple(row for row in rows if name in (row.generation, row.accelerator, row.machine_type))
     if found:

@@ -18,8 +18,7 @@ from slicewright.core.problem import errors
 from slicewright.core.render.changes import render
 from slicewright.gitrepo import revision, worktree
 from slicewright.workspace.judge import judged
-from slicewright.workspace.package import catalogue
-from slicewright.workspace.read import read_checkout
+from slicewright.workspace.read import catalogue_at, read_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +51,7 @@ def diff(rev: str, exit_code: bool, folder: Path, output: str) -> None:
     """
     root = show.root_of(folder).resolve()
     with revisions.reported(), _sides(root, rev) as (before, after):
-        found = compare(before, after, catalogue())
+        found = compare(before, after, catalogue_at(root)[0])
         coming, unknown = (None, ()) if ".." in rev else _unrendered(root, before, after)
     problems = (*found.problems, *unknown)
     if output == "json":
@@ -75,7 +74,8 @@ def _unrendered(root: Path, before: Side, now: Side) -> tuple[Unrendered | None,
         return None, ()  # a tree without its input, which was rendered elsewhere
     rendering = judged(checkout, render(repository, checkout.existing))
     problem = refused(rendering)
-    return unrendered(before, now, rendering, repository, catalogue()), (problem,) if problem else ()
+    coming = unrendered(before, now, rendering, repository, repository.package.catalogue)
+    return coming, (problem,) if problem else ()
 
 
 @contextlib.contextmanager

@@ -13,12 +13,12 @@ from slicewright.cli.streams import say
 from slicewright.core.plan.explain import explain as facts_of
 from slicewright.core.problem import errors, in_order
 from slicewright.core.render.plans import Planned, plan_all
-from slicewright.workspace.package import catalogue
 from slicewright.workspace.read import read_checkout
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.plan.explain import Fact
     from slicewright.core.problem import Problem
 
@@ -35,6 +35,7 @@ def explain(name: str, folder: Path, output: str) -> None:
     checkout = show.checked(read_checkout, show.root_of(folder))
     chosen = select.workloads([name], checkout.repository) or frozenset()
     planned, found = plan_all(checkout.repository)
+    known = checkout.repository.package.catalogue
     subjects = {f"TPUWorkload {key}" for key in chosen}
     shown = [entry for entry in planned if entry.workload.key in chosen]
     problems = [problem for problem in in_order(found) if problem.object in subjects]
@@ -42,12 +43,12 @@ def explain(name: str, folder: Path, output: str) -> None:
         # Nothing is wrong with the workload itself: then it is its cluster's file.
         problems = list(in_order(found))
     if output == "json":
-        _as_json(shown, problems)
+        _as_json(shown, problems, known)
     else:
         for entry in shown:
             plan = entry.plan
             say(f"{plan.cluster}/{plan.namespace}/{plan.workload}")
-            rows = ((fact.what, fact.value, fact.because) for fact in _facts(entry))
+            rows = ((fact.what, fact.value, fact.because) for fact in _facts(entry, known))
             show.table(
                 ("  WHAT", "VALUE", "BECAUSE"), ((f"  {what}", value, why) for what, value, why in rows)
             )
@@ -58,17 +59,17 @@ def explain(name: str, folder: Path, output: str) -> None:
     sys.exit(1 if errors(problems) else 0)
 
 
-def _facts(entry: Planned) -> tuple[Fact, ...]:
-    return facts_of(entry.plan, entry.workload, catalogue().same_count(entry.plan.shape))
+def _facts(entry: Planned, known: Catalogue) -> tuple[Fact, ...]:
+    return facts_of(entry.plan, entry.workload, known.same_count(entry.plan.shape))
 
 
-def _as_json(shown: list[Planned], problems: list[Problem]) -> None:
+def _as_json(shown: list[Planned], problems: list[Problem], known: Catalogue) -> None:
     """Print the numbers; where some are missing, what stands against them beside those that are there."""
-    listed = [_record(entry, problems) for entry in shown]
+    listed = [_record(entry, problems, known) for entry in shown]
     show.as_json({"problems": show.records(problems), "workloads": listed} if errors(problems) else listed)
 
 
-def _record(entry: Planned, problems: list[Problem]) -> dict[str, object]:
+def _record(entry: Planned, problems: list[Problem], known: Catalogue) -> dict[str, object]:
     plan = entry.plan
     own = [problem for problem in problems if problem.object == f"TPUWorkload {entry.workload.key}"]
     return {
@@ -77,6 +78,6 @@ def _record(entry: Planned, problems: list[Problem]) -> dict[str, object]:
         "workload": plan.workload,
         "name": plan.name,
         "shape": plan.shape.record(),
-        "facts": [fact.record() for fact in _facts(entry)],
+        "facts": [fact.record() for fact in _facts(entry, known)],
         "problems": show.records(own),
     }

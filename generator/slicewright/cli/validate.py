@@ -99,6 +99,7 @@ def validate(
     from slicewright.workspace.kinds import kind_schemas  # noqa: PLC0415
     from slicewright.workspace.kubeconform import BrokenToolError  # noqa: PLC0415
     from slicewright.workspace.parallel import examine_each, problems_of_each  # noqa: PLC0415
+    from slicewright.workspace.read import catalogue_at  # noqa: PLC0415
     from slicewright.workspace.rules import added, semantic_rules  # noqa: PLC0415
     from slicewright.workspace.units import Discovery  # noqa: PLC0415
 
@@ -122,7 +123,7 @@ def validate(
                 progress.over(reading),
                 by_schema,
                 rules,
-                package.catalogue,
+                lambda: catalogue_at(folder)[0],
                 package.schemas,
                 found=(*found.problems, *unusable, *against),
                 sites=sites,

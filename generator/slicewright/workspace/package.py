@@ -6,20 +6,25 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.catalogue.fields import CatalogueError
 from slicewright.core.catalogue.read import read_catalogue
 from slicewright.core.compose.spec import FILE_NAME
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.check import Schemas
+from slicewright.core.intent.source import Source
 from slicewright.core.platform import against_configuration
 from slicewright.core.platform.release import recorded
+from slicewright.core.problem import Problem
 from slicewright.core.render.repository import Package
 from slicewright.version import __version__
 from slicewright.workspace.data import HERE, data_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.intent.source import SourceFile
 
 _INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", against_configuration.SCHEMA)
 """Files of schemas/ that input files are checked with."""
@@ -28,8 +33,37 @@ _INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", against_configurati
 @cache
 def catalogue() -> Catalogue:
     """Return the TPU catalogue."""
-    files = sorted((HERE / "catalog").glob("*.yaml"))
-    return read_catalogue({path.name: _document(path) for path in files})
+    return read_catalogue(_documents())
+
+
+def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem]]:
+    """Return the catalogue with the generations that some files add, and what is wrong with these files.
+
+    One that is wrong adds nothing.
+    """
+    known, documents, problems = catalogue(), _documents(), list[Problem]()
+    for file in files:
+        read, refused = read_documents(file.text, file.path)
+        problems += refused
+        if len(read) != 1:
+            if not refused:
+                message = f"a file of the catalogue holds one document, and this one {len(read)}"
+                problems.append(Problem("CAT001", message, "write one generation a file", file=file.path))
+            continue
+        documents[file.path] = read[0].data
+        try:
+            known = read_catalogue(documents)
+        except CatalogueError as error:
+            del documents[file.path]
+            hint = "docs/extend.md shows a file; delete it where slicewright knows the generation by now"
+            message = str(error).removeprefix(f"{file.path}: ")
+            problems.append(Source(file, read[0]).problem("CAT001", error.path, message, hint))
+    return known, problems
+
+
+def _documents() -> dict[str, Any]:
+    """Return the data files that come along, by name."""
+    return {path.name: _document(path) for path in sorted((HERE / "catalog").glob("*.yaml"))}
 
 
 def _document(path: Path) -> Any:

@@ -17,11 +17,13 @@ from slicewright.core.render.existing import ROOT
 from slicewright.core.render.platform import PROVISION
 from slicewright.core.render.repository import Repository, Settings, against_schema, read_repository
 from slicewright.workspace.load import load, unreadable
-from slicewright.workspace.package import package
+from slicewright.workspace.package import catalogue, catalogue_with, package
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    from slicewright.core.catalogue.catalogue import Catalogue
 
 SETTINGS = "slicewright.yaml"
 INPUT_FOLDERS = ("clusters", "workloads")
@@ -74,12 +76,13 @@ def read_input(root: Path) -> Repository:
     found: list[Problem] = []
     settings = _read_settings(root, found)
     found += _bases(root)
-    files = list(_input_files(root, found))
+    known = catalogue_of(root, found)
+    files = list(_files(root, INPUT_FOLDERS, found))
 
     def read_text(path: str) -> str | None:
         return _read_in_tree(root, path)
 
-    repository = read_repository(files, settings, package(), read_text)
+    repository = read_repository(files, settings, replace(package(), catalogue=known), read_text)
     return replace(repository, problems=(*found, *repository.problems))
 
 
@@ -143,8 +146,27 @@ def satisfies(version: str, requirement: str) -> bool:
     return all(met)
 
 
-def _input_files(root: Path, found: list[Problem]) -> Iterator[SourceFile]:
-    for folder in INPUT_FOLDERS:
+def catalogue_at(folder: Path) -> tuple[Catalogue, list[Problem]]:
+    """Return the catalogue of the repository at a folder or above it, and what is wrong with what it adds."""
+    found: list[Problem] = []
+    try:
+        return catalogue_of(find_root(folder), found), found
+    except (NoRepositoryError, OSError):  # our own then
+        return catalogue(), []
+
+
+def catalogue_of(root: Path, found: list[Problem]) -> Catalogue:
+    """Return the catalogue with what a repository adds in catalog/, and note what is wrong there."""
+    files = list(_files(root, ("catalog",), found))
+    if not files:
+        return catalogue()
+    known, problems = catalogue_with(files)
+    found += problems
+    return known
+
+
+def _files(root: Path, folders: Iterable[str], found: list[Problem]) -> Iterator[SourceFile]:
+    for folder in folders:
         for path in _walk(root, folder, found):
             text = _read(root, path, found)
             if text is not None:

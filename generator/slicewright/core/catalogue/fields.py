@@ -8,18 +8,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+class CatalogueError(ValueError):
+    """What is wrong with a data file: the text names file and row, `path` is the way to it."""
+
+    def __init__(self, where: str, what: str, path: tuple[str | int, ...] = ()) -> None:
+        super().__init__(f"{where}: {what}")
+        self.path = path
+
+
 class Fields:
     """The fields of one mapping: each is read once, by its type, and `finish` refuses what nobody read."""
 
-    def __init__(self, value: object, where: str) -> None:
+    def __init__(self, value: object, where: str, path: tuple[str | int, ...] = ()) -> None:
         if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-            raise ValueError(f"{where}: must be a mapping with text keys")
+            raise CatalogueError(where, "must be a mapping with text keys", path)
         self.where = where
+        self._path = path
         self._left: dict[str, object] = dict(value)
 
-    def wrong(self, what: str) -> ValueError:
+    def wrong(self, what: str) -> CatalogueError:
         """Return the error that says where and what."""
-        return ValueError(f"{self.where}: {what}")
+        return CatalogueError(self.where, what, self._path)
 
     def text(self, key: str, default: str | None = None) -> str:
         """Return a text; one without a default must be there and not be empty."""
@@ -65,7 +74,7 @@ class Fields:
 
     def fields(self, key: str) -> Fields:
         """Return a mapping inside this one, empty where it is absent."""
-        return Fields(self._left.pop(key, {}), f"{self.where}: {key}")
+        return Fields(self._left.pop(key, {}), f"{self.where}: {key}", (*self._path, key))
 
     def fields_or_none(self, key: str) -> Fields | None:
         """Return a mapping inside this one, None where it is absent."""
@@ -78,7 +87,7 @@ class Fields:
             raise self.wrong(f"{key} must be a list")
         for index, item in enumerate(value):
             label = item.get(name, index) if isinstance(item, dict) else index
-            yield Fields(item, f"{self.where}: {key} {label}")
+            yield Fields(item, f"{self.where}: {key} {label}", (*self._path, key, index))
 
     def unread(self) -> tuple[str, ...]:
         """Return the names of the fields that were not read yet."""

@@ -11,7 +11,7 @@ from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.cpu_machine import FILE as CPU_FILE
 from slicewright.core.catalogue.cpu_machine import NONE, CpuMachines, read_cpu_machines
 from slicewright.core.catalogue.derive import count_name
-from slicewright.core.catalogue.fields import Fields
+from slicewright.core.catalogue.fields import CatalogueError, Fields
 from slicewright.core.catalogue.generation import (
     Counted,
     Family,
@@ -60,7 +60,7 @@ def read_catalogue(documents: Mapping[str, object]) -> Catalogue:
     """Return the catalogue of parsed data files, given by file name.
 
     Raises:
-        ValueError: a file is broken; the text names the file and the row.
+        CatalogueError: a file is broken; the text names the file and the row.
     """
     generations: dict[str, Generation] = {}
     words: dict[str, str] = {}
@@ -92,7 +92,7 @@ def _cpu_machines(document: object) -> CpuMachines:
 def _once(seen: dict[str, str], where: str, words: Iterable[str]) -> None:
     for word in words:
         if word in seen:
-            raise ValueError(f"{where}: {word} is in {seen[word]} already")
+            raise CatalogueError(where, f"{word} is in {seen[word]} already")
         seen[word] = where
 
 
