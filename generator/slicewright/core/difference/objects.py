@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.compose.kustomization import FILE_NAME, compose, identity, is_object
-from slicewright.core.difference.side import Folder, Side, folders
+from slicewright.core.difference.side import Folder, Found, Key, Objects, Side, folders
 from slicewright.core.difference.syncers import syncers
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.same import same
@@ -22,37 +22,6 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
 Effect = Literal["added", "changed", "removed"]
-Key = tuple[str, str, str, str, str]
-"""Cluster, group, kind, namespace and name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """An object where it was found."""
-
-    folder: Folder
-    data: Object
-    is_patch: bool = False
-    """Whether it is a patch of a Component, for an object that somebody else has."""
-
-    @property
-    def kind(self) -> str:
-        """The kind."""
-        return str(self.data["kind"])
-
-    @property
-    def name(self) -> str:
-        """The name."""
-        return str(self.data["metadata"]["name"])
-
-    @property
-    def labels(self) -> Mapping[str, Any]:
-        """The labels."""
-        found = self.data["metadata"].get("labels")
-        return found if isinstance(found, dict) else {}
-
-
-Objects = dict[Key, Found]
 
 
 @dataclass(frozen=True, slots=True)

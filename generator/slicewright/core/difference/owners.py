@@ -15,7 +15,7 @@ from slicewright.core.difference.syncers import above, forbids, syncers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from slicewright.core.difference.objects import Found, Key, Objects
+    from slicewright.core.difference.side import Found, Key, Objects
     from slicewright.core.difference.syncers import Syncer
 
 _FORBIDDEN = "its annotations forbid to prune it"

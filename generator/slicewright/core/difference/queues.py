@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.difference.objects import Found, Objects
+    from slicewright.core.difference.side import Found, Objects
 
 _HOLDERS = frozenset({"ClusterQueue", "Cohort"})
 _LIMITS = ("nominalQuota", "borrowingLimit", "lendingLimit")

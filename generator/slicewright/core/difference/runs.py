@@ -6,7 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from slicewright.core.difference.objects import Found, Objects, diff_of
+from slicewright.core.difference.objects import diff_of
+from slicewright.core.difference.side import Found, Objects
 from slicewright.core.difference.stops import DRAIN
 from slicewright.core.document.same import same
 from slicewright.core.kubernetes.labels import RUN
@@ -14,8 +15,8 @@ from slicewright.core.kubernetes.labels import RUN
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterator, Mapping
 
-    from slicewright.core.difference.objects import Key
     from slicewright.core.difference.owners import Owners
+    from slicewright.core.difference.side import Key
     from slicewright.core.difference.stops import Stops
 
 Effect = Literal["starts", "ends", "changes", "stays", "stops", "resumes"]

@@ -1,21 +1,24 @@
-"""One version of a tree: its files, and the folders of them that a cluster is given."""
+"""One version of a tree: its files, the folders of them that a cluster is given, and the objects in them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.read import read_documents
 from slicewright.core.render.existing import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from slicewright.core.compose.kustomization import ReadText
+    from slicewright.core.kubernetes.types import Object
 
 _NAMESPACE, _WORKLOAD = 4, 5
 """Parts of overlays/<cluster>/<namespace>/kustomization.yaml, and of that of a workload."""
+Key = tuple[str, str, str, str, str]
+"""Cluster, group, kind, namespace and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,35 @@ class Folder:
     """Empty for a folder of the platform, such as `_platform`, and for a namespace's."""
     is_listed: bool = field(default=True, compare=False)
     """Whether it is applied with its namespace; of one that is not, only what syncs it alone applies it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object where it was found."""
+
+    folder: Folder
+    data: Object
+    is_patch: bool = False
+    """Whether it is a patch of a Component, for an object that somebody else has."""
+
+    @property
+    def kind(self) -> str:
+        """The kind."""
+        return str(self.data["kind"])
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return str(self.data["metadata"]["name"])
+
+    @property
+    def labels(self) -> Mapping[str, Any]:
+        """The labels."""
+        found = self.data["metadata"].get("labels")
+        return found if isinstance(found, dict) else {}
+
+
+Objects = dict[Key, Found]
 
 
 def folders(side: Side) -> Iterator[Folder]:

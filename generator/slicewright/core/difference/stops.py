@@ -16,7 +16,7 @@ from slicewright.core.kubernetes.labels import QUEUE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from slicewright.core.difference.objects import Found, Key, Objects
+    from slicewright.core.difference.side import Found, Key, Objects
 
 HOLD, DRAIN = "Hold", "HoldAndDrain"
 _NONE = "None"

@@ -16,7 +16,7 @@ from slicewright.core.kubernetes.labels import FLUX_PRUNE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.difference.objects import Found, Key, Objects
+    from slicewright.core.difference.side import Found, Key, Objects
 
 APPLICATION, KUSTOMIZATION = "Application", "Kustomization"
 _ARGOCD = (ARGOCD_GROUP, APPLICATION)

@@ -8,20 +8,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.gitops import place
-from slicewright.core.platform import against as against_platform
 from slicewright.core.platform import controllers
 from slicewright.core.platform import tree as platform
-from slicewright.core.platform.against_sites import problems_between
-from slicewright.core.platform.against_workloads import problems_of_workloads
 from slicewright.core.problem import Problem
-from slicewright.core.provision import against as against_provision
 from slicewright.core.provision import tree as provision
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.intent.workload import Workload
     from slicewright.core.plan.site import Site
     from slicewright.core.render.repository import Repository
 
@@ -64,17 +58,6 @@ def files(
         made |= platform.files(site, (untainted or {}).get(name, ()))
         made |= provision.files(site)
     return made, found
-
-
-def problems(
-    sites: Mapping[str, Site], workloads: Iterable[Workload], catalogue: Catalogue
-) -> Iterator[Problem]:
-    """Yield what stands against the platforms, each by itself, all together, and with their workloads."""
-    for site in sites.values():
-        yield from against_platform.problems(site)
-        yield from against_provision.problems(site, catalogue)
-    yield from problems_between(sites.values())
-    yield from problems_of_workloads(sites, workloads)
 
 
 def left_behind(

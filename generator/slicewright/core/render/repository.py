@@ -14,9 +14,12 @@ from slicewright.core.intent.mend import Mended, mended
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.plan.site import Site, survey
+from slicewright.core.platform import against as against_platform
 from slicewright.core.platform.against_configuration import against_configuration
+from slicewright.core.platform.against_sites import problems_between
+from slicewright.core.platform.against_workloads import problems_of_workloads
 from slicewright.core.problem import Problem, did_you_mean
-from slicewright.core.render import platform
+from slicewright.core.provision import against as against_provision
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -106,7 +109,7 @@ def read_repository(
             found.append(_twice(source, sites[site.cluster.name].cluster.source))
         sites.setdefault(site.cluster.name, site)
     found += identities(workloads)
-    found += platform.problems(sites, workloads, package.catalogue)
+    found += _platform_problems(sites, workloads, package.catalogue)
     found += against_argocd.problems(sites.values())
     left = (one for one in found if not any(part.follows(one) for part in parts))
     return Repository(
@@ -119,6 +122,17 @@ def read_repository(
         frozenset(refused_clusters),
         tuple(parts),
     )
+
+
+def _platform_problems(
+    sites: Mapping[str, Site], workloads: Iterable[Workload], catalogue: Catalogue
+) -> Iterator[Problem]:
+    """Yield what stands against the platforms, each by itself, all together, and with their workloads."""
+    for site in sites.values():
+        yield from against_platform.problems(site)
+        yield from against_provision.problems(site, catalogue)
+    yield from problems_between(sites.values())
+    yield from problems_of_workloads(sites, workloads)
 
 
 def _refusals(source: Source, schema: str, schemas: Schemas) -> tuple[Problem, ...]:
