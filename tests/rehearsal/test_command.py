@@ -121,8 +121,8 @@ def test_page_in_a_folder_that_is_closed_is_written_itself(
         (["--deadline", "5"], "'5' is no time span; write for example 90s or 1h30m"),
         (["--deadline", "0s"], "--deadline 0s leaves no time to play"),
         (["--duration", "5"], "'5' is no time span; write for example 90s or my-workload=1h30m"),
-        (["--duration", "b=5s"], "no workload 'b' takes part in this rehearsal; one of: a"),
-        (["--submit-at", "default/aa=5s"], "takes part in this rehearsal; did you mean 'default/a'?"),
+        (["--duration", "b=5s"], "workload 'b' is not part of this rehearsal; one of: a"),
+        (["--submit-at", "default/aa=5s"], "is not part of this rehearsal; did you mean 'default/a'?"),
         (["c2"], "there is no cluster 'c2'; one of: c1"),
     ],
 )
@@ -196,9 +196,9 @@ def test_block_that_names_what_is_not_there_is_told_before_the_play(repo: Repo) 
     done = repo.run("rehearse", code=1)
 
     assert [
-        "workloads/a.yaml:10:54: REH012 default/a has no slice 7: it has 1, and counting begins at 0",
-        "workloads/a.yaml:10:63: REH012 a slice of default/a has no host 9: it has 2, from 0 to 1",
-        "workloads/a.yaml:11:37: REH012 no workload 'nothere' takes part in a rehearsal of c1",
+        "workloads/a.yaml:10:54: REH012 default/a has no slice 7: it has 1, numbered from 0",
+        "workloads/a.yaml:10:63: REH012 a slice of default/a has no host 9: it has 2, numbered from 0",
+        "workloads/a.yaml:11:37: REH012 workload 'nothere' is not part of the rehearsal of c1",
     ] == [line for line in done.err.splitlines() if "REH012" in line]
 
 

@@ -15,7 +15,7 @@ from .kit import part_of, ran
 from .test_verdict import A, B, C, expecting, said
 
 EARLY = "it started at 1.0s, before"
-NOT_THERE = "no workload 'x' takes part in this rehearsal"
+NOT_THERE = "workload 'x' is not part of this rehearsal"
 
 
 @pytest.mark.parametrize(

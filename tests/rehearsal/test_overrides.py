@@ -36,10 +36,10 @@ def test_span_may_carry_the_name_of_a_workload(text: str, expected: Override | N
         ("", None),
         ("train", None),
         ("team-a/eval", None),
-        ("trian", Unclear("no workload 'trian' takes part in this rehearsal", "did you mean 'train'?")),
+        ("trian", Unclear("workload 'trian' is not part of this rehearsal", "did you mean 'train'?")),
         (
             "team-a/evil",
-            Unclear("no workload 'team-a/evil' takes part in this rehearsal", "did you mean 'team-a/eval'?"),
+            Unclear("workload 'team-a/evil' is not part of this rehearsal", "did you mean 'team-a/eval'?"),
         ),
         (
             "eval",

@@ -148,7 +148,7 @@ def test_arrival_that_can_never_be_admitted_is_refused_before_the_play(rendered:
     _, against = scenarios(read_checkout(rendered.root), ["c1"])
 
     assert [("REH012", True)] == [
-        (problem.id, "can never be admitted to the queue of default/a: FIT101" in problem.message)
+        (problem.id, "can never admit the new workload to the queue of default/a: FIT101" in problem.message)
         for problem in against
     ]
 

@@ -27,7 +27,7 @@ def test_part_has_what_the_file_says() -> None:
     assert found.key == "default/a"
     assert (60.0, 7200.0, ({"waitBelow": "5s"},)) == (found.submit_at, found.duration, found.expect)
     assert found.faults == (
-        Fault(container_failure.KIND, 10.0, None, {"slice": 1, "host": 2, "exitCode": 42}),
+        Fault(container_failure.KIND, 10.0, None, {"exitCode": 42}, slice=1, host=2),
         Fault(slice_loss.KIND, 20.0, 30.0, {}),
         Fault(higher_priority_arrival.KIND, 5.0, 60.0, {"slices": 2, "workloadPriorityClassName": "high"}),
     )

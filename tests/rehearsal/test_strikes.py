@@ -168,9 +168,9 @@ def test_fault_leaves_nodes_of_others_alone(kind: str) -> None:
     """On a cluster that runs already a node may be somebody else's: nothing is done, and that is told."""
     stage = Stage("Running", owner="theirs")
 
-    assert [("error", f"the {kind} at 0s did not happen: the node n0 is none of this rehearsal")] == struck(
-        part_of(f"faults: [{{kind: {kind}, at: 0s}}]"), stage
-    )
+    assert [
+        ("error", f"the {kind} at 0s did not happen: node n0 does not belong to this rehearsal")
+    ] == struck(part_of(f"faults: [{{kind: {kind}, at: 0s}}]"), stage)
     assert [] == stage.done
 
 
@@ -287,8 +287,8 @@ def test_arrival_that_never_ran_is_warned_of() -> None:
         told.append([(problem.severity, problem.message) for problem in faults.against(7.0)])
 
     assert told == [
-        [("warning", "default/arrival-1, which arrived at 5m, never ran")],
-        [("warning", "default/arrival-1, which arrived at 5m, never ran: Kueue: no quota")],
+        [("warning", "default/arrival-1 arrived at 5m and never ran")],
+        [("warning", "default/arrival-1 arrived at 5m and never ran: Kueue: no quota")],
         [],
     ]
 

@@ -38,32 +38,37 @@ def told(rehearsal: str, run: Object = TWO_SLICES) -> list[tuple[str, str]]:
             "ContainerFailure, slice: 2",
             TWO_SLICES,
             "slice",
-            "default/a has no slice 2: it has 2, from 0 to 1",
+            "default/a has no slice 2: it has 2, numbered from 0",
         ),
         (
             "ContainerFailure, host: 9",
             TWO_SLICES,
             "host",
-            "a slice of default/a has no host 9: it has 2, from 0 to 1",
+            "a slice of default/a has no host 9: it has 2, numbered from 0",
         ),
         (
             "HostFailure, slice: 1",
             job(),
             "slice",
-            "default/a has no slice 1: it has 1, and counting begins at 0",
+            "default/a has no slice 1: it has 1, numbered from 0",
         ),
-        ("Maintenance, host: 2", job(), "host", "a slice of default/a has no host 2: it has 2, from 0 to 1"),
+        (
+            "Maintenance, host: 2",
+            job(),
+            "host",
+            "a slice of default/a has no host 2: it has 2, numbered from 0",
+        ),
         (
             "SliceLoss, slice: 1",
             pathwaysjob(),
             "slice",
-            "default/a has no slice 1: it has 1, and counting begins at 0",
+            "default/a has no slice 1: it has 1, numbered from 0",
         ),
         (
             "SliceLoss",
             jobset("a", replicated_job("driver", chips=0)),
             "slice",
-            "default/a has no slice 0: it has 0, and counting begins at 0",
+            "default/a has no slice 0: it has 0, numbered from 0",
         ),
         (
             "HigherPriorityArrival, workloadPriorityClassName: hihg",
@@ -75,7 +80,7 @@ def told(rehearsal: str, run: Object = TWO_SLICES) -> list[tuple[str, str]]:
             "HigherPriorityArrival, workloadPriorityClassName: high",
             jobset("a"),
             "kind",
-            "default/a asks no queue: what arrives beside it is never admitted in its place",
+            "default/a has no queueName, so HigherPriorityArrival cannot preempt it",
         ),
     ],
 )
@@ -112,7 +117,7 @@ def test_arrival_that_can_never_be_admitted_is_told_at_its_place() -> None:
 
     assert ("REH012", "error", "spec.rehearsal.faults[7].slices") == facts(found)[:3]
     assert found.message == (
-        "what arrives can never be admitted to the queue of default/a: FIT101 it asks for too much"
+        "Kueue can never admit the new workload to the queue of default/a: FIT101 it asks for too much"
     )
     assert "ask for fewer slices, or raise the quota, the borrowing limit or the cohort" == found.hint
 
@@ -130,9 +135,9 @@ def test_workload_that_takes_no_part_is_told_at_its_place() -> None:
     )
 
     assert [
-        ("expect[0].order[1]", "no workload 'c' takes part in a rehearsal of c1"),
-        ("expect[1].together[1]", "no workload 'team/b' takes part in a rehearsal of c1"),
-        ("expect[2].notBefore.workload", "no workload 'bb' takes part in a rehearsal of c1"),
+        ("expect[0].order[1]", "workload 'c' is not part of the rehearsal of c1"),
+        ("expect[1].together[1]", "workload 'team/b' is not part of the rehearsal of c1"),
+        ("expect[2].notBefore.workload", "workload 'bb' is not part of the rehearsal of c1"),
     ] == found
 
 

@@ -232,7 +232,7 @@ def test_slice_whose_hosts_never_ran_together_fails_the_rehearsal() -> None:
 
 def test_program_that_plays_long_enough_shows_also_that_nodes_are_missing() -> None:
     """A short one may be over before the controllers have made the other pods: then it is a warning."""
-    of, end = "workloads/a.yaml:3: REH011", "never ran together: a part began when another had done its work"
+    of, end = "workloads/a.yaml:3: REH011", "never ran together: one part started after another had finished"
     hosts, slices = (
         f"{of} the hosts of slice slice/1 of default/a {end}",
         (f"{of} the slices of the run and slice slice/1 of default/a {end}"),
@@ -258,7 +258,7 @@ def test_run_of_which_a_speed_tells_too_little_is_warned_of(duration: str, hint:
         [part_of(f"duration: {duration}")], {A: not_together()}, {}, cut_short=False, speed=60.0
     )
 
-    assert ("warning", f"where nodes are missing they wait without end on GKE; to find out, {hint}") == (
+    assert ("warning", f"without enough nodes they never start on GKE; to find out, {hint}") == (
         problem.severity,
         problem.hint,
     )

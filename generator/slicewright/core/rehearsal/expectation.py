@@ -192,7 +192,7 @@ def _finer(kind: str, what: str, gap: float, asked: Asked) -> Answer:
 
 
 def _unknown(name: str) -> str:
-    return f"no workload '{name}' takes part in this rehearsal"
+    return f"workload '{name}' is not part of this rehearsal"
 
 
 def _running(timeline: Timeline) -> list[tuple[float, float]]:

@@ -55,16 +55,8 @@ class Fault:
     """For how long a node is away, or the other workload runs; None: for good."""
     options: Mapping[str, Any]
     """The other fields of the file, of which each kind reads its own."""
-
-    @property
-    def slice(self) -> int:
-        """Return the number of the slice that is hit."""
-        return int(self.options.get("slice", 0))
-
-    @property
-    def host(self) -> int:
-        """Return the number of the host within its slice."""
-        return int(self.options.get("host", 0))
+    slice: int = 0
+    host: int = 0
 
     def __str__(self) -> str:
         what = self.kind.describe(self)
@@ -76,15 +68,14 @@ def fault(written: Mapping[str, Any], kinds: Mapping[str, FaultKind]) -> Fault:
     options = dict(written)
     kind, at = kinds[options.pop("kind")], seconds(options.pop("at"))
     duration = options.pop("duration", kind.duration)
-    return Fault(kind, at, None if duration is None else seconds(duration), options)
+    ends = None if duration is None else seconds(duration)
+    return Fault(kind, at, ends, options, options.pop("slice", 0), options.pop("host", 0))
 
 
-def problem(
-    part: Part, index: int, field: str, message: str, hint: str | None = None, *, warning: bool = False
-) -> Problem:
+def problem(part: Part, index: int, field: str, message: str, hint: str, *, warning: bool = False) -> Problem:
     """Return a problem of a fault, at one of its fields or, without a field, at its entry."""
     place: Path = ("spec", "rehearsal", "faults", index, *([field] if field else ()))
-    return part.workload.source.problem(ID, place, message, hint or "", warning=warning)
+    return part.workload.source.problem(ID, place, message, hint, warning=warning)
 
 
 def whole_slice(fault: Fault) -> str:
@@ -104,10 +95,10 @@ def check_target(part: Part, index: int, _known: Known) -> Iterator[Problem]:
         return
     slices, hosts = _shape(part.run, part)
     if fault.slice >= slices:
-        message = f"{part.current} has no slice {fault.slice}: {_range(slices)}"
+        message = f"{part.current} has no slice {fault.slice}: it has {slices:,}, numbered from 0"
         yield problem(part, index, "slice", message, "count slices from 0")
     if fault.host >= hosts:
-        message = f"a slice of {part.current} has no host {fault.host}: {_range(hosts)}"
+        message = f"a slice of {part.current} has no host {fault.host}: it has {hosts:,}, numbered from 0"
         yield problem(part, index, "host", message, "count hosts from 0")
 
 
@@ -129,11 +120,3 @@ def _pods(spec: Object) -> int:
     parallelism: int = spec.get("parallelism", 1)
     completions: int = spec.get("completions", parallelism)
     return min(parallelism, completions)
-
-
-def _range(count: int) -> str:
-    return (
-        f"it has {count:,}, from 0 to {count - 1:,}"
-        if count > 1
-        else f"it has {count}, and counting begins at 0"
-    )

@@ -1,4 +1,4 @@
-"""Runs whose hosts or slices never ran together: on GKE they would wait for each other for ever."""
+"""Runs whose hosts or slices never ran together: on GKE they would never start."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ def not_together(part: Part, timeline: Timeline, waits: Waits, speed: float | No
         if piece.is_torn and others:
             message = f"the hosts of {slice_} never ran together: {', '.join(others)} held one on {pools}"
             hint = (
-                "on GKE they wait for each other for ever; keep such runs off each other's node pools: see "
+                "on GKE they never start; keep such runs off each other's node pools: see "
                 "slicewright rule TPU119"
             )
         elif waits.is_doomed(timeline, piece):
             what = "the hosts of" if piece.is_torn else "the slices of the run and"
-            message = f"{what} {slice_} never ran together: a part began when another had done its work"
-            hint = "on GKE they wait for each other for ever; are there nodes for all of them at once?"
+            message = f"{what} {slice_} never ran together: one part started after another had finished"
+            hint = "on GKE they never start; check that there are nodes for all of them at once"
             is_certain = is_long or piece.waited_certainly
             if not is_certain:
                 message += ", which may be the controllers' own time at this speed"
-                hint = f"where nodes are missing they wait without end on GKE; to find out, {slower(part)}"
+                hint = f"without enough nodes they never start on GKE; to find out, {slower(part)}"
         else:
             continue
         source = part.workload.source

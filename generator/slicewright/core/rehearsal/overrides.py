@@ -47,7 +47,7 @@ def unclear(overrides: Iterable[Override], keys: Iterable[str]) -> Unclear | Non
         meant = [key for key in known if _means(override.name, key)]
         if override.name and not meant:
             names = known if "/" in override.name else [key.partition("/")[2] for key in known]
-            message = f"no workload '{override.name}' takes part in this rehearsal"
+            message = f"workload '{override.name}' is not part of this rehearsal"
             return Unclear(message, did_you_mean(override.name, names))
         if override.name and len(meant) > 1:
             message = f"'{override.name}' may be one of {len(meant)} workloads: say which"

@@ -28,7 +28,7 @@ def validate_blocks(parts: Iterable[Part], known: Known) -> tuple[Problem, ...]:
         for path, name in _named(part):
             key = name if "/" in name else f"{part.workload.namespace}/{name}"
             if key not in keys:
-                message = f"no workload '{name}' takes part in a rehearsal of {known.cluster}"
+                message = f"workload '{name}' is not part of the rehearsal of {known.cluster}"
                 near = keys if "/" in name else [_short(other, part) for other in keys]
                 found.append(part.workload.source.problem(ID, path, message, did_you_mean(name, near)))
     return tuple(found)
@@ -60,7 +60,7 @@ def never_due(part: Part, index: int, timeline: Timeline, end: float) -> Iterato
 def not_undone(part: Part, index: int, why: str) -> Problem:
     """Return the problem of a fault that did not end: nodes stayed away, or a host stayed closed."""
     message = f"the {_told(part, index)} could not be ended: {why}"
-    return problem(part, index, "", message, "what followed is not what it describes")
+    return problem(part, index, "", message, "the rest of the rehearsal does not match the file")
 
 
 def _named(part: Part) -> Iterator[tuple[Path, str]]:

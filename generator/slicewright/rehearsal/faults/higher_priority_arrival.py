@@ -56,11 +56,11 @@ def _check(part: Part, index: int, known: Known) -> Iterator[Problem]:
         hint = did_you_mean(name, known.classes)
         yield problem(part, index, "workloadPriorityClassName", message, hint)
     if part.run and not is_queued(part.run):
-        message = f"{part.current} asks no queue: what arrives beside it is never admitted in its place"
-        yield problem(part, index, "kind", message, "give the workload a queueName, or leave the fault out")
+        message = f"{part.current} has no queueName, so HigherPriorityArrival cannot preempt it"
+        yield problem(part, index, "kind", message, "set queueName, or remove the fault")
     why = known.hopeless.get((part.current, index), "")
     if never_admitted(why):
-        message = f"what arrives can never be admitted to the queue of {part.current}: {why}"
+        message = f"Kueue can never admit the new workload to the queue of {part.current}: {why}"
         yield problem(part, index, "slices", message, advice(why))
 
 
@@ -70,9 +70,9 @@ KIND = FaultKind("HigherPriorityArrival", _describe, _check, inject, duration="6
 def starved(part: Part, index: int, timeline: Timeline) -> Problem:
     """Return the warning of an arrival that never ran: it pushed nothing aside."""
     written = part.workload.spec["rehearsal"]["faults"][index]
-    message = f"{timeline.run}, which arrived at {written['at']}, never ran"
+    message = f"{timeline.run} arrived at {written['at']} and never ran"
     message += f": {timeline.why}" if timeline.why else ""
-    hint = "its ClusterQueue's preemption says whom it may push aside"
+    hint = "check the preemption policy of its ClusterQueue"
     return problem(part, index, "", message, hint, warning=True)
 
 

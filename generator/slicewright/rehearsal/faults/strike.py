@@ -81,7 +81,7 @@ class Strike:
         nodes = [self.stage.api.get("v1", "Node", name) for name in {pod["spec"]["nodeName"] for pod in pods}]
         others = sorted(node["metadata"]["name"] for node in nodes if not self.stage.is_ours(node))
         if others:
-            raise Missed(f"the node {others[0]} is none of this rehearsal")
+            raise Missed(f"node {others[0]} does not belong to this rehearsal")
         self.note(", ".join(pod["metadata"]["name"] for pod in pods))
         return pods, nodes
 
