@@ -111,6 +111,15 @@ def test_taint_keeps_off_who_does_not_tolerate_it(key: str, value: str) -> None:
     assert meet(wanted, tolerating(selecting(), {"operator": "Exists"}))
 
 
+@pytest.mark.parametrize("other", [{"value": "false"}, {"value": ""}, {"effect": "NoExecute"}], ids=str)
+def test_toleration_counts_where_the_scheduler_takes_it(other: dict[str, str]) -> None:
+    """A toleration of the right key does not help where its value or its effect is another one."""
+    equal = {"key": SPOT, "operator": "Equal", "value": "true", "effect": "NoSchedule"}
+
+    assert meet(selecting(SPOT="true"), tolerating(selecting(), equal))
+    assert not meet(selecting(SPOT="true"), tolerating(selecting(), {**equal, **other}))
+
+
 def test_node_is_bought_in_one_way() -> None:
     """Spot, flex-start and a reservation exclude each other, whatever the pods tolerate."""
     everywhere = {"operator": "Exists"}

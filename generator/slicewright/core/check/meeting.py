@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.read import at, entries, mapping, sequence, text, texts, words
+from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     COMPUTE_CLASS,
@@ -31,6 +32,7 @@ _TAINTED = (SPOT, COMPUTE_CLASS)
 """Labels of nodes that have a taint of the same key, which keeps off whoever does not ask for them."""
 PURCHASE = (SPOT, FLEX_START, f"{RESERVATION}name")
 """Labels of which a node has at most one: its machine was bought in one way."""
+_EFFECT = {"effect": "NoSchedule"}
 _SHAPE = frozenset({ACCELERATOR, TOPOLOGY})
 
 
@@ -85,4 +87,8 @@ def _with_implied(labels: dict[str, frozenset[str]], pods: Pods) -> dict[str, fr
 
 
 def _tolerates(pods: Pods, key: str) -> bool:
-    return any(entry.get("key") in (None, "", key) for _, entry in entries(pods.spec.get("tolerations")))
+    # A ComputeClass's taint has its name as the value, so each toleration is asked for a class that it means.
+    return any(
+        tolerates([entry], {"key": key, "value": "true" if key == SPOT else entry.get("value"), **_EFFECT})
+        for _, entry in entries(pods.spec.get("tolerations"))
+    )

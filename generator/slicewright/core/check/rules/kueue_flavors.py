@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.read import at, entries, mapping, sequence, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_label_key, is_label_value
+from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.kubernetes.labels import HOSTNAME, PROVISIONING_CONTROLLER, QUEUED_CLASS, TPU
 
@@ -85,9 +86,7 @@ def _source(item: Item, _world: World) -> Iterator[Finding]:
 def _tolerated(item: Item, _world: World) -> Iterator[Finding]:
     tolerations = [entry for _, entry in entries(at(item.data, *map(str, _TOLERATIONS)))]
     for index, taint in entries(at(item.data, *map(str, _TAINTS))):
-        if taint.get("key") != TPU or taint.get("effect") == "PreferNoSchedule":
-            continue
-        if not any(entry.get("key") in (TPU, None) for entry in tolerations):
+        if taint.get("key") == TPU and not tolerates(tolerations, taint):
             message = f"no toleration of {TPU} stands beside the taint"
             yield Finding((*_TAINTS, index), message)
 
