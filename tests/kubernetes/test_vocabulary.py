@@ -5,8 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
+
+from slicewright.core.kubernetes.kinds import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +19,14 @@ if TYPE_CHECKING:
 PACKAGE = Path(__file__).parents[2] / "generator/slicewright"
 KEY = re.compile(r"([a-z0-9-]+\.)+(io|dev|com|sh|domain)/[A-Za-z0-9._-]*")
 """A key of a label, an annotation, a taint or a resource, or an API version with its group."""
-GO_MODULES = "binaries"
+GO_MODULES = "binaries/"
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Return all modules of the generator by their paths in it."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    return {str(file.relative_to(PACKAGE)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
 
 
 def _strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -28,12 +40,32 @@ def _strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
 def test_a_key_and_an_api_version_are_written_once() -> None:
     """Everyone else imports the constant, so that a second spelling cannot differ."""
     places = defaultdict(list)
-    for file in PACKAGE.rglob("*.py"):
-        name = file.relative_to(PACKAGE)
-        if name.parts[0] == GO_MODULES:
-            continue
-        for line, text in _strings(ast.parse(file.read_text(encoding="utf-8"))):
-            if KEY.fullmatch(text):
+    for name, tree in modules().items():
+        for line, text in _strings(tree):
+            if KEY.fullmatch(text) and not name.startswith(GO_MODULES):
                 places[text].append(f"{name}:{line}")
     assert len(places) > 40
     assert {key: found for key, found in places.items() if len(found) > 1} == {}
+
+
+def _collections(tree: ast.Module) -> Iterator[tuple[int, set[str]]]:
+    """Yield the tuples, lists, sets and mappings of a module with the strings in them and in their pairs."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
+            entries = node.keys if isinstance(node, ast.Dict) else node.elts
+            pairs = [part for entry in entries if isinstance(entry, ast.Tuple) for part in entry.elts]
+            constants = (part.value for part in (*entries, *pairs) if isinstance(part, ast.Constant))
+            yield node.lineno, {text for text in constants if isinstance(text, str)}
+
+
+@pytest.mark.parametrize("field", ["kind", "plural", "group", "version"])
+def test_kinds_of_runs_are_listed_once(field: str) -> None:
+    """Who needs all kinds of runs reads the table, so that a new kind is one entry."""
+    everything = {getattr(run, field) for run in RUNS}
+    lists = [
+        f"{name}:{line}"
+        for name, tree in modules().items()
+        for line, strings in _collections(tree)
+        if everything <= strings and not name.endswith("kubernetes/kinds.py")
+    ]
+    assert [] == lists

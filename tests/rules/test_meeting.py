@@ -9,8 +9,8 @@ from tests.rules.kit import findings
 from tests.rules.queues import V5E
 
 from slicewright.core.check.meeting import can_meet, nodes_of
-from slicewright.core.check.read import Pods
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, TPU
+from slicewright.core.kubernetes.pods import Pods
 
 COUNT = "cloud.google.com/gke-accelerator-count"
 POOL = "cloud.google.com/gke-nodepool"

@@ -8,10 +8,10 @@ import pytest
 from tests.rules.kit import findings, run, world
 
 from slicewright.core.check.item import Item
-from slicewright.core.check.read import words
 from slicewright.core.check.rules import RULES
 from slicewright.core.check.rules.kustomize_build import built, patches
 from slicewright.core.check.world import World
+from slicewright.core.kubernetes.read import words
 from slicewright.workspace.package import catalogue
 
 POD = {"spec": {"containers": [{"name": "a"}]}}

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.rules.kit import FIXTURES, run, site_of
 
 from slicewright.core.check.item import Item
-from slicewright.core.check.read import GROUP_OF
 from slicewright.core.check.rules import RULES
 from slicewright.core.check.silence import read_ignores, silence
 from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
+from slicewright.core.kubernetes.kinds import GROUP_OF
 from slicewright.workspace.package import catalogue
 
 _TEXTS = [path.read_text(encoding="utf-8") for path in sorted(FIXTURES.glob("*/bad.yaml"))]

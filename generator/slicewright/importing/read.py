@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import entries, mapping, text
 from slicewright.core.importing.inventory import Inventory
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
+from slicewright.core.kubernetes.read import entries, mapping, text
 from slicewright.core.problem import Problem
 from slicewright.importing.kubectl import KubectlError
 

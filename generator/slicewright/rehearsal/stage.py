@@ -11,10 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.kinds import (
-    JOBSET_VERSION,
     KUEUE_VERSION,
-    PATHWAYS_VERSION,
     RBAC_VERSION,
+    RUN_VERSIONS,
     SCHEDULING_VERSION,
 )
 from slicewright.core.kubernetes.labels import JOB_NAME, JOBSET_NAME
@@ -45,11 +44,7 @@ _ORDER = (
 _NODE = ("v1", "Node")
 _OF_A_RUN = (JOBSET_NAME, JOB_NAME)
 """Labels of a pod that name its run."""
-_RUNS = (
-    (PATHWAYS_VERSION, "PathwaysJob"),
-    (JOBSET_VERSION, "JobSet"),
-    ("batch/v1", "Job"),
-)
+_RUNS = tuple(reversed(RUN_VERSIONS.values()))
 """What has pods. It goes when they have gone, and they need their nodes for that."""
 _MADE = (
     *_RUNS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
-from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
+from slicewright.core.kubernetes.kinds import KUEUE_VERSION, RUN_VERSIONS
 from slicewright.core.problem import Problem
 from slicewright.testbed.api import Api, ApiError
 from slicewright.testbed.trouble import BedError
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 KINDS = (
     ("v1", "Node"),
     (KUEUE_VERSION, "Workload"),
-    (JOBSET_VERSION, "JobSet"),
-    ("batch/v1", "Job"),
+    RUN_VERSIONS["JobSet"],
+    RUN_VERSIONS["Job"],
     ("v1", "Pod"),
     ("v1", "Event"),
 )

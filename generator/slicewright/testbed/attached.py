@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.kinds import RUN_VERSIONS
 from slicewright.testbed import kubeconfig, kwok, manifests, pathways
 from slicewright.testbed.api import ApiError
 from slicewright.testbed.bed import Bed, ControlPlane, Reached
-from slicewright.testbed.simulated_operator import PATHWAYSJOB
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ def _furnish(ground: Ground, file: Path, plays: str, environ: Mapping[str, str],
     for item in (*manifests.for_host(manifests.pathways()), *manifests.provisioning_requests()):
         if item["kind"] == "CustomResourceDefinition":
             _add(api, item)
-    ground.wait("the definition of PathwaysJob", "kwok", lambda: api.resource(*PATHWAYSJOB))
+    ground.wait("the definition of PathwaysJob", "kwok", lambda: api.resource(*RUN_VERSIONS["PathwaysJob"]))
     held.start("pathways", pathways.command(file, ground.environ), **environ)
     held.note(operator=pathways.name(ground.environ))
 

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slicewright.core.kubernetes.kinds import JOBSET_VERSION, PATHWAYS_VERSION
+from slicewright.core.kubernetes.kinds import RUN_VERSIONS
 from slicewright.testbed import kubeconfig
 from slicewright.testbed.api import Api, ApiError
 from slicewright.testbed.pathways_jobset import UnknownShapeError, jobset, shape_of
@@ -21,9 +21,8 @@ from slicewright.workspace.package import catalogue
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
-PATHWAYSJOB = (PATHWAYS_VERSION, "PathwaysJob")
-JOBSET = (JOBSET_VERSION, "JobSet")
 
+_JOBSET, _PATHWAYSJOB = RUN_VERSIONS["JobSet"], RUN_VERSIONS["PathwaysJob"]
 _LAST = {"Completed": "Completed", "Failed": "Failed"}
 _RETRY_SECONDS = 1.0
 
@@ -31,7 +30,9 @@ _RETRY_SECONDS = 1.0
 def run(api: Api) -> None:
     """Reconcile whatever changes, one name at a time, for ever."""
     names: queue.Queue[tuple[str, str]] = queue.Queue()
-    watchers = [threading.Thread(target=_follow, args=(api, *kind, names)) for kind in (PATHWAYSJOB, JOBSET)]
+    watchers = [
+        threading.Thread(target=_follow, args=(api, *kind, names)) for kind in (_PATHWAYSJOB, _JOBSET)
+    ]
     for watcher in watchers:
         watcher.daemon = True
         watcher.start()
@@ -46,12 +47,12 @@ def run(api: Api) -> None:
 
 def reconcile(api: Api, namespace: str, name: str) -> None:
     """Make the JobSet of a PathwaysJob if there is none, and write down how it goes."""
-    pathwaysjob = api.find(*PATHWAYSJOB, name, namespace)
+    pathwaysjob = api.find(*_PATHWAYSJOB, name, namespace)
     if pathwaysjob is None or pathwaysjob["metadata"].get("deletionTimestamp"):
         return
     if pathwaysjob.get("status", {}).get("terminalState"):
         return
-    made = api.find(*JOBSET, name, namespace)
+    made = api.find(*_JOBSET, name, namespace)
     if made is None:
         try:
             made = api.create(jobset(pathwaysjob, shape_of(pathwaysjob, catalogue())))

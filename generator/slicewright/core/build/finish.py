@@ -6,11 +6,11 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.container import in_order
+from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.quantity import canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from slicewright.core.kubernetes.types import Object
 
 
@@ -21,26 +21,13 @@ def finish(item: Object) -> None:
     (`protocol: TCP` in every port); built-in kinds none, for every client knows theirs.
     """
     custom = "." in item.get("apiVersion", "").partition("/")[0]
-    for template in pod_templates(item):
-        spec = template.get("spec", {})
+    for pods in pods_of(item, item["kind"]) if item["kind"] in RUN_KINDS else ():
+        spec = pods.spec
         for field in ("initContainers", "containers"):
             if field in spec:
                 spec[field] = [_finish_container(entry, custom=custom) for entry in spec[field]]
         for volume in spec.get("volumes", []):
             _make_canonical(volume.get("emptyDir", {}), ("sizeLimit",))
-
-
-def pod_templates(item: Object) -> Iterator[dict[str, Any]]:
-    """Yield the pod templates of a JobSet, Job or PathwaysJob."""
-    spec = item.get("spec", {})
-    kind = item["kind"]
-    if kind == "JobSet":
-        for job in spec["replicatedJobs"]:
-            yield job["template"]["spec"]["template"]
-    elif kind == "Job":
-        yield spec["template"]
-    elif kind == "PathwaysJob" and "template" in spec["controller"]:
-        yield spec["controller"]["template"]
 
 
 def _finish_container(container: dict[str, Any], *, custom: bool) -> dict[str, Any]:

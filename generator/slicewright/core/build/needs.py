@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.build.finish import pod_templates
 from slicewright.core.compose.kustomization import identity
+from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.plan.plan import MARKER
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def _lacks(pattern: Pattern, components: tuple[str, ...], item: Object, schemas:
 
 def _pods(item: Object, schemas: Schemas) -> Iterator[str]:
     """Only the form of a pod is asked for here; whether its values are right is for validation to say."""
-    for template in pod_templates(item):
-        for problem in schemas.problems(_POD, template):
+    for pods in pods_of(item, item["kind"]):
+        for problem in schemas.problems(_POD, pods.template):
             if problem.id in _FORM:
                 yield f"in a pod template, {problem.message}{_at(problem.dotted())}"
 
@@ -135,9 +135,8 @@ def _replicated_jobs(item: Object) -> Iterator[str]:
 def _runtime(item: Object, components: tuple[str, ...]) -> Iterator[str]:
     found = {
         container["name"]: container
-        for template in pod_templates(item)
-        for kind in ("initContainers", "containers")
-        for container in template["spec"].get(kind, [])
+        for pods in pods_of(item, item["kind"])
+        for _, container in (*pods.init_containers, *pods.containers)
     }
     sidecar = any(_short(path).startswith("colocated-python/") for path in components)
     for name in (*_RUNTIME, _SIDECAR) if sidecar else _RUNTIME:

@@ -8,6 +8,7 @@ from slicewright.core.build import finish, flaws, job, jobset, pathways, pathway
 from slicewright.core.build.scope import is_namespaced
 from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import identity, is_object, matching
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import KEPT, KUEUE, PRIORITY_CLASS
 from slicewright.core.plan.plan import MARKER
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from slicewright.core.plan.plan import Plan
     from slicewright.core.problem import Path, Problem
 
-_RUNS = frozenset({"JobSet", "Job", "PathwaysJob"})
 """Kinds of a run object: what Kueue queues, and what the user's annotations are for."""
 
 
@@ -65,7 +65,7 @@ def _fill_metadata(item: Object, plan: Plan) -> None:
     given = item["metadata"]
     labels = {**given.get("labels", {}), **plan.labels}
     annotations = {**given.get("annotations", {}), **plan.annotations}
-    if item["kind"] not in _RUNS:
+    if item["kind"] not in RUN_KINDS:
         labels = {key: value for key, value in labels.items() if not key.startswith(KUEUE)}
         annotations = given.get("annotations", {})
     if PRIORITY_CLASS in labels:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.item import Item
-from slicewright.core.check.rules.shapes import RUN_KINDS
 from slicewright.core.document.read import read_documents
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.render import tree
 from slicewright.core.render.existing import Existing
 

@@ -10,9 +10,9 @@ from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.doubles import of_inputs, said_of_input
 from slicewright.core.check.rules import RULES
 from slicewright.core.check.rules.fit import queue_of
-from slicewright.core.check.rules.shapes import RUN_KINDS
 from slicewright.core.check.run import RuleSet
 from slicewright.core.check.silence import inputs, silence
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import QUEUE, TPU
 
 if TYPE_CHECKING:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import GROUP_OF, Pods, pods_of, texts
+from slicewright.core.kubernetes.kinds import GROUP_OF
+from slicewright.core.kubernetes.pods import Pods, pods_of
+from slicewright.core.kubernetes.read import texts
 from slicewright.core.problem import Path, Problem, Severity
 
 if TYPE_CHECKING:

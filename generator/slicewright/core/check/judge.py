@@ -16,11 +16,11 @@ from slicewright.core.check.doubles import of_inputs, said_of_input
 from slicewright.core.check.item import Item
 from slicewright.core.check.origin import Origins
 from slicewright.core.check.rules import RULES, fit, fit_flavors, fit_nodes, tpu_version
-from slicewright.core.check.rules.shapes import RUN_KINDS
 from slicewright.core.check.run import RuleSet
 from slicewright.core.check.silence import acknowledged, inputs, silence
 from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import errors, in_order
 from slicewright.core.render import tree

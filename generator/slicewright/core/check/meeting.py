@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import at, entries, mapping, sequence, text, texts, words
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
@@ -15,11 +14,12 @@ from slicewright.core.kubernetes.labels import (
     SPOT,
     TOPOLOGY,
 )
+from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, texts, words
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from slicewright.core.check.read import Pods
+    from slicewright.core.kubernetes.pods import Pods
 
 Labels = frozenset[tuple[str, frozenset[str]]]
 """Keys of node labels, each with the values that will do."""

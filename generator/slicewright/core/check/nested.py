@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.item import Item
-from slicewright.core.check.read import at
 from slicewright.core.check.unpack import unpack
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.kubernetes.read import at
 from slicewright.core.platform.kueue_configuration import BEFORE_V1BETA2, KEY, NAME
 from slicewright.core.problem import dotted
 

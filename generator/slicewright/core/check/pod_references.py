@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, mapping, text
+from slicewright.core.kubernetes.read import at, entries, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from slicewright.core.check.read import Pods
     from slicewright.core.intent.cluster import Existing
+    from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
 KINDS = ("ConfigMap", "Secret", "PersistentVolumeClaim", "ServiceAccount")

@@ -6,11 +6,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.quota import Cell, Flavor, Key, Node, Quotas
-from slicewright.core.check.read import at, entries, mapping, text, texts, words
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.decode import provisioning
 from slicewright.core.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, TPU
 from slicewright.core.kubernetes.quantity import UNLIMITED, amount
+from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, words
 from slicewright.core.plan.extent import extent
 from slicewright.core.plan.placement import flavor_name as default_name
 from slicewright.core.plan.placement import provisioning_selector, shape_selector

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.assignment import PODS
 from slicewright.core.check.quota import PodSet
-from slicewright.core.check.read import at, entries, mapping, text, texts
 from slicewright.core.check.scheduler import NodeSelector, node_selector
 from slicewright.core.kubernetes.labels import MIN_PARALLELISM, PODSET, TPU
 from slicewright.core.kubernetes.quantity import amount
+from slicewright.core.kubernetes.read import at, entries, mapping, text, texts
 from slicewright.core.plan.placement import shape_selector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.check.item import Item
-    from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
+    from slicewright.core.kubernetes.pods import Pods
 
 _ZERO = Fraction(0)
 _LEVELS = ("required-topology", "preferred-topology", "slice-required-topology")

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, text, texts, words
+from slicewright.core.kubernetes.read import at, entries, text, texts, words
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping

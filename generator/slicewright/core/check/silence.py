@@ -13,10 +13,10 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.item import Item
-from slicewright.core.check.read import entries, mapping, text
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.labels import ACKNOWLEDGED
+from slicewright.core.kubernetes.read import entries, mapping, text
 from slicewright.core.problem import Problem, did_you_mean
 
 if TYPE_CHECKING:

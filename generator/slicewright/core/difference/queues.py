@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check.item import Item
 from slicewright.core.check.quota_workload import pod_sets
-from slicewright.core.check.read import at, entries, text
 from slicewright.core.check.world import World
 from slicewright.core.difference.runs import runs_of
 from slicewright.core.kubernetes.labels import QUEUE, TPU
 from slicewright.core.kubernetes.quantity import amount
+from slicewright.core.kubernetes.read import at, entries, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,6 +10,7 @@ from slicewright.core.difference.objects import diff_of
 from slicewright.core.difference.side import Found, Objects
 from slicewright.core.difference.stops import DRAIN
 from slicewright.core.document.same import same
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import RUN
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ _ORDER: tuple[Effect, ...] = ("ends", "stays", "stops", "starts", "resumes", "ch
 Place = tuple[str, str, str]
 """Cluster, namespace and workload."""
 Runs = dict[Place, dict["Key", Found]]
-
-KINDS = frozenset({"JobSet", "Job", "PathwaysJob"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def runs_of(objects: Objects) -> Runs:
     for key, at in objects.items():
         folder = at.folder
         names = {folder.workload, f"{folder.workload}-{at.labels.get(RUN)}"}
-        if folder.workload and at.kind in KINDS and at.name in names:
+        if folder.workload and at.kind in RUN_KINDS and at.name in names:
             found[folder.cluster, folder.namespace, folder.workload][key] = at
     return found
 

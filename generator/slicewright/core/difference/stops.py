@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import at, text
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.kubernetes.labels import QUEUE
+from slicewright.core.kubernetes.read import at, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

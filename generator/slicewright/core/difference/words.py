@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from slicewright.core.difference.runs import KINDS
 from slicewright.core.difference.stops import DRAIN, HOLD
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import TPU
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def words(difference: Difference) -> str:
     parts += [
         change.diff
         for change in difference.objects
-        if change.kind not in KINDS or (change.cluster, change.namespace, change.name) not in shown
+        if change.kind not in RUN_KINDS or (change.cluster, change.namespace, change.name) not in shown
     ]
     parts += [file.diff for file in difference.provision]
     return "\n".join(parts)
@@ -71,7 +71,7 @@ def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
         if controller.cluster == cluster:
             yield f"  {_controller(controller)}"
     beside = [
-        one for one in difference.objects if one.stays and not one.is_platform and one.kind not in KINDS
+        one for one in difference.objects if one.stays and not one.is_platform and one.kind not in RUN_KINDS
     ]
     for change in (*difference.platform, *beside):
         if change.cluster == cluster:

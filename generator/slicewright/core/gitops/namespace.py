@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slicewright.core.kubernetes.kinds import JOBSET_GROUP, PATHWAYS_GROUP
+from slicewright.core.kubernetes.kinds import RUNS
 
-RUN_KINDS = (
-    ("batch", "Job"),
-    (JOBSET_GROUP, "JobSet"),
-    (PATHWAYS_GROUP, "PathwaysJob"),
+SYNCED = (
+    *(("", kind) for kind in ("ConfigMap", "PersistentVolumeClaim", "Service")),
+    *((run.group, run.kind) for run in RUNS),
 )
-"""Kinds of runs: group and kind."""
-RUNS = (("", "ConfigMap"), ("", "PersistentVolumeClaim"), ("", "Service"), *RUN_KINDS)
 """Kinds of runs, of what often stands beside them, and of the anchor: group and kind.
 
 They may be synced wherever runs are, whatever is there today. The last object of a kind goes in the same

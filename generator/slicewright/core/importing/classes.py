@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, mapping, sequence, text
 from slicewright.core.importing.flavors import name_of
 from slicewright.core.importing.inventory import Note
 from slicewright.core.intent.decode import DEFAULT_PRIORITY_CLASSES
+from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text
 from slicewright.core.platform.checks import QUEUED_CHECK
 
 if TYPE_CHECKING:

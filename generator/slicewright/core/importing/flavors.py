@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, text, texts
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -15,6 +14,7 @@ from slicewright.core.kubernetes.labels import (
     TOPOLOGY,
     TPU,
 )
+from slicewright.core.kubernetes.read import at, entries, text, texts
 from slicewright.core.plan.placement import provisioning_selector, shape_selector, tolerated_taints
 
 if TYPE_CHECKING:

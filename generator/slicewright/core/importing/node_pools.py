@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, text, texts
 from slicewright.core.check.rules.shapes import of_labels
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
@@ -21,6 +20,7 @@ from slicewright.core.kubernetes.labels import (
     TOPOLOGY,
     ZONE,
 )
+from slicewright.core.kubernetes.read import at, entries, text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, text
 from slicewright.core.importing.flavors import name_of
 from slicewright.core.importing.inventory import Note
 from slicewright.core.importing.node_pools import labels_of
 from slicewright.core.kubernetes.labels import REGION
+from slicewright.core.kubernetes.read import at, entries, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, mapping, text, words
 from slicewright.core.importing.flavors import name_of
 from slicewright.core.importing.inventory import Note
 from slicewright.core.importing.quota import quota_of
 from slicewright.core.kubernetes.quantity import canonical
+from slicewright.core.kubernetes.read import at, entries, mapping, text, words
 from slicewright.core.platform.checks import QUEUED_CHECK
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import text
 from slicewright.core.importing.flavors import quotas_of
 from slicewright.core.importing.inventory import Note
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import amount, canonical, whole
+from slicewright.core.kubernetes.read import text
 from slicewright.core.platform.quota import allocatable
 
 if TYPE_CHECKING:

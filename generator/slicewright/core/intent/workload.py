@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from slicewright.core.catalogue.resolve import TpuRequest
     from slicewright.core.intent.source import Source
+    from slicewright.core.kubernetes.kinds import Api
     from slicewright.core.kubernetes.types import Object
 
-Api = Literal["JobSet", "Job", "PathwaysJob"]
 Naming = Literal["Hashed", "Fixed"]
 OnChange = Literal["Replace", "Keep"]
 ProvisioningType = Literal["OnDemand", "Spot", "FlexStart", "FlexStartQueued", "Reservation", "ComputeClass"]

@@ -1,6 +1,9 @@
-"""API groups, their versions and kinds."""
+"""API groups, their versions and kinds: which kinds run once, and where kinds have their pod templates."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
 RBAC_VERSION = "rbac.authorization.k8s.io/v1"
@@ -23,3 +26,98 @@ FLUX_GROUP = "kustomize.toolkit.fluxcd.io"
 ARGOCD_GROUP = "argoproj.io"
 
 SLICEWRIGHT_VERSION = "slicewright.dev/v1alpha1"
+
+
+Api = Literal["Job", "JobSet", "PathwaysJob"]
+
+
+Way = tuple[str, ...]
+"""The keys from an object to a part of it."""
+EACH = "*"
+"""In a way: each entry of a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunKind:
+    """A kind of object that runs once, and that Kueue may hold back."""
+
+    kind: Api
+    group: str
+    version: str
+    """With its group, as `apiVersion` has it."""
+    plural: str
+    """The resource, as roles name it."""
+    template: Way
+    """To its pod templates."""
+
+
+RUNS = (
+    RunKind("Job", "batch", "batch/v1", "jobs", ("spec", "template")),
+    RunKind(
+        "JobSet",
+        JOBSET_GROUP,
+        JOBSET_VERSION,
+        "jobsets",
+        ("spec", "replicatedJobs", EACH, "template", "spec", "template"),
+    ),
+    RunKind(
+        "PathwaysJob", PATHWAYS_GROUP, PATHWAYS_VERSION, "pathwaysjobs", ("spec", "controller", "template")
+    ),
+)
+"""All kinds of runs: nothing else lists them."""
+RUN_KINDS: frozenset[str] = frozenset(run.kind for run in RUNS)
+RUN_VERSIONS: dict[str, tuple[str, str]] = {run.kind: (run.version, run.kind) for run in RUNS}
+"""The `apiVersion` and the kind of runs, by kind."""
+
+TEMPLATES: dict[str, tuple[Way, ...]] = {
+    **{run.kind: (run.template,) for run in RUNS},
+    "CronJob": (("spec", "jobTemplate", "spec", "template"),),
+    "DaemonSet": (("spec", "template"),),
+    "Deployment": (("spec", "template"),),
+    "LeaderWorkerSet": (
+        ("spec", "leaderWorkerTemplate", "leaderTemplate"),
+        ("spec", "leaderWorkerTemplate", "workerTemplate"),
+    ),
+    "Pod": ((),),
+    "PodTemplate": (("template",),),
+    "RayCluster": (("spec", "headGroupSpec", "template"), ("spec", "workerGroupSpecs", EACH, "template")),
+    "ReplicaSet": (("spec", "template"),),
+    "StatefulSet": (("spec", "template"),),
+}
+"""Where a kind has its pod templates."""
+POD_KINDS = frozenset(TEMPLATES)
+JOB_KINDS = frozenset({"CronJob", "Job", "JobSet"})
+"""Kinds whose pod templates are those of Jobs."""
+
+GROUP_OF: dict[str, str] = {
+    **{run.kind: run.group for run in RUNS},
+    "AdmissionCheck": KUEUE_GROUP,
+    "Application": ARGOCD_GROUP,
+    "ApplicationSet": ARGOCD_GROUP,
+    "ClusterQueue": KUEUE_GROUP,
+    "Cohort": KUEUE_GROUP,
+    "ComputeClass": "cloud.google.com",
+    "Component": "kustomize.config.k8s.io",
+    "ConfigMap": "",
+    "CronJob": "batch",
+    "DaemonSet": "apps",
+    "Deployment": "apps",
+    "Kustomization": "kustomize.config.k8s.io",
+    "LeaderWorkerSet": "leaderworkerset.x-k8s.io",
+    "LocalQueue": KUEUE_GROUP,
+    "MultiKueueCluster": KUEUE_GROUP,
+    "MultiKueueConfig": KUEUE_GROUP,
+    "Namespace": "",
+    "Pod": "",
+    "PodTemplate": "",
+    "PriorityClass": SCHEDULING_GROUP,
+    "ProvisioningRequestConfig": KUEUE_GROUP,
+    "RayCluster": "ray.io",
+    "ReplicaSet": "apps",
+    "ResourceFlavor": KUEUE_GROUP,
+    "Service": "",
+    "StatefulSet": "apps",
+    "Topology": KUEUE_GROUP,
+    "WorkloadPriorityClass": KUEUE_GROUP,
+}
+"""The API group of the kinds that rules look at, so that another kind of the same name is left alone."""

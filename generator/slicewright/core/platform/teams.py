@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.kubernetes.kinds import (
-    JOBSET_GROUP,
     KUEUE_GROUP,
-    PATHWAYS_GROUP,
     RBAC_GROUP,
     RBAC_VERSION,
+    RUNS,
 )
 from slicewright.core.kubernetes.labels import GOOGLE_ACCOUNT, KEPT, POD_SECURITY
 from slicewright.core.kubernetes.quantity import canonical
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 _READ = ["get", "list", "watch"]
 _WRITE = [*_READ, "create", "update", "patch", "delete"]
-_RUNS = (("batch", "jobs"), (JOBSET_GROUP, "jobsets"), (PATHWAYS_GROUP, "pathwaysjobs"))
 _VIEW = (
     ("", ("configmaps", "events", "pods", "pods/log", "serviceaccounts", "services")),
     (KUEUE_GROUP, ("localqueues", "workloads")),
@@ -99,13 +97,14 @@ def _rule(group: str, resources: tuple[str, ...], verbs: list[str]) -> dict[str,
 
 def _viewer_rules() -> list[dict[str, Any]]:
     """Look at runs, their pods and logs, and at where they stand in the queue."""
-    return [_rule(group, names, _READ) for group, names in (*((g, (n,)) for g, n in _RUNS), *_VIEW)]
+    of_runs = ((run.group, (run.plural,)) for run in RUNS)
+    return [_rule(group, names, _READ) for group, names in (*of_runs, *_VIEW)]
 
 
 def _admin_rules() -> list[dict[str, Any]]:
     """Start and end runs with what belongs to them, end pods, and stop a workload in the queue."""
     return [
-        *(_rule(group, (name,), _WRITE) for group, name in _RUNS),
+        *(_rule(run.group, (run.plural,), _WRITE) for run in RUNS),
         _rule("", ("configmaps", "services"), _WRITE),
         _rule("", ("pods",), [*_READ, "delete"]),
         _rule("", ("events", "pods/log", "serviceaccounts"), _READ),

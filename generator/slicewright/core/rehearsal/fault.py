@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.rehearsal.duration import seconds, shown
-from slicewright.core.rehearsal.observe import chips_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -106,17 +106,8 @@ def _shape(item: Object, part: Part) -> tuple[int, int]:
     """Return how many slices a run has, and how many hosts a slice."""
     if item["kind"] == "PathwaysJob":  # its pods are made by its controller, as the plan says
         return part.plan.slices, part.plan.hosts
-    if item["kind"] == "Job":
-        return 1, _pods(item["spec"])
-    slices = [
-        (job.get("replicas", 1), _pods(job["template"]["spec"]))
-        for job in item["spec"]["replicatedJobs"]
-        if chips_of(job["template"]["spec"]["template"]["spec"])
-    ]
-    return max((count for count, _ in slices), default=0), max((pods for _, pods in slices), default=0)
-
-
-def _pods(spec: Object) -> int:
-    parallelism: int = spec.get("parallelism", 1)
-    completions: int = spec.get("completions", parallelism)
-    return min(parallelism, completions)
+    slices = [pods for pods in pods_of(item, item["kind"]) if pods.chips]
+    return (
+        max((pods.replicas for pods in slices), default=0),
+        max((pods.pods_per_job for pods in slices), default=0),
+    )

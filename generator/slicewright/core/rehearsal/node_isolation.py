@@ -10,7 +10,7 @@ import copy
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import ACCELERATOR
-from slicewright.core.rehearsal.observe import chips_of
+from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.rehearsal.simulate import MARK
 
 if TYPE_CHECKING:
@@ -43,12 +43,6 @@ def _selecting(item: Object) -> Iterator[Object]:
     if item["kind"] == "PathwaysJob":
         yield from item["spec"]["workers"]
         return
-    jobs: list[Object] = []
-    if item["kind"] == "Job":
-        jobs = [item["spec"]]
-    elif item["kind"] == "JobSet":
-        jobs = [job["template"]["spec"] for job in item["spec"]["replicatedJobs"]]
-    for job in jobs:
-        pod = job["template"]["spec"]
-        if chips_of(pod):
-            yield pod
+    for pods in pods_of(item, item["kind"]):
+        if pods.chips:
+            yield pods.spec

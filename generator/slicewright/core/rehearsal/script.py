@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, QUEUE
+from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.rehearsal.duration import seconds
 from slicewright.core.rehearsal.fault import fault
-from slicewright.core.rehearsal.observe import chips_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 
 _DEFAULT_DURATION = "60s"
-_RUNS = ("JobSet", "Job", "PathwaysJob")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def part(planned: Planned, objects: Iterable[Object], kinds: Mapping[str, FaultK
 
 def is_run(item: Object) -> bool:
     """Tell whether an object is what a controller runs, and nothing that stands beside it."""
-    return item["kind"] in _RUNS
+    return item["kind"] in RUN_KINDS
 
 
 def run_key(item: Object) -> str:
@@ -116,18 +116,14 @@ def tpu_pods(part: Part) -> dict[str, int]:
 def _tpu_pods_of(item: Object, planned: int) -> int:
     if item["kind"] == "PathwaysJob":  # its pods are made by its controller, as the plan says
         return planned
-    return sum(
-        replicas * min(spec.get("parallelism", 1), spec.get("completions", spec.get("parallelism", 1)))
-        for replicas, spec in _jobs(item)
-        if chips_of(spec["template"]["spec"])
-    )
+    return sum(pods.replicas * pods.pods_per_job for pods in pods_of(item, item["kind"]) if pods.chips)
 
 
 def in_waves(item: Object) -> bool:
     """Tell whether a run has more TPU pods than are to run at a time: some begin when others are done."""
     return item["kind"] != "PathwaysJob" and any(
-        spec.get("parallelism", 1) < spec.get("completions", 1) and chips_of(spec["template"]["spec"]) > 0
-        for _, spec in _jobs(item)
+        pods.parallelism < pods.job.get("completions", 1) and pods.chips
+        for pods in pods_of(item, item["kind"])
     )
 
 
@@ -135,16 +131,4 @@ def without_chips(item: Object) -> list[str]:
     """Return the names of those replicated jobs of a JobSet that have pods, and none with chips."""
     if item["kind"] != "JobSet":
         return []
-    return [
-        job["name"]
-        for job in item["spec"]["replicatedJobs"]
-        if job.get("replicas", 1) and not chips_of(job["template"]["spec"]["template"]["spec"])
-    ]
-
-
-def _jobs(item: Object) -> list[tuple[int, Object]]:
-    """Return (replicas, spec of the Job) of each kind of Job in a run."""
-    if item["kind"] == "Job":
-        return [(1, item["spec"])]
-    jobs = item["spec"]["replicatedJobs"]
-    return [(job.get("replicas", 1), job["template"]["spec"]) for job in jobs]
+    return [pods.name for pods in pods_of(item, item["kind"]) if pods.replicas and not pods.chips]

@@ -8,6 +8,8 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.pods import pods_of
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
@@ -66,15 +68,11 @@ def lacks_head(item: Object, ran: Collection[str]) -> bool:
 
 def _that_end(item: Object) -> Iterator[Object]:
     """Yield the pod templates whose pods end: of a JobSet those that its success policy waits for."""
-    if item["kind"] == "Job":
-        yield item["spec"]["template"]
-        return
-    jobs = item["spec"]["replicatedJobs"]
-    pathways = any(job["name"] == HEAD for job in jobs)
-    targets = _targets(item)
-    for job in jobs:
-        if job["name"] in targets or not (targets or pathways):
-            yield job["template"]["spec"]["template"]
+    every, targets = pods_of(item, item["kind"]), _targets(item)
+    is_pathways = any(pods.name == HEAD for pods in every)
+    for pods in every:
+        if pods.name in targets or not (targets or is_pathways):
+            yield pods.template
 
 
 def _targets(item: Object) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.pod_references import absent_keys, needed
-from slicewright.core.check.read import pods_of
+from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.rehearsal.script import run_key
 from slicewright.core.rehearsal.simulate import PENDING
 

@@ -12,7 +12,7 @@ from slicewright.core.build.overlay import makes, overlay
 from slicewright.core.build.scope import is_namespaced
 from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity, origins
 from slicewright.core.document.write import write_document, write_documents
-from slicewright.core.kubernetes.kinds import JOBSET_VERSION, PATHWAYS_VERSION
+from slicewright.core.kubernetes.kinds import RUN_VERSIONS
 from slicewright.core.plan.plan import MARKER
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
@@ -132,14 +132,13 @@ def _twins(plan: Plan, objects: list[Object], source: Source) -> Iterator[Proble
         seen.add(found)
 
 
-_JOBSET, _JOB = (JOBSET_VERSION, "JobSet"), ("batch/v1", "Job")
 _OBJECTS: dict[Pattern, list[tuple[str, str]]] = {
-    "jobset": [_JOBSET],
-    "job": [_JOB],
-    "indexed-job": [_JOB, ("v1", "Service")],
-    "pathways": [_JOBSET],
-    "pathways-headless": [_JOBSET],
-    "pathwaysjob": [(PATHWAYS_VERSION, "PathwaysJob")],
+    "jobset": [RUN_VERSIONS["JobSet"]],
+    "job": [RUN_VERSIONS["Job"]],
+    "indexed-job": [RUN_VERSIONS["Job"], ("v1", "Service")],
+    "pathways": [RUN_VERSIONS["JobSet"]],
+    "pathways-headless": [RUN_VERSIONS["JobSet"]],
+    "pathwaysjob": [RUN_VERSIONS["PathwaysJob"]],
 }
 """What each base must hold under the marker's name: with less, a run would silently be empty."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.kubernetes.kinds import RBAC_GROUP
+from slicewright.core.kubernetes.read import at, entries, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

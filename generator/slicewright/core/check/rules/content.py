@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, mapping, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.kueue_queues import groups, quotas
-from slicewright.core.check.rules.shapes import POD_KINDS
+from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.quantity import amount, canonical
+from slicewright.core.kubernetes.read import at, mapping, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

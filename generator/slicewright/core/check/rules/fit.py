@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.nearest import joined
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
-from slicewright.core.check.read import at, entries, mapping, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules import fit_nodes
 from slicewright.core.check.rules.kueue_queues import groups, quotas
-from slicewright.core.check.rules.shapes import RUN_KINDS, of_labels
+from slicewright.core.check.rules.shapes import of_labels
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -23,6 +23,7 @@ from slicewright.core.kubernetes.labels import (
     WORKLOAD,
 )
 from slicewright.core.kubernetes.quantity import amount, plain
+from slicewright.core.kubernetes.read import at, entries, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ from slicewright.core.check.meeting import PURCHASE
 from slicewright.core.check.quota import most
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.fit import Asked, asked
-from slicewright.core.check.rules.shapes import RUN_KINDS
 from slicewright.core.check.scheduler import NodeSelector
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import INSTANCE_TYPE, MACHINE_FAMILY, NODE_POOL, QUEUE, TPU
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.catalogue.nearest import joined
 from slicewright.core.check import quota_workload
 from slicewright.core.check.rule import Finding, Rule
-from slicewright.core.check.rules.shapes import RUN_KINDS
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.kubernetes.quantity import plain
 from slicewright.core.plan.names import PATHWAYS_HEAD

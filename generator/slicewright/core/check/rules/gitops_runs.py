@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.scope import CLUSTER_SCOPED, is_namespaced
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
-from slicewright.core.check.read import at, entries, mapping, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.fit import queue_of
-from slicewright.core.check.rules.shapes import RUN_KINDS
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import HOOK, INSTANCE, PROVISIONING, QUEUE, RUN
+from slicewright.core.kubernetes.read import at, entries, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, mapping, text, words
 from slicewright.core.check.rule import Finding, Rule
-from slicewright.core.check.rules.shapes import RUN_KINDS
-from slicewright.core.kubernetes.kinds import JOBSET_GROUP, PATHWAYS_GROUP
+from slicewright.core.kubernetes.kinds import RUN_KINDS, RUNS
 from slicewright.core.kubernetes.labels import HOOK, SYNC_OPTIONS, SYNC_WAVE
+from slicewright.core.kubernetes.read import at, entries, mapping, text, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 _APPLICATIONS = frozenset({"Application", "ApplicationSet"})
-_RUN_GROUPS = frozenset({JOBSET_GROUP, "batch", PATHWAYS_GROUP})
+_RUN_GROUPS = frozenset(run.group for run in RUNS)
 _DOC = "Argo CD documentation, page Sync Options"
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, mapping, number, sequence, text, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.jobset_names import is_indexed
-from slicewright.core.check.rules.shapes import JOB_KINDS, POD_KINDS
+from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS
 from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, words
 from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import at, count, mapping, number, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import (
     against_dns1035,
@@ -13,14 +12,15 @@ from slicewright.core.check.rules.dns import (
     is_label_value,
     is_subdomain,
 )
+from slicewright.core.kubernetes.read import at, count, mapping, number, text
 from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.check.item import Item
-    from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
+    from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
 WEBHOOK = "kubernetes-sigs/jobset v0.12.0: pkg/webhooks/jobset_webhook.go"

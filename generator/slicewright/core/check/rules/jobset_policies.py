@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, mapping, number, text, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.check.rules.jobset_names import JOBSET, WEBHOOK
+from slicewright.core.kubernetes.read import at, entries, mapping, number, text, words
 from slicewright.core.plan.names import MAX_LABEL
 from slicewright.core.problem import did_you_mean
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import at, entries, mapping, sequence, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_label_key, is_label_value
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.kubernetes.labels import HOSTNAME, PROVISIONING_CONTROLLER, QUEUED_CLASS, TPU
+from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.kubernetes.labels import QUEUE
+from slicewright.core.kubernetes.read import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.quota_read import parent_of
-from slicewright.core.check.read import at, entries, mapping, sequence, text, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_label_key
 from slicewright.core.kubernetes.quantity import amount
+from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.check.item import Item
-    from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
+    from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
 _TAS_SOURCE = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/tas_validation.go"

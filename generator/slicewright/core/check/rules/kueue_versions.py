@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.version import numbers
 from slicewright.core.check.quota_read import configuration
-from slicewright.core.check.read import at, mapping, text
 from slicewright.core.check.rule import Finding, Rule
-from slicewright.core.check.rules.shapes import RUN_KINDS, is_tpu
+from slicewright.core.check.rules.shapes import is_tpu
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import FLEX_START, QUEUE
+from slicewright.core.kubernetes.read import at, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import number
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_domain_prefixed_path, is_label_key, is_subdomain
-from slicewright.core.check.rules.shapes import RUN_KINDS
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import (
     ELASTIC,
     EQUAL_COMPLETIONS,
@@ -19,14 +18,15 @@ from slicewright.core.kubernetes.labels import (
     PRIORITY_CLASS,
     QUEUE,
 )
+from slicewright.core.kubernetes.read import number
 from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.check.item import Item
-    from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
+    from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
 _VALIDATION = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/validation.go"

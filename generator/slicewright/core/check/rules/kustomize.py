@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.scope import is_namespaced
-from slicewright.core.check.read import at, entries, mapping, sequence, text, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.kustomize_build import (
     KUSTOMIZATIONS,
@@ -18,7 +17,9 @@ from slicewright.core.check.rules.kustomize_build import (
     selects,
 )
 from slicewright.core.compose.spec import is_remote
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import NEEDS_HASH
+from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -284,7 +285,7 @@ RULES = (
         why="kustomize ignores the annotation on every other kind: the name does not change with the "
         "content.",
         hint="let slicewright name the run (naming: Hashed)",
-        kinds=frozenset({"JobSet", "Job", "PathwaysJob"}),
+        kinds=RUN_KINDS,
         check=_needs_hash,
         sources=("https://github.com/kubernetes-sigs/kustomize/issues/6230",),
     ),

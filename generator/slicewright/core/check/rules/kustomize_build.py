@@ -6,8 +6,8 @@ import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import entries, text, texts, words
 from slicewright.core.document.read import read_documents
+from slicewright.core.kubernetes.read import entries, text, texts, words
 from slicewright.core.pattern import whole
 
 if TYPE_CHECKING:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, sequence, text, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, is_pathways, shape, shapes
 from slicewright.core.kubernetes.labels import COORDINATOR, TPU
+from slicewright.core.kubernetes.read import at, entries, sequence, text, words
 from slicewright.core.plan.pathways import SIDECAR_FLAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.check.item import Item
-    from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
+    from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
 _SEED = "GKE documentation, page Run Pathways workloads"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.read import at, entries, mapping, number, text
 from slicewright.core.check.rule import Check, Finding, Rule
+from slicewright.core.kubernetes.read import at, entries, mapping, number, text
 from slicewright.core.plan.names import room_in_pathwaysjob
 
 if TYPE_CHECKING:

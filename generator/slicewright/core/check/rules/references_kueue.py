@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check import quota_read
-from slicewright.core.check.read import at, entries, mapping, text, texts, words
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.kueue_queues import groups
-from slicewright.core.check.rules.shapes import RUN_KINDS
 from slicewright.core.check.scheduler import requirement
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -20,6 +19,7 @@ from slicewright.core.kubernetes.labels import (
     RUN,
     TOPOLOGY,
 )
+from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, words
 from slicewright.core.problem import did_you_mean
 from slicewright.core.render.existing import ROOT
 

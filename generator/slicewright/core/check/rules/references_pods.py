@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.pod_references import absent_keys, needed, references
-from slicewright.core.check.read import entries, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_subdomain
-from slicewright.core.check.rules.shapes import POD_KINDS
+from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import COMPUTE_CLASS
+from slicewright.core.kubernetes.read import entries, text
 from slicewright.core.problem import did_you_mean, nearest
 
 if TYPE_CHECKING:

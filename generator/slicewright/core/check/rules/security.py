@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import at, entries, mapping, sequence, text, texts
 from slicewright.core.check.rule import Finding, Rule
-from slicewright.core.check.rules.shapes import POD_KINDS, is_tpu
+from slicewright.core.check.rules.shapes import is_tpu
+from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import (
     FUSE,
     FUSE_DRIVER,
@@ -14,13 +14,14 @@ from slicewright.core.kubernetes.labels import (
     METADATA_SERVER,
     POD_SECURITY,
 )
+from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.check.item import Item
-    from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
+    from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
 _STANDARDS = "Kubernetes documentation, page Pod Security Standards"

@@ -20,18 +20,9 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.check.item import Item
-    from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
+    from slicewright.core.kubernetes.pods import Pods
 
-RUN_KINDS = frozenset({"JobSet", "Job", "PathwaysJob"})
-"""Kinds that run once, and that Kueue may hold back."""
-JOB_KINDS = frozenset({"JobSet", "Job", "CronJob"})
-POD_KINDS = frozenset(
-    {
-        "CronJob", "DaemonSet", "Deployment", "Job", "JobSet", "LeaderWorkerSet", "PathwaysJob", "Pod",
-        "PodTemplate", "RayCluster", "ReplicaSet", "StatefulSet",
-    }
-)  # fmt: skip
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
 _TOPOLOGY = re.compile(r"[1-9][0-9]{0,5}(x[1-9][0-9]{0,5}){1,2}")
 PLACEHOLDER = "replaced-by-slicewright"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.meeting import Nodes, can_meet, nodes_of
-from slicewright.core.check.read import number, text
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, shape
 from slicewright.core.kubernetes.labels import NODE_POOL
+from slicewright.core.kubernetes.read import number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.check.item import Item
-    from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
+    from slicewright.core.kubernetes.pods import Pods
 
 Priority = int | str | None
 _Claims = dict[Nodes, dict[Priority, tuple[str, str]]]

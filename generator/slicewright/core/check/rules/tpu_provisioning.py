@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import at, entries, mapping, text, texts
 from slicewright.core.check.rule import Finding, Rule
-from slicewright.core.check.rules.shapes import POD_KINDS, is_tpu, shape, shapes
+from slicewright.core.check.rules.shapes import is_tpu, shape, shapes
 from slicewright.core.check.scheduler import tolerates
+from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     FLEX_START,
@@ -22,14 +22,15 @@ from slicewright.core.kubernetes.labels import (
     SPOT,
     TPU,
 )
+from slicewright.core.kubernetes.read import at, entries, mapping, text, texts
 from slicewright.core.plan.placement import FLEX_START_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.check.item import Item
-    from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
+    from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
 _INJECTION = "GoogleCloudPlatform/cluster-autoscaler@7d250507: autoprovisioning/injection.go"

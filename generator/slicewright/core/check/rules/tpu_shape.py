@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.nearest import joined
-from slicewright.core.check.read import at, number
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import (
-    JOB_KINDS,
     PLACEHOLDER,
-    POD_KINDS,
     asks_for_tpu,
     is_pathways,
     is_placed_otherwise,
@@ -20,6 +17,7 @@ from slicewright.core.check.rules.shapes import (
     shape,
     shapes,
 )
+from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -29,6 +27,7 @@ from slicewright.core.kubernetes.labels import (
     TPU,
 )
 from slicewright.core.kubernetes.quantity import amount
+from slicewright.core.kubernetes.read import at, number
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.read import at, entries, number, text, texts
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, JOB_NAME, NODE_POOL, PODSET, SLICE_TOPOLOGY
+from slicewright.core.kubernetes.read import at, entries, number, text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.check.item import Item
-    from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
+    from slicewright.core.kubernetes.pods import Pods
 
 _MULTISLICE = "GKE documentation, page TPU multislice"
 _INJECTION = "GKE documentation, page Run TPU workloads (TPU_WORKER_ID and TPU_WORKER_HOSTNAMES)"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from slicewright.core.check import assignment, quota_read, quota_workload
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.fit import queue_of
-from slicewright.core.check.rules.shapes import RUN_KINDS, exclusive
+from slicewright.core.check.rules.shapes import exclusive
 from slicewright.core.check.scheduler import tolerates
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, TPU
 from slicewright.core.plan.topology import SLICE_LEVEL
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     from slicewright.core.check.item import Item
     from slicewright.core.check.quota import Flavor, PodSet
-    from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
+    from slicewright.core.kubernetes.pods import Pods
 
 _TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
 _PLACES = "kubernetes-sigs/kueue v0.19.2: pkg/cache/scheduler/tas_flavor_snapshot.go"

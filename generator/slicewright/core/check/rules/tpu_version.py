@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.version import is_below
 from slicewright.core.check.rule import Finding, Rule
-from slicewright.core.check.rules.shapes import POD_KINDS, is_pathways, shape
+from slicewright.core.check.rules.shapes import is_pathways, shape
+from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import ACCELERATOR, FLEX_START
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.generation import Generation
     from slicewright.core.check.item import Item
-    from slicewright.core.check.read import Pods
     from slicewright.core.check.world import World
+    from slicewright.core.kubernetes.pods import Pods
 
 
 def _features(item: Item, pods: Pods, world: World, generation: Generation) -> Iterator[tuple[str, str]]:

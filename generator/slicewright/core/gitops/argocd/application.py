@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.gitops.argocd.project import API_VERSION, FINALIZER, FIRST, HOME, names
-from slicewright.core.gitops.namespace import RUN_KINDS
 from slicewright.core.gitops.place import controllers_folder, folder, in_repository, platform_folder
+from slicewright.core.kubernetes.kinds import RUNS
 from slicewright.core.kubernetes.labels import GENERATE_PATHS, RUN
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _of_runs(
     argocd: ArgoCD, name: str, project: str, namespace: SyncedNamespace, path: str, outside: set[str]
 ) -> Object:
     destination = {**argocd.destination, "namespace": namespace.name}
-    ignored = [{"group": group, "kind": kind, "jqPathExpressions": [_HASHED]} for group, kind in RUN_KINDS]
+    ignored = [{"group": run.group, "kind": run.kind, "jqPathExpressions": [_HASHED]} for run in RUNS]
     return _application(
         argocd, name, project, path, destination, outside, _RUN_OPTIONS, ignoreDifferences=ignored
     )

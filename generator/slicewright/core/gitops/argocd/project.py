@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slicewright.core.gitops.namespace import RUNS
+from slicewright.core.gitops.namespace import SYNCED
 from slicewright.core.kubernetes.kinds import ARGOCD_GROUP, KUEUE_GROUP, RBAC_GROUP, SCHEDULING_GROUP
 from slicewright.core.kubernetes.labels import SYNC_WAVE
 
@@ -120,7 +120,7 @@ def of_namespace(site: Site, argocd: ArgoCD, namespace: SyncedNamespace) -> Obje
     if len(about) > _LONGEST:
         about = f"The runs of {len(namespace.teams)} teams {where}"
     destination = {**argocd.destination, "namespace": namespace.name}
-    return _project(argocd, name, about, destination, {*RUNS, *namespace.kinds})
+    return _project(argocd, name, about, destination, {*SYNCED, *namespace.kinds})
 
 
 def _project(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.gitops.namespace import RUNS
+from slicewright.core.gitops.namespace import SYNCED
 from slicewright.core.kubernetes.kinds import RBAC_GROUP, RBAC_VERSION
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def access(account: str, flux_namespace: str, namespace: SyncedNamespace) -> Ite
 def _rules(kinds: tuple[tuple[str, str], ...]) -> list[dict[str, Any]]:
     """Return one rule a group."""
     groups: dict[str, list[str]] = {}
-    for group, kind in sorted({*RUNS, *kinds}):
+    for group, kind in sorted({*SYNCED, *kinds}):
         groups.setdefault(group, []).append(_resource(kind))
     return [
         {"apiGroups": [group], "resources": sorted(names), "verbs": list(_VERBS)}

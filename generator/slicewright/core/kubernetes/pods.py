@@ -1,0 +1,169 @@
+"""The pods that an object makes, whatever its kind: the only walk over pod templates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.kubernetes.kinds import EACH, JOB_KINDS, TEMPLATES
+from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.quantity import amount
+from slicewright.core.kubernetes.read import at, count, entries, mapping, number, sequence, text, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.kubernetes.kinds import Way
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.core.problem import Path
+
+    _Found = tuple[Path, tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Pods:
+    """The pods that one template makes, and the Job around it."""
+
+    path: Path
+    """The way to the template, below which `metadata` and `spec` stand."""
+    template: dict[str, Any]
+    job: dict[str, Any]
+    """The Job's spec; empty for pods of no Job."""
+    job_path: Path
+    job_metadata: dict[str, Any]
+    name: str = ""
+    """The name of the replicatedJob."""
+    replicas: int = 1
+    """How many such Jobs there are."""
+
+    @cached_property
+    def spec(self) -> dict[str, Any]:
+        """The pod's spec."""
+        return mapping(self.template.get("spec"))
+
+    @property
+    def spec_path(self) -> Path:
+        """The way to the pod's spec."""
+        return (*self.path, "spec")
+
+    @cached_property
+    def annotations(self) -> dict[str, str]:
+        """The pod's annotations."""
+        return texts(at(self.template, "metadata", "annotations"))
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """The pod's labels."""
+        return texts(at(self.template, "metadata", "labels"))
+
+    @cached_property
+    def job_annotations(self) -> dict[str, str]:
+        """The annotations of the Job around the template."""
+        return texts(self.job_metadata.get("annotations"))
+
+    @cached_property
+    def containers(self) -> tuple[tuple[Path, dict[str, Any]], ...]:
+        """The containers that run side by side, with their paths."""
+        return self._listed("containers")
+
+    @cached_property
+    def init_containers(self) -> tuple[tuple[Path, dict[str, Any]], ...]:
+        """The init containers, sidecars among them, with their paths."""
+        return self._listed("initContainers")
+
+    def _listed(self, key: str) -> tuple[tuple[Path, dict[str, Any]], ...]:
+        return tuple(((*self.spec_path, key, index), entry) for index, entry in entries(self.spec.get(key)))
+
+    @cached_property
+    def selector(self) -> dict[str, str]:
+        """The node labels that the pods insist on: nodeSelector, and node affinity to a single value."""
+        terms = sequence(
+            at(
+                self.spec,
+                "affinity",
+                "nodeAffinity",
+                "requiredDuringSchedulingIgnoredDuringExecution",
+                "nodeSelectorTerms",
+            )
+        )
+        found: dict[str, str] = {}
+        if len(terms) == 1:
+            for _, expression in entries(at(terms[0], "matchExpressions")):
+                values = sequence(expression.get("values"))
+                if expression.get("operator") == "In" and len(values) == 1 and isinstance(values[0], str):
+                    found[text(expression.get("key"))] = values[0]
+        found.update(texts(self.spec.get("nodeSelector")))
+        return found
+
+    def selector_path(self, key: str) -> Path:
+        """Return the way to a label of the node selector, else to the pod's spec."""
+        if key in mapping(self.spec.get("nodeSelector")):
+            return (*self.spec_path, "nodeSelector", key)
+        return self.spec_path
+
+    @cached_property
+    def chips(self) -> int:
+        """Chips that one pod asks for: the sum over its containers, or more where an init container does."""
+        running = sum(_chips(container) for _, container in self.containers)
+        return max([running, *(_chips(container) for _, container in self.init_containers)])
+
+    @cached_property
+    def asks_for_tpu(self) -> bool:
+        """Whether a container requests chips, or limits them."""
+        return any(
+            TPU in mapping(resources.get("requests")) or TPU in mapping(resources.get("limits"))
+            for _, container in (*self.containers, *self.init_containers)
+            if isinstance(resources := container.get("resources"), dict)
+        )
+
+    @cached_property
+    def parallelism(self) -> int:
+        """Pods of one Job that run side by side; 1 where nothing is written, as the Job API has it."""
+        return count(self.job.get("parallelism"))
+
+    @cached_property
+    def pods_per_job(self) -> int:
+        """Pods of one Job that count for Kueue: parallelism, or completions where they are fewer."""
+        completions = number(self.job.get("completions"))
+        return self.parallelism if completions is None else min(self.parallelism, completions)
+
+
+def _chips(container: dict[str, Any]) -> int:
+    for key in ("requests", "limits"):
+        found = amount(at(container, "resources", key, TPU))
+        if found is not None:
+            return int(found)
+    return 0
+
+
+def pods_of(data: Object, kind: str) -> tuple[Pods, ...]:
+    """Return the pod templates of an object of any kind."""
+    return tuple(
+        _pods(kind, path, steps)
+        for way in TEMPLATES.get(kind, ())
+        for path, steps in _along(way, data)
+        if isinstance(steps[-1], dict) or kind in JOB_KINDS or EACH in way
+    )
+
+
+def _along(way: Way, value: Any, path: Path = (), before: tuple[Any, ...] = ()) -> Iterator[_Found]:
+    """Yield the places to which a way leads, each with the values on the way."""
+    steps = (*before, value)
+    if not way:
+        yield path, steps
+    elif way[0] == EACH:
+        for index, entry in entries(value):
+            yield from _along(way[1:], entry, (*path, index), steps)
+    else:
+        yield from _along(way[1:], mapping(value).get(way[0]), (*path, way[0]), steps)
+
+
+def _pods(kind: str, path: Path, steps: tuple[Any, ...]) -> Pods:
+    template = mapping(steps[-1])
+    if kind not in JOB_KINDS:
+        return Pods(path, template, {}, (), {})
+    job, metadata = mapping(steps[-2]), mapping(mapping(steps[-3]).get("metadata"))
+    replicated = steps[-4] if kind == "JobSet" else {}
+    name, replicas = text(replicated.get("name")), count(replicated.get("replicas"))
+    return Pods(path, template, job, path[:-1], metadata, name, replicas)

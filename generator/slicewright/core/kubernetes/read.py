@@ -1,0 +1,61 @@
+"""Careful readers of objects that nobody has checked yet: what has the wrong type reads as empty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """Return a mapping as it is, anything else as an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(value: Any) -> list[Any]:
+    """Return a list as it is, anything else as an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def text(value: Any) -> str:
+    """Return a string as it is, anything else as an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def number(value: Any, default: int | None = None) -> int | None:
+    """Return an integer as it is, anything else (true and false too) as the default."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def count(value: Any) -> int:
+    """Return a number of replicas or pods: an integer as it is, anything else as 1, the API's default."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 1
+
+
+def at(value: Any, *keys: str) -> Any:
+    """Return what stands below some keys, None where the way breaks off."""
+    for key in keys:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def entries(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the mappings of a list with their index."""
+    for index, entry in enumerate(sequence(value)):
+        if isinstance(entry, dict):
+            yield index, entry
+
+
+def texts(value: Any) -> dict[str, str]:
+    """Return the entries of a mapping that are strings."""
+    return {key: entry for key, entry in mapping(value).items() if isinstance(entry, str)}
+
+
+def words(value: Any) -> Iterator[tuple[int, str]]:
+    """Yield the strings of a list with their index."""
+    for index, entry in enumerate(sequence(value)):
+        if isinstance(entry, str):
+            yield index, entry
