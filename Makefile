@@ -14,6 +14,7 @@ UNIT ?= unit
 CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/binaries
 BROWSER_TESTS := tests/e2e_html
 ARGOCD_TESTS := tests/e2e_argocd
+NOT_UNIT := $(CLUSTER_TESTS) $(BROWSER_TESTS) $(ARGOCD_TESTS) tests/conftest.py
 UNIT_TESTS := $(addprefix --ignore=,$(CLUSTER_TESTS) $(BROWSER_TESTS) $(ARGOCD_TESTS))
 # Tests start hundreds of Pythons, and pytest writes its own bytecode: kept even where the environment says no.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(VENV))/bytecode $(BIN)/python -m pytest
@@ -38,7 +39,7 @@ check: $(VENV)/.run ## Fail unless the overlays are what a render would write, a
 
 .PHONY: quick
 quick: lint ## Lint, types, imports and the tests that take little: under a minute, without `make tools`.
-	@$(MAKE) --jobs=3 types imports unit-quick
+	@$(MAKE) --jobs=2 imports types quick-h-z quick-a-g
 
 .PHONY: test
 test: lint types imports check tools ## Everything that a change must pass: no root, only package registries.
@@ -59,12 +60,13 @@ types: $(VENV)/.dev ## Check the types.
 imports: $(VENV)/.dev ## Check which module may import which.
 	@$(BIN)/lint-imports --no-cache
 
-.PHONY: unit-quick
-unit-quick: $(VENV)/.dev
-	@$(PYTEST) -q -n 2 --dist worksteal -m "not tools and not slow" $(UNIT_TESTS) $(PYTEST_ARGS)
+.PHONY: quick-a-g quick-h-z
+quick-a-g quick-h-z: quick-%: $(VENV)/.dev
+	@$(PYTEST) -q --no-header -m "not tools and not slow" $(filter-out $(NOT_UNIT),$(wildcard tests/[$*]*)) $(PYTEST_ARGS)
 
+# Two halves of the alphabet take about the same time, and half the collecting of two workers.
 # A cache that is empty: a test that needs a tool and does not say so fails at once, and not on a new machine first.
-unit-quick: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
+quick-a-g quick-h-z: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
 
 .PHONY: unit
 unit: $(VENV)/.dev tools ## Run the tests that need no cluster.

@@ -29,6 +29,7 @@ TEXT = st.text("a:#[`~ \t\n\r\x1b\x85\u202e\u2028\xa0é")
 EVIL = "x\n::stop-commands::y\r\n ~~~\n```\u202e\x1b[31m##[error]"
 
 
+@pytest.mark.slow
 @given(TEXT)
 def test_lines_are_not_obeyed(text: str) -> None:
     """No control character, no command of GitHub's runner, no end of a fence; the number of lines stays."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def objects() -> dict[str, list[Object]]:
@@ -57,7 +59,6 @@ def test_every_row_and_pattern_is_here() -> None:
     assert len(of("pathwaysjob")) == len([row for row in pathways if accepted_by_operator(row)])
 
 
-@pytest.mark.slow
 def test_kinds_are_those_of_the_pattern(objects: dict[str, list[Object]]) -> None:
     """A pattern is one object, and for Jobs of several hosts a Service beside it."""
     kinds = {
@@ -72,7 +73,6 @@ def test_kinds_are_those_of_the_pattern(objects: dict[str, list[Object]]) -> Non
         assert kinds.get(case.pattern, job) == [item["kind"] for item in objects[case.name]], case
 
 
-@pytest.mark.slow
 def test_hosts_times_chips_are_the_topology(objects: dict[str, list[Object]]) -> None:
     """Hosts (completions = parallelism) times chips a host (limits = requests) are the topology's product."""
     for case in cases():
@@ -164,7 +164,6 @@ def test_kustomize_builds_the_same(tmp_path: Path, objects: dict[str, list[Objec
     assert expected == built(folder)
 
 
-@pytest.mark.slow
 def test_structures_are_few_and_of_every_pattern() -> None:
     """Each pattern has a structure, and far fewer than rows: else one of each is as good as all of them."""
     structures = {(case.pattern, structure(case)) for case in cases()}

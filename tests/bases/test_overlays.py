@@ -90,6 +90,7 @@ def test_patch_of_overlay_matches_one_object(plan: Plan) -> None:
     assert [[item] for item in objects] == targets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_marker_survives(folder: str) -> None:
     """Nothing that a base asks for is left open in what an overlay makes."""

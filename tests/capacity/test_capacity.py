@@ -93,6 +93,7 @@ def test_quota_that_nobody_knows_has_no_number() -> None:
     assert (cpu["nominal"], cpu["borrowable"], cpu["total"]) == (None, None, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("managed", [True, False])
 def test_workload_that_never_fits_is_marked_as_validate_says_it(repo: Repo, managed: bool) -> None:
     """With the same id and the same sentence, before it is rendered and after."""

@@ -67,6 +67,7 @@ def test_what_gke_keeps(machines: CpuMachines) -> None:
     assert small.allocatable_mib == int(15 * 1024 - (1 + 0.8 + 0.7) * 1024) - 100
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(vcpus=st.integers(1, 416), gib=st.integers(2, 12_000))
 def test_pods_get_less_than_there_is_and_more_of_a_larger_machine(vcpus: int, gib: int) -> None:

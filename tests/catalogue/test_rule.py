@@ -47,6 +47,7 @@ def test_tiers_are_apart(catalogue: Catalogue) -> None:
     assert ({"listed"}, {"rule"}) == ({row.tier for row in listed}, {row.tier for row in rule})
 
 
+@pytest.mark.slow
 @given(sides=st.lists(st.integers(1, 300), min_size=3, max_size=3))
 def test_sides(sides: list[int]) -> None:
     """A shape is of the rule if A<=B<=C, all multiples of 4 up to 256, and its cubes are few enough."""

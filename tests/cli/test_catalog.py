@@ -57,6 +57,7 @@ def test_every_listed_row_is_shown() -> None:
     assert all(row.keys() >= KEYS for row in found)
 
 
+@pytest.mark.slow
 def test_tiers_are_disjoint_and_all_is_both() -> None:
     """`rule` is what only the rule of a generation makes."""
     listed, rule, both = rows(), rows("--tier", "rule"), rows("--tier", "all")

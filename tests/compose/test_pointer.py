@@ -43,6 +43,7 @@ def test_no_pointers(text: str, message: str) -> None:
     assert message == str(raised.value)
 
 
+@pytest.mark.slow
 @given(st.lists(st.text()))
 def test_any_keys_can_be_written(keys: list[str]) -> None:
     """Escaped tokens, joined by slashes, are parsed to what they were."""

@@ -58,6 +58,7 @@ def test_workload_that_changed_starts_a_run_and_ends_the_old(base: Repo) -> None
     ]
 
 
+@pytest.mark.slow
 def test_rerun_is_said_to_be_the_same_once_more(base: Repo) -> None:
     """Nothing of the run changed but its id."""
     old = run_of(base)
@@ -72,6 +73,7 @@ def test_rerun_is_said_to_be_the_same_once_more(base: Repo) -> None:
     ] == said(found)
 
 
+@pytest.mark.slow
 def test_workload_that_is_new_and_one_that_is_gone(base: Repo) -> None:
     """Each has its reason; a kept run goes on beside the new one."""
     old = run_of(base)
@@ -85,6 +87,7 @@ def test_workload_that_is_new_and_one_that_is_gone(base: Repo) -> None:
     ] == said(diff(base))
 
 
+@pytest.mark.slow
 def test_kept_run_goes_on_beside_the_new_one(base: Repo) -> None:
     """With onChange: Keep nothing ends."""
     old = run_of(base)
@@ -95,6 +98,7 @@ def test_kept_run_goes_on_beside_the_new_one(base: Repo) -> None:
     assert [f"starts c1/default/{new} 16: beside JobSet {old}, which goes on"] == said(diff(base))
 
 
+@pytest.mark.slow
 def test_fixed_workload_changes_in_place(base: Repo) -> None:
     """What runs is told to change, and the difference shows what."""
     base.workload("f", f"{JOB.rstrip()}\n    naming: Fixed\n    slices: 2\n")
@@ -108,6 +112,7 @@ def test_fixed_workload_changes_in_place(base: Repo) -> None:
     assert "-    replicas: 1\n+    replicas: 2\n" in found["objects"][0]["diff"]
 
 
+@pytest.mark.slow
 def test_base_that_changed_shows_in_what_stands_on_it(base: Repo) -> None:
     """Live overlays follow their base although no file of theirs changed; frozen runs do not."""
     path = "bases/jobset/jobset.yaml"
@@ -143,6 +148,7 @@ def test_quota_that_moves(base: Repo) -> None:
     assert "ClusterQueue cluster-queue, flavor v5e-2x4-4t: quota 24 -> 16 chips\n" in base.run("diff").out
 
 
+@pytest.mark.slow
 def test_runs_behind_a_queue_that_is_drained_are_evicted(base: Repo) -> None:
     """The quota stays as it is; nothing else says it."""
     cluster(base, CLUSTER.replace("cluster-queue,", "cluster-queue, stopPolicy: HoldAndDrain,"))

@@ -39,6 +39,7 @@ def test_two_commits_are_compared_without_the_work_tree(base: Repo) -> None:
     )
 
 
+@pytest.mark.slow
 def test_repository_may_be_a_folder_of_a_larger_one(empty: Repo) -> None:
     """Paths are those of the folder, in the commit as on disk."""
     git(empty.root, "init", "--quiet")
@@ -158,6 +159,7 @@ def test_git_that_cannot_be_run_is_a_broken_tool(base: Repo, monkeypatch: pytest
         assert why in base.run("diff", code=3).err
 
 
+@pytest.mark.slow
 def test_environment_of_a_hook_does_not_lead_elsewhere(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     """Git names the repository of its hook in variables; ours is the one of the folder."""
     monkeypatch.setenv("GIT_DIR", "/nowhere")

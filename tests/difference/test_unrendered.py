@@ -73,6 +73,7 @@ def test_hand_edit_of_the_tree_is_no_edit_of_the_input(base: Repo) -> None:
     assert "\n1 cluster not as slicewright renders today: c1; slicewright render does this:\n" in words
 
 
+@pytest.mark.slow
 def test_commits_are_compared_as_they_are(base: Repo) -> None:
     """What is edited on disk has no part in REV..REV, nor has a tree without any input."""
     base.workload("a", f"{JOB.rstrip()}\n    slices: 2\n")

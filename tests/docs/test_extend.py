@@ -125,6 +125,7 @@ def test_no_id_of_ours_can_be_one_of_a_package() -> None:
     assert [] == [rule.id for rule in all_rules() if "-" in rule.id]
 
 
+@pytest.mark.slow
 def test_packages_are_not_looked_at_without_need() -> None:
     """A command that asks no rules imports neither our rules nor importlib.metadata."""
     code = (

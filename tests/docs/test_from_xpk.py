@@ -128,6 +128,7 @@ def right(repo: Repo) -> None:
     assert repo.run("validate", "--strict", "-o", "json").json["problems"] == []
 
 
+@pytest.mark.slow
 def test_every_field_can_be_set(repo: Repo) -> None:
     """The fields of the tables are set together in files that render and validate without a warning."""
     shutil.copytree(HERE / "fields", repo.root, dirs_exist_ok=True)
@@ -190,6 +191,7 @@ def test_queue_has_the_quota_of_xpks(example: Repo) -> None:
     assert xpks["spec"]["preemption"].items() <= ours["spec"]["preemption"].items()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quota", ["", ", nominalQuota: {cpu: 480, memory: 2T}"], ids=["all", "as xpk's"])
 def test_heads_do_not_wait_for_each_other(example: Repo, quota: str) -> None:
     """One-slice copies of the Pathways run take all slices at once: quota of cpu grows as the nodes do."""

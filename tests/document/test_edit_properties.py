@@ -55,6 +55,7 @@ def _lines(text: str) -> list[str]:
     return text.split("\n")
 
 
+@pytest.mark.slow
 @settings(QUIETLY)
 @given(run=st.integers(0, 10**6), value=st.one_of(st.integers(0, 10**6), texts), comment=comments)
 def test_common_files_can_always_be_edited(run: int, value: int | str, comment: str) -> None:

@@ -69,6 +69,7 @@ def test_readers_agree_on_dumped_trees(trees: list[Any]) -> None:
     assert agrees(yaml.safe_dump_all(trees, allow_unicode=True))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.one_of(st.text(), LINES.map("\n".join)))
 def test_readers_agree_on_any_text(text: str) -> None:

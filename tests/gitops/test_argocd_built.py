@@ -151,6 +151,7 @@ def test_workloads_of_two_people_merge(empty: Repo, per: str, spec: str) -> None
 NAMES = ("-controllers", "-gitops", "-platform", ".team-a")
 
 
+@pytest.mark.slow
 def test_diff_shows_what_argo_cd_gets(empty: Repo) -> None:
     """Applications, AppProjects, health checks and anchors are objects like others."""
     synced(empty, "")

@@ -74,6 +74,7 @@ def test_what_happens_is_said(empty: Repo) -> None:
     ] == said
 
 
+@pytest.mark.slow
 def test_edited_file_is_found_and_restored(two: Repo) -> None:
     """`render --check` fails on a hand edit of an Application, a health check or an anchor."""
     before = two.tree()

@@ -117,6 +117,7 @@ def test_wrong_words_are_wrong_usage(program: Path) -> None:
     assert "kubectl config get-contexts shows them" in run(code=2).err
 
 
+@pytest.mark.slow
 def test_cluster_without_kueue_has_pools_only(program: Path) -> None:
     """A warning says so."""
     stub.answers(program, **{**FOUND, NAME: "Error from server (NotFound): the server could not find it"})
@@ -127,6 +128,7 @@ def test_cluster_without_kueue_has_pools_only(program: Path) -> None:
     assert [problem["id"] for problem in done.json["problems"]] == ["IMP004"]
 
 
+@pytest.mark.slow
 def test_cluster_without_anything_is_a_warning(program: Path) -> None:
     """An empty file may be all there is to say."""
     stub.answers(program, config="OUT ctx\n", **{NAME: "Error (NotFound)"})

@@ -153,6 +153,7 @@ def test_ci_passes_the_schema_of_its_service(made: Path, schema: str, path: str)
     assert (0, "ok -- validation done\n") == (done.returncode, done.stdout)
 
 
+@pytest.mark.slow
 def test_actions_are_pinned_as_ours_are(made: Path) -> None:
     """By the hash of a commit, the same as in our own CI."""
     uses = re.compile(r"uses: (\S+@[0-9a-f]{40} # v\S+)")

@@ -154,6 +154,7 @@ def test_edited_copy_is_kept_where_that_is_asked_for(team: Team) -> None:
     assert [("INIT001", edited)] == ids(team.upgrade(code=1))
 
 
+@pytest.mark.slow
 def test_copies_that_no_record_names_are_nobodys(team: Team) -> None:
     """Bases that were copied by hand are taken where they are as shipped, and else kept."""
     for record in ("", "[]", "{", '{"files": {"../slicewright.yaml": "x", "": "y", "/etc/hosts": "z"}}'):

@@ -16,6 +16,8 @@ from slicewright.core.kubernetes.kinds import RUNS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(__file__).parents[2] / "generator/slicewright"
 KEY = re.compile(r"([a-z0-9-]+\.)+(io|dev|com|sh|domain)/[A-Za-z0-9._-]*")
 """A key of a label, an annotation, a taint or a resource, or an API version with its group."""

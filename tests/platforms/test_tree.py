@@ -286,6 +286,7 @@ def test_one_workload_on_two_clusters_differs_by_their_files(managed: Repo) -> N
     managed.run("validate")
 
 
+@pytest.mark.slow
 def test_controllers_are_rendered_checked_and_told_when_edited(managed: Repo) -> None:
     """A hand edit of the folder is shown as any other; one of the release is refused, also by validate."""
     managed.run("render")

@@ -55,6 +55,24 @@ AFFINITY = {"NO_RESERVATION": "none", "SPECIFIC_RESERVATION": "specific"}
 EFFECTS = {"NO_SCHEDULE": "NoSchedule"}
 
 
+POOLS = (
+    "{tpu: v5litepod-16, slices: 3, autoscaling: {min: 1, max: 4}}",
+    "{tpu: v5litepod-4, slices: 3, nodeLocations: [us-west4-a, us-west4-b]}",
+    "{tpu: v5litepod-4, provisioning: FlexStart, nodeLocations: [us-west4-a, us-west4-b]}",
+    "{tpu: v5litepod-16, labels: {team: research}, maxRunDurationSeconds: 900}",
+    "{tpu: tpu7x-4x4x4, slices: 2, placementPolicyName: theirs}",
+    "{tpu: tpu7x-4x4x4, slices: 2}",
+    "{machineType: n2-standard-64, nodes: 3, nodePoolNames: [x, y]}",
+    "{tpu: v6e-16, nodeConfig: {serviceAccount: a@b.c, disk: {sizeGB: 200}}}",
+    "{tpu: v6e-16, nodeConfig: {privateNodes: true}}",
+    "{machineType: n2-standard-8, nodeConfig: {disk: {type: pd-ssd, sizeGB: 50}}}",
+    "{machineType: n2-standard-8, nodeConfig: {workloadMetadata: GCE_METADATA}}",
+    "{tpu: v6e-16, provisioning: {type: Reservation, name: r, block: b, subBlock: s}}",
+    "{machineType: n2-standard-64, nodes: 2, autoscaling: {min: 1, max: 8}, labels: {a: b}}",
+)
+"""What a pool may say besides."""
+
+
 def of_commands(cluster: Site) -> dict[str, dict[str, Any]]:
     """Return what the commands say of each node pool."""
     found: dict[str, dict[str, Any]] = {}
@@ -139,28 +157,15 @@ def test_every_machine_type_in_every_way(tmp_path: Path) -> None:
     assert of_commands(cluster) == made
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "{name: a, tpu: v5litepod-16, slices: 3, autoscaling: {min: 1, max: 4}}",
-        "{name: a, tpu: v5litepod-4, slices: 3, nodeLocations: [us-west4-a, us-west4-b]}",
-        "{name: a, tpu: v5litepod-4, provisioning: FlexStart, nodeLocations: [us-west4-a, us-west4-b]}",
-        "{name: a, tpu: v5litepod-16, labels: {team: research}, maxRunDurationSeconds: 900}",
-        "{name: a, tpu: tpu7x-4x4x4, slices: 2, placementPolicyName: theirs}",
-        "{name: a, tpu: tpu7x-4x4x4, slices: 2}",
-        "{name: cpu, machineType: n2-standard-64, nodes: 3, nodePoolNames: [x, y]}",
-        "{name: a, tpu: v6e-16, nodeConfig: {serviceAccount: a@b.c, disk: {sizeGB: 200}}}",
-        "{name: a, tpu: v6e-16, nodeConfig: {privateNodes: true}}",
-        "{name: cpu, machineType: n2-standard-8, nodeConfig: {disk: {type: pd-ssd, sizeGB: 50}}}",
-        "{name: cpu, machineType: n2-standard-8, nodeConfig: {workloadMetadata: GCE_METADATA}}",
-        "{name: a, tpu: v6e-16, provisioning: {type: Reservation, name: r, block: b, subBlock: s}}",
-        "{name: cpu, machineType: n2-standard-64, nodes: 2, autoscaling: {min: 1, max: 8}, labels: {a: b}}",
-    ],
-)
-def test_what_a_pool_may_say(spec: str, tmp_path: Path) -> None:
+def test_what_a_pool_may_say(tmp_path: Path) -> None:
     """Slices, zones, automatic scaling, labels and run time mean the same node pools in both."""
-    cluster = site(f"{PLACE}environment: {{}}\npools: [{spec}]")
-    assert of_commands(cluster) == of_terraform(planned(tmp_path, files(cluster)))
+    specs = ", ".join(f"{{name: p{number}, {spec[1:]}" for number, spec in enumerate(POOLS))
+    cluster = site(f"{PLACE}environment: {{}}\npools: [{specs}]")
+
+    made = of_terraform(planned(tmp_path, files(cluster)))
+
+    assert len(POOLS) < len(made)
+    assert of_commands(cluster) == made
 
 
 def test_node_pools_of_a_compute_class(tmp_path: Path) -> None:

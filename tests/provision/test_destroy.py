@@ -27,6 +27,7 @@ def up(host: Machine) -> None:
         (folder / f"{name}.yaml").write_text("", encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_destroy(rich: Machine) -> None:
     """Queues are drained, then Kueue's objects go in order, node pools, our policies and the cluster."""
     up(rich)
@@ -80,6 +81,7 @@ def test_destroy_without_kueue(rich: Machine) -> None:
     assert rich.names("clusters") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", ["", "yes\n", "c1x\n"])
 def test_destroy_asks(rich: Machine, answer: str) -> None:
     """Without --yes nothing goes unless the name of the cluster is typed."""

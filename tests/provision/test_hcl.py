@@ -155,6 +155,7 @@ def normal(item: str) -> str:
     return unicodedata.normalize("NFC", item)
 
 
+@pytest.mark.slow
 def test_parsers_read_it_back() -> None:
     """python-hcl2 reads blocks, labels and values as they were written."""
     made = text((block("resource", "a", "b", n=1, ok=True, body=[block("deep", s="x", l=[1, 2])]),))

@@ -119,6 +119,7 @@ def test_attributes(spec: str, version: str) -> None:
     assert (True, []) == (bool(found), problems)
 
 
+@pytest.mark.slow
 @EVERY
 def test_every_resource_of_the_tables_is_used(spec: str) -> None:
     """Of the tables nothing is left over but what Autopilot does without."""

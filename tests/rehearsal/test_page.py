@@ -137,6 +137,7 @@ def test_equal_records_give_equal_bytes() -> None:
     assert page([eventful(), calm()]).encode() == page(again).encode()
 
 
+@pytest.mark.slow
 def test_a_large_rehearsal_is_a_page_below_a_megabyte() -> None:
     """100 workloads with 4,000 events and more are told in less than 1,000,000 bytes."""
     record = large()
@@ -303,6 +304,7 @@ def test_only_lines_that_are_drawn_are_explained() -> None:
     ] == words
 
 
+@pytest.mark.slow
 def test_long_tables_are_closed_at_first() -> None:
     """A table of more than thirty rows does not push the rest away."""
     tables = re.findall('<details class="table"( open)?>.*?<h2[^>]*>(.*?)<', page([large()]))

@@ -81,6 +81,7 @@ CHANGES: dict[str, Callable[[Repo, pytest.MonkeyPatch], None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", [change for change in CHANGES if change != "base"])
 def test_no_frozen_file_changes_and_fixed_overlays_follow(
     both: Repo, monkeypatch: pytest.MonkeyPatch, changed: str

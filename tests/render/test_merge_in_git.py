@@ -68,6 +68,7 @@ def parallel(repo: Repo, ours: dict[str, str], theirs: dict[str, str], *, code: 
     git(repo, "merge", "-q", "--no-edit", "theirs", code=code)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ours", ["a", "e"], ids=["hashed", "fixed"])
 @pytest.mark.parametrize("theirs", ["c", "g"], ids=["hashed", "fixed"])
 def test_edits_of_two_workloads_merge(tracked: Repo, ours: str, theirs: str) -> None:
@@ -88,6 +89,7 @@ def test_new_workloads_merge_where_a_line_lies_between_them(tracked: Repo) -> No
     assert tracked.run("render", "--check").code == 0
 
 
+@pytest.mark.slow
 def test_new_neighbours_conflict_in_one_line_and_a_render_resolves_it(tracked: Repo) -> None:
     """Git cannot order two lines in one place: the list of the namespace conflicts, nothing else does."""
     parallel(tracked, {"h": "Hashed"}, {"i": "Hashed"}, code=1)
@@ -100,6 +102,7 @@ def test_new_neighbours_conflict_in_one_line_and_a_render_resolves_it(tracked: R
     assert tracked.run("render", "--check").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ours", "theirs"), [("h", "i"), ("i", "h")])
 def test_merge_driver_union_merges_neighbours_in_either_order(tracked: Repo, ours: str, theirs: str) -> None:
     """With `merge=union` git takes both lines by itself, ours first; either order is current and stays."""
@@ -168,6 +171,7 @@ def test_changes_of_two_queues_of_one_cluster_merge(repo: Repo) -> None:
     assert "0 files would be written, 0 would be deleted" in repo.run("render", "--check").out
 
 
+@pytest.mark.slow
 def test_edits_of_one_workload_conflict_where_people_have_to_decide(tracked: Repo) -> None:
     """Two intents of one workload conflict in its own file; the list of its runs follows by a render."""
     parallel(tracked, {"a": "Hashed"}, {"a": "Hashed"}, code=1)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 DIFFERENCES = yaml.load((CORPUS.parent / "differences.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_verdict_is_that_of_the_server(path: Path) -> None:
     """We refuse what the server refuses and nothing else; where we differ, a reason is written down."""

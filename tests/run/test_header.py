@@ -54,6 +54,7 @@ def test_whose_file_it_is(text: str, *, expected: bool) -> None:
     assert expected is header.is_ours(text)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=30).filter(lambda text: "\n" not in text and "\r" not in text), st.text(max_size=60))
 def test_round_trip(inputs: str, body: str) -> None:
     """What was frozen is known with its version, intact, and its body comes back, whatever is in it."""

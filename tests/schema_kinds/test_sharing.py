@@ -43,6 +43,7 @@ def test_sharing_changes_nothing(schema: dict[str, Any]) -> None:
     assert schema == written_out(made, made.get("definitions", {}))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(SCHEMAS)
 def test_sharing_is_deterministic(schema: dict[str, Any]) -> None:
