@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from slicewright.core.rehearsal.fault import Fault
-from slicewright.core.rehearsal.script import is_queued, tpu_pods
+from slicewright.core.rehearsal.script import Fault, is_queued, tpu_pods
 from slicewright.rehearsal.faults import container_failure, higher_priority_arrival, slice_loss
 
 from .kit import SPEC, job, jobset, part_of, pathwaysjob, replicated_job

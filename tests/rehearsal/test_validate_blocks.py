@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.core.rehearsal.fault import Known
+from slicewright.core.rehearsal.script import Known
 from slicewright.core.rehearsal.timeline import Timeline
 from slicewright.core.rehearsal.validate_blocks import never_due, not_struck, not_undone, validate_blocks
 

@@ -11,9 +11,8 @@ from slicewright.core.compose.kustomization import FILE_NAME, compose
 from slicewright.core.platform import controllers
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors
-from slicewright.core.rehearsal.fault import Known
 from slicewright.core.rehearsal.offline import never_fits
-from slicewright.core.rehearsal.script import is_run, part, run_key
+from slicewright.core.rehearsal.script import Known, is_run, part, run_key
 from slicewright.core.rehearsal.validate_blocks import validate_blocks
 from slicewright.core.render.changes import render
 from slicewright.core.render.existing import Existing

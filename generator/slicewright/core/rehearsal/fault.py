@@ -1,75 +1,19 @@
-"""A fault of a `rehearsal:` block, and what its kind says of it without a cluster."""
+"""What kinds of faults share: the target in words, and the problems that are known without a cluster."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.pods import pods_of
-from slicewright.core.rehearsal.duration import seconds, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Iterator
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Path, Problem
-    from slicewright.core.rehearsal.script import Part
+    from slicewright.core.rehearsal.script import Fault, Known, Part
 
 ID = "REH012"
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a cluster before a rehearsal on it."""
-
-    cluster: str
-    classes: Collection[str]
-    """Its WorkloadPriorityClasses."""
-    hopeless: Mapping[tuple[str, int], str]
-    """Why what a fault submits can never be admitted, by run and number of the fault."""
-
-
-@dataclass(frozen=True, slots=True)
-class FaultKind:
-    """A kind of fault; slicewright/rehearsal/faults/ has one module for each."""
-
-    name: str
-    describe: Callable[[Fault], str]
-    """What it hits, or what comes with it, without its duration."""
-    check: Callable[[Part, int, Known], Iterator[Problem]]
-    """The problems of the fault of this number that are known before the rehearsal."""
-    inject: Callable[[Any], Callable[[], None] | None]
-    """Do it, for a Strike; return what ends it, where it ends. Only slicewright/rehearsal calls it."""
-    takes_nodes: bool = False
-    duration: str | None = None
-    """For how long, where the file does not say it; None: for good."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Something that goes wrong, `at` seconds after the pods of the run have started."""
-
-    kind: FaultKind
-    at: float
-    duration: float | None
-    """For how long a node is away, or the other workload runs; None: for good."""
-    options: Mapping[str, Any]
-    """The other fields of the file, of which each kind reads its own."""
-    slice: int = 0
-    host: int = 0
-
-    def __str__(self) -> str:
-        what = self.kind.describe(self)
-        return what if self.duration is None else f"{what}, for {shown(self.duration)}"
-
-
-def fault(written: Mapping[str, Any], kinds: Mapping[str, FaultKind]) -> Fault:
-    """Return the fault that an entry of `faults` asks for."""
-    options = dict(written)
-    kind, at = kinds[options.pop("kind")], seconds(options.pop("at"))
-    duration = options.pop("duration", kind.duration)
-    ends = None if duration is None else seconds(duration)
-    return Fault(kind, at, ends, options, options.pop("slice", 0), options.pop("host", 0))
 
 
 def problem(part: Part, index: int, field: str, message: str, hint: str, *, warning: bool = False) -> Problem:

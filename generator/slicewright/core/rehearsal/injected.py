@@ -10,8 +10,7 @@ from slicewright.core.rehearsal.duration import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from slicewright.core.rehearsal.fault import Fault
-    from slicewright.core.rehearsal.script import Part
+    from slicewright.core.rehearsal.script import Fault, Part
     from slicewright.core.rehearsal.timeline import Timeline
 
 _FEW = 3

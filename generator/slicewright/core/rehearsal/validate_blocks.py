@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slicewright.core.problem import Path, Problem
-    from slicewright.core.rehearsal.fault import Known
-    from slicewright.core.rehearsal.script import Part
+    from slicewright.core.rehearsal.script import Known, Part
     from slicewright.core.rehearsal.timeline import Timeline
 
 

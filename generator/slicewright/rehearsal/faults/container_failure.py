@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.fault import FaultKind, check_target, one_host
+from slicewright.core.rehearsal.fault import check_target, one_host
+from slicewright.core.rehearsal.script import FaultKind
 from slicewright.core.rehearsal.simulate import END
 
 if TYPE_CHECKING:
-    from slicewright.core.rehearsal.fault import Fault
+    from slicewright.core.rehearsal.script import Fault
     from slicewright.rehearsal.faults.strike import Strike
 
 

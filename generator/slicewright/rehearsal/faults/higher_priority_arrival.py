@@ -12,9 +12,9 @@ from slicewright.core.kubernetes.kinds import JOBSET_VERSION
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, PRIORITY_CLASS, QUEUE, TPU
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import did_you_mean
-from slicewright.core.rehearsal.fault import FaultKind, problem
+from slicewright.core.rehearsal.fault import problem
 from slicewright.core.rehearsal.offline import advice, never_admitted
-from slicewright.core.rehearsal.script import is_queued, run_key
+from slicewright.core.rehearsal.script import FaultKind, is_queued, run_key
 from slicewright.core.rehearsal.simulate import simulated
 from slicewright.testbed.api import ApiError
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.plan.plan import Plan
     from slicewright.core.problem import Problem
-    from slicewright.core.rehearsal.fault import Fault, Known
-    from slicewright.core.rehearsal.script import Part
+    from slicewright.core.rehearsal.script import Fault, Known, Part
     from slicewright.core.rehearsal.timeline import Timeline
     from slicewright.rehearsal.faults.strike import Strike
 

@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import NODE_POOL
-from slicewright.core.rehearsal.fault import FaultKind, check_target, one_host
+from slicewright.core.rehearsal.fault import check_target, one_host
+from slicewright.core.rehearsal.script import FaultKind
 from slicewright.rehearsal.faults.strike import patch_if_there
 from slicewright.testbed.api import ApiError
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.fault import FaultKind, check_target, one_host
+from slicewright.core.rehearsal.fault import check_target, one_host
+from slicewright.core.rehearsal.script import FaultKind
 from slicewright.rehearsal.faults.strike import patch_if_there
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import NODE_POOL
-from slicewright.core.rehearsal.fault import FaultKind, check_target, whole_slice
+from slicewright.core.rehearsal.fault import check_target, whole_slice
+from slicewright.core.rehearsal.script import FaultKind
 from slicewright.rehearsal.faults.host_failure import lose
 
 if TYPE_CHECKING:

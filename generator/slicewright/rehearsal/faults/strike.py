@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.rehearsal.fault import Fault
-    from slicewright.core.rehearsal.script import Part
+    from slicewright.core.rehearsal.script import Fault, Part
     from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.stage import Stage
     from slicewright.testbed.api import Api
