@@ -108,3 +108,34 @@ def test_several_kinds_need_a_folder(tmp_path: Path) -> None:
     )
     assert done.code == 1
     assert "cannot be written" in done.err
+
+
+def test_cel_rules_that_are_not_evaluated_are_a_warning(tmp_path: Path) -> None:
+    """Once a kind, at its first object, with the rules by name; a rule about changes needs none."""
+    rules = [{"rule": "self.a < self.b"}, {"rule": "self.a == oldSelf.a"}, {"rule": "self.b > 0"}]
+    numbers = {"a": {"type": "integer"}, "b": {"type": "integer"}}
+    spec = {"type": "object", "properties": numbers, "x-kubernetes-validations": rules}
+    things = "".join(
+        f"---\napiVersion: example.test/v1\nkind: Thing\nmetadata: {{name: {name}}}\nspec: {{a: 2, b: 1}}\n"
+        for name in ("one", "two")
+    )
+    write(tmp_path, {"crd.yaml": json.dumps(crd(spec)), "things.yaml": things, "map.yaml": CONFIG_MAP})
+    run(tmp_path, "crd.yaml", "--output-dir", "mine", command=schema)
+
+    done = run(tmp_path, "things.yaml", "map.yaml", "--schema", "mine", "-o", "json", "--schemas-only")
+
+    assert [
+        (
+            "SCHEMA012",
+            "warning",
+            "things.yaml",
+            3,
+            "Thing one",
+            "CEL rules of Thing are not evaluated: 'self.a < self.b'; 'self.b > 0'",
+        )
+    ] == [
+        tuple(one[key] for key in ("id", "severity", "file", "line", "object", "message"))
+        for one in done.json["problems"]
+    ]
+    assert 1 == run(tmp_path, "things.yaml", "--schema", "mine", "--strict").code
+    assert 0 == run(tmp_path, "things.yaml", "--schema", "mine", "--skip-kind", "Thing", "--strict").code

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from multiprocessing.pool import IMapIterator, Pool
     from multiprocessing.process import BaseProcess
 
-    from slicewright.core.check.engine import Engine, Verdict
+    from slicewright.core.check.engine import Engine
     from slicewright.core.check.examine import Unit
 
 _MANY = 100
@@ -125,7 +125,10 @@ def examine_each(units: Sequence[Unit], engine: Engine, *, metadata_only: bool =
     def work(number: int) -> tuple[Any, ...]:
         reading = piped.get(number) or read(units[number])
         items, others = _items(reading)
-        checks = [_check(item, engine) for item in items]
+        verdicts = [engine.verdict(item) for item in items]
+        checks = [
+            (verdict, engine.is_clean(item, verdict)) for item, verdict in zip(items, verdicts, strict=True)
+        ]
         is_clean = not others and all(clean for _, clean in checks)
         part = _head if metadata_only and is_clean else _whole
         documents = [(part(document.data), document.index, document.line) for document in reading.documents]
@@ -151,14 +154,6 @@ def _examined(unit: Unit, answer: tuple[Any, ...]) -> Examined:
     items, others = _items(reading)
     objects = tuple(Checked(item, *check) for item, check in zip(items, checks, strict=True))
     return Examined(unit, objects, (*reading.problems, *others), written)
-
-
-def _check(item: Item, engine: Engine) -> tuple[Verdict, bool]:
-    verdict = engine.verdict(item)
-    clean = verdict == "skipped" or (
-        verdict == "accepted" and next(engine.object_problems(item, verdict), None) is None
-    )
-    return verdict, clean
 
 
 def _items(reading: Reading) -> tuple[list[Item], list[Problem]]:

@@ -69,6 +69,14 @@ BUILT_IN = (
         "name the file of the CRD",
     ),
     _note(
+        "SCHEMA012",
+        "A CEL rule of a CRD is not evaluated",
+        "slicewright evaluates the CEL rules of the CRDs that come with it. Of another CRD the API server "
+        "may refuse an object in which nothing is wrong here.",
+        "ask the API server: kubectl apply --dry-run=server; or give the reason for leaving it out",
+        "warning",
+    ),
+    _note(
         "MAP001",
         "Two elements of a list have the same key",
         "The API server keeps such lists as maps. For custom resources it refuses two elements with one key; "

@@ -56,6 +56,29 @@ class Engine:
                 hint = did_you_mean(skip.text, {item.kind for item in objects.values()})
                 yield Problem("IGN104", message, hint or "leave it out", "warning")
 
+    def unevaluated(self, items: Iterable[Item]) -> Iterator[Problem]:
+        """Yield a warning for each kind with CEL rules that nobody evaluates here, at its first object."""
+        for item in {(item.data["apiVersion"], item.kind): item for item in reversed([*items])}.values():
+            rules = self._unevaluated(item)
+            if rules:
+                named = "; ".join(f"'{rule}'" for rule in rules)
+                message = f"CEL rules of {item.kind} are not evaluated: {named}"
+                hint = "ask the API server: kubectl apply --dry-run=server"
+                yield item.problem("SCHEMA012", ("kind",), message, hint, severity="warning")
+
+    def is_clean(self, item: Item, verdict: Verdict) -> bool:
+        """Tell whether there is nothing to say of one object alone, nor of its kind."""
+        if verdict != "accepted" or self._unevaluated(item):
+            return verdict == "skipped"
+        return next(self.object_problems(item, verdict), None) is None
+
+    def _unevaluated(self, item: Item) -> tuple[str, ...]:
+        try:
+            checks = None if self.skips(item) else self._schemas.find(item)
+        except BadSchemaError:
+            return ()
+        return checks.unevaluated if checks else ()
+
     def verdict(self, item: Item) -> Verdict:
         """Return what the schema of an object's kind says, without reasons."""
         if self.skips(item):

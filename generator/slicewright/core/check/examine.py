@@ -155,6 +155,7 @@ def examine(
             yield from rules.problems(worlds[cluster_of[id(checked.item)]], (checked.item,))
 
     problems += each(work, len(remaining))
+    problems += engine.unevaluated(checked.item for checked in others if not checked.clean)
     problems += engine.idle_skips(checked.item for checked in objects)
     if origins is not None:
         rendered = {(checked.item.file, checked.item.subject): checked.item for checked in others}

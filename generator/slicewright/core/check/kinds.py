@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
+from slicewright.core.check import cel
 from slicewright.core.check.listmap import ListMaps
 from slicewright.core.pattern import LINEAR
 from slicewright.core.schema.beside import KEY
@@ -61,6 +62,11 @@ class KindChecks:
     def cel(self) -> tuple[dict[str, str], ...]:
         """The rules in CEL: path, rule, message."""
         return tuple(self._beside.get("cel", []))
+
+    @cached_property
+    def unevaluated(self) -> tuple[str, ...]:
+        """The rules in CEL that nobody evaluates here."""
+        return tuple(entry["rule"] for entry in self.cel if not cel.is_known(entry["rule"]))
 
     @cached_property
     def deprecated(self) -> str:
