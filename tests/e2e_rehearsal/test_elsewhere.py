@@ -9,12 +9,16 @@ import yaml
 
 from slicewright.rehearsal.lease import LEASE, NAMESPACE
 from slicewright.rehearsal.test_cluster_guard import MARK as TEST_CLUSTER
+from slicewright.testbed import kubeconfig
 from slicewright.testbed.sites import site_of
 
 from . import kit
 from .command import CLUSTER, rehearsed, rehearsing
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
     from tests.conftest import Repo
 
     from slicewright.testbed.bed import Bed
@@ -54,6 +58,26 @@ def context(bed: Bed) -> list[str]:
     return ["--kubeconfig", str(bed.kubeconfig), "--context", name]
 
 
+def with_plugin(bed: Bed, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the options for a kubeconfig of the cluster as those of GKE: a program gives the credential.
+
+    The program needs a variable of the user's environment, as gcloud may, and so do those that KWOK starts.
+    """
+    access = kubeconfig.read(bed.kubeconfig)
+    status = {"clientCertificateData": access.certificate, "clientKeyData": access.key}
+    version = "client.authentication.k8s.io/v1beta1"
+    credential = {"apiVersion": version, "kind": "ExecCredential", "status": status}
+    (folder / "credential").write_text(json.dumps(credential))
+    monkeypatch.setenv("FOLDER_OF_CREDENTIALS", str(folder))
+    (folder / "plugin").write_text('#!/bin/sh\ncat "$FOLDER_OF_CREDENTIALS/credential"\n')
+    (folder / "plugin").chmod(0o755)
+    section = {"apiVersion": version, "command": "./plugin", "interactiveMode": "IfAvailable"}
+    document = yaml.safe_load(bed.kubeconfig.read_text(encoding="utf-8"))
+    document["users"][0]["user"] = {"exec": {**section, "provideClusterInfo": True}}
+    (folder / "config").write_text(yaml.safe_dump(document))
+    return ["--kubeconfig", str(folder / "config"), "--context", document["current-context"]]
+
+
 def everything(bed: Bed) -> set[str]:
     """Return all objects of a cluster."""
     found = {
@@ -87,15 +111,21 @@ def test_cluster_without_the_mark_is_refused_and_left_alone(other_bed: Bed, repo
     assert before == everything(other_bed)
 
 
-def test_marked_cluster_is_played_on_and_left_as_it_was(other_bed: Bed, repo: Repo) -> None:
-    """With --mark it is marked; what was there stays, what was made goes, also pods that run for ever."""
+def test_marked_cluster_is_played_on_and_left_as_it_was(
+    other_bed: Bed, repo: Repo, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With --mark it is marked; what was there stays, what was made goes, also pods that run for ever.
+
+    The kubeconfig names a credential plugin, for the rehearsal and for the programs beside the cluster.
+    """
+    options = with_plugin(other_bed, tmp_path_factory.mktemp("plugin"), monkeypatch)
     repo.cluster(spec=CLUSTER.replace("pools: [", HEAD))
     repo.workload("served", HEADLESS)
     repo.run("render")
     mine = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine", "namespace": "default"}}
     other_bed.api.create(mine)
     before = everything(other_bed)
-    code, out, _ = rehearsed(repo, *context(other_bed), "--mark", "--speed", "10", "-o", "json")
+    code, out, _ = rehearsed(repo, *options, "--mark", "--speed", "10", "-o", "json")
     output = json.loads(out)
 
     assert [[]] == [record["problems"] for record in output["rehearsals"]]

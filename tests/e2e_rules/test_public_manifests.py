@@ -15,12 +15,14 @@ from tests.rules.verdicts import refusals
 
 from slicewright.core.check.item import Item
 from slicewright.core.check.unpack import unpack
-from slicewright.testbed.api import Api, ApiError
+from slicewright.testbed.trouble import ApiError
 from slicewright.workspace.reading import read
 from slicewright.workspace.units import Discovery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from slicewright.testbed.api import Api
 
 MODULES = yaml.safe_load((Path(__file__).parent / "public.yaml").read_text(encoding="utf-8"))
 

@@ -9,10 +9,12 @@ import pytest
 import yaml
 from tests.rules.verdicts import FILES, expected
 
-from slicewright.testbed.api import Api, ApiError
+from slicewright.testbed.trouble import ApiError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from slicewright.testbed.api import Api
 
 
 def _verdict(api: Api, path: Path) -> tuple[str, str]:

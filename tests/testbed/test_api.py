@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.testbed.api import Api, ApiError
+from slicewright.testbed.api import Api
 from slicewright.testbed.certs import Authority
 from slicewright.testbed.kubeconfig import Access
+from slicewright.testbed.trouble import ApiError
 
 from .kit import eventually
 from .stub import serving

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slicewright.testbed import keeper, kubeconfig, nodes, wait
-from slicewright.testbed.api import Api, ApiError
+from slicewright.testbed.api import Api
 from slicewright.testbed.attached import Attached
 from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.process import Held
 from slicewright.testbed.sites import site_of
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.trouble import ApiError, BedError
 
 from .kit import GUEST, assert_nothing_left, eventually, listening, processes
 

@@ -175,3 +175,11 @@ def test_operator_of_the_environment(tmp_path: Path) -> None:
     assert pathways.name({}) == "simulated operator"
     with pytest.raises(BedError, match="which is no file"):
         pathways.command(Path("k"), {pathways.VARIABLE: str(tmp_path / "absent")})
+
+
+def test_commands_about_clusters_need_no_extra() -> None:
+    """Without the packages of the extra `testbed`, `cluster status` works, and `rehearse` can say so."""
+    modules = "slicewright.cli.cluster, slicewright.rehearsal.scenario"
+    code = f"import sys; sys.modules |= dict.fromkeys(['cryptography', 'urllib3']); import {modules}"
+
+    assert 0 == subprocess.run([sys.executable, "-c", code], check=False).returncode

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from slicewright.testbed import kubeconfig, plugin
-from slicewright.testbed.api import Api, ApiError
+from slicewright.testbed.api import Api
 from slicewright.testbed.certs import Authority
 from slicewright.testbed.kubeconfig import Access
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.trouble import ApiError, BedError
 
 from .kit import eventually
 from .stub import serving

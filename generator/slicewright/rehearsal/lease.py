@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Self
 
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal.simulate import MARK
-from slicewright.testbed.api import Api, ApiError
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.api import Api
+from slicewright.testbed.trouble import ApiError, BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -32,8 +32,7 @@ from slicewright.rehearsal.termination import Termination
 from slicewright.rehearsal.timers import Timers
 from slicewright.rehearsal.watch import Watch
 from slicewright.testbed import kubeconfig, pathways
-from slicewright.testbed.api import ApiError
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.trouble import ApiError, BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

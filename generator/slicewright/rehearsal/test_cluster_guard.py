@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
 from slicewright.core.problem import Problem
-from slicewright.testbed.api import Api, ApiError
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.api import Api
+from slicewright.testbed.trouble import ApiError, BedError
 
 if TYPE_CHECKING:
     from slicewright.testbed.kubeconfig import Access

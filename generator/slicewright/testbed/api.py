@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode
 import urllib3
 from urllib3.exceptions import HTTPError
 
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.trouble import ApiError, BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -49,16 +49,6 @@ _RETRY = urllib3.Retry(
 _JSON = "application/json"
 _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
-
-
-class ApiError(Exception):
-    """The API server said no; `reason` is its word for it, `code` the HTTP status."""
-
-    def __init__(self, code: int, status: Object) -> None:
-        self.code = code
-        self.reason: str = status.get("reason", "")
-        self.message: str = status.get("message", "") or f"HTTP status {code}"
-        super().__init__(f"{code} {self.reason}: {self.message}")
 
 
 @dataclass(frozen=True, slots=True)

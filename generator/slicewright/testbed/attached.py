@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.kubernetes.kinds import RUN_VERSIONS
 from slicewright.testbed import kubeconfig, kwok, manifests, pathways
-from slicewright.testbed.api import ApiError
 from slicewright.testbed.bed import Bed, ControlPlane, Reached
+from slicewright.testbed.trouble import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

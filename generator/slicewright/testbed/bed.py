@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from slicewright.core.problem import Problem
 from slicewright.testbed import kwok, places, programs, wait
-from slicewright.testbed.api import Api, ApiError
+from slicewright.testbed.api import Api
 from slicewright.testbed.nodes import simulated_nodes
 from slicewright.testbed.process import Held
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.trouble import ApiError, BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

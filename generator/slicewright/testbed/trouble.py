@@ -1,10 +1,11 @@
-"""What goes wrong with a test bed, as an exception that carries the problem."""
+"""What goes wrong with a test bed, as exceptions; they need no package of the extra `testbed`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
 
 
@@ -14,3 +15,13 @@ class BedError(Exception):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.text())
         self.problem = problem
+
+
+class ApiError(Exception):
+    """The API server said no; `reason` is its word for it, `code` the HTTP status."""
+
+    def __init__(self, code: int, status: Object) -> None:
+        self.code = code
+        self.reason: str = status.get("reason", "")
+        self.message: str = status.get("message", "") or f"HTTP status {code}"
+        super().__init__(f"{code} {self.reason}: {self.message}")
