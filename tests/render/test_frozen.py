@@ -51,8 +51,8 @@ def change_catalogue(_repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
         name: yaml.safe_load(text.replace("tpu-v5-lite-podslice", "tpu-v5e-slice"))
         for name, text in texts.items()
     }
-    tool = replace(package(), catalogue=read_catalogue(changed))
-    monkeypatch.setattr(read, "package", lambda: tool)
+    known = read_catalogue(changed)
+    monkeypatch.setattr(read, "catalogue_of", lambda *_: known)
 
 
 def change_cluster(repo: Repo, _monkeypatch: pytest.MonkeyPatch) -> None:
