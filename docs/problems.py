@@ -1,4 +1,4 @@
-"""Write docs/problems.md, every id that is no semantic rule: `python docs/problems.py`, or `make docs`."""
+"""Write docs/problems.md, every id that is not a semantic rule: `python docs/problems.py`, or `make docs`."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ ignore:
 ```
 
 An entry without a reason silences nothing (IGN101), one that silences nothing is reported (IGN102), and so is
-one that is no entry (IGN103).
+one that is not an entry (IGN103).
 """
 
 

@@ -32,7 +32,7 @@ def test_no_pattern_takes_long(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", [r"(a)\1", "(?=a)a", "(", "a**", "(a{500}){500}", r"\Qa\E"])
 def test_what_the_engine_does_not_take_has_no_answer(pattern: str) -> None:
-    """References back, look-around, what is no pattern, what would be too large, and Go's own syntax."""
+    """References back, look-around, what is not a pattern, what would be too large, and Go's own syntax."""
     assert whole(pattern) is None
 
 

@@ -88,7 +88,7 @@ def test_number_that_is_written_stays(quota: str) -> None:
 
 @pytest.mark.parametrize(("slices", "warns"), [(4, False), (5, True)])
 def test_quota_beyond_the_most_warns(slices: int, warns: bool) -> None:
-    """More than the slices that stand is no matter; more than the pool can ever have is."""
+    """More than the slices that stand is not a matter; more than the pool can ever have is."""
     pool = f"{EIGHT}, autoscaling: {{max: 4}}"
     found = said(spec(pool, QUEUE.replace("pool: a", f"pool: a, nominalSlices: {slices}")))
 

@@ -48,7 +48,7 @@ def test_generations_are_in_their_order(texts: dict[str, str]) -> None:
 
 
 def test_default_rows_have_the_count_name(catalogue: Catalogue, listed: list[dict[str, str]]) -> None:
-    """A count name resolves to the row that the lists call its default, and is no name of the other rows."""
+    """A count name resolves to the row that the lists call its default, and does not name the other rows."""
     expected = {
         (line["machine_type"], line["topology"]): line["default_for_name"] == "yes" for line in listed
     }

@@ -48,7 +48,7 @@ def test_built_in_lists_that_the_server_takes_are_warnings() -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [container]}}
     (problem,) = problems(pod)
     assert (problem.id, problem.severity) == ("MAP001", "warning")
-    assert "name 'A' stands twice in 'env', also at index 0; server-side apply" in problem.message
+    assert "duplicate name 'A' in 'env' (first at index 0); server-side apply" in problem.message
 
 
 def test_keys_of_any_type_are_compared_as_they_are() -> None:

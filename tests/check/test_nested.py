@@ -93,7 +93,7 @@ def test_what_is_right_or_another_text_is_let_be(data: dict[str, Any]) -> None:
 
 
 def test_mistyped_text_is_left_to_the_schema() -> None:
-    """What is no text is reported as such by the schema of ConfigMaps, once."""
+    """What is not a text is reported as such by the schema of ConfigMaps, once."""
     assert [ident for ident, _, _ in said(config_map(1))] == ["SCHEMA003"]
 
 

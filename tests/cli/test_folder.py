@@ -78,7 +78,7 @@ def test_folder_that_is_not_there_is_a_usage_error(repo: Repo) -> None:
 
 @pytest.mark.slow
 def test_folder_that_was_deleted_can_be_left(repo: Repo, tmp_path: Path) -> None:
-    """Where the current folder is gone, -C leads out of it, and without it the message is no traceback."""
+    """Where the current folder is gone, -C leads out of it, and without it the message is not a traceback."""
     line = f'mkdir gone && cd gone && rmdir ../gone && {sys.executable} -m slicewright "$@"'
     command = ["bash", "-c", line, "bash"]
     there = ["-C", str(repo.root), "explain", "a"]

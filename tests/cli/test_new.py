@@ -131,7 +131,7 @@ def test_queue_may_be_named_or_left_out(repo: Repo) -> None:
 
 
 REFUSED = {
-    "a name that is no name": (
+    "a name that is not a valid name": (
         ("new", "../x", *NEW[2:]),
         "workloads/../x.yaml: IN005 'name' cannot be '../x'\n",
     ),

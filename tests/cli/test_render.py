@@ -201,7 +201,7 @@ def test_stdout_wants_one_cluster(repo: Repo) -> None:
 
 
 def test_stdout_of_an_empty_repository_is_empty(empty: Repo) -> None:
-    """Nothing is no document."""
+    """Nothing is not a document."""
     assert empty.run("render", "--stdout").out == ""
     assert empty.run("render", "--stdout", "-o", "json").json["items"] == []
 

@@ -114,7 +114,7 @@ def test_file_behind_a_link_is_not_replaced(repo: Repo) -> None:
 
     done = repo.run("rerun", "a", code=1)
 
-    assert done.err.startswith("workloads/a.yaml: FILE004 a link stands where a file belongs\n")
+    assert done.err.startswith("workloads/a.yaml: FILE004 a link is where a file belongs\n")
 
 
 def test_names_are_needed_and_known(repo: Repo) -> None:

@@ -110,7 +110,7 @@ COMMANDS = [
 def test_result_that_cannot_be_written_exits_3(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, command: str, stdout: Path | None, reason: str
 ) -> None:
-    """On a full disk and on a closed stdout: one line says so, for a result that is lost is no result."""
+    """On a full disk and on a closed stdout: one line says so, for a result that is lost is not a result."""
     monkeypatch.chdir(repo.root)
 
     assert (3, f"Error: cannot write to stdout: {reason}\n") == written_to(stdout, command, monkeypatch)

@@ -88,7 +88,7 @@ def test_operations(document: Any, operations: list[dict[str, Any]], expected: A
     assert expected == patch.apply(operations, document)
 
 
-NOTHING = "nothing stands at this path"
+NOTHING = "nothing is at this path"
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,25 @@ NOTHING = "nothing stands at this path"
         ({"a": "text"}, {"op": "test", "path": "/a/0", "value": "t"}, f"test /a/0: {NOTHING}"),
         ([1], {"op": "remove", "path": "/1"}, f"remove /1: {NOTHING}"),
         ([1], {"op": "add", "path": "/2", "value": 1}, "add /2: index 2 is beyond the end of a list of 1"),
-        ([1], {"op": "remove", "path": "/-"}, "remove /-: '-' is no index of a list"),
-        ([1], {"op": "replace", "path": "/-1", "value": 2}, "replace /-1: '-1' is no index of a list"),
-        ([1, 2], {"op": "replace", "path": "/01", "value": 2}, "replace /01: '01' is no index of a list"),
-        ([1, 2], {"op": "replace", "path": "/1e0", "value": 2}, "replace /1e0: '1e0' is no index of a list"),
+        ([1], {"op": "remove", "path": "/-"}, "remove /-: '-' is not a valid index of a list"),
+        (
+            [1],
+            {"op": "replace", "path": "/-1", "value": 2},
+            "replace /-1: '-1' is not a valid index of a list",
+        ),
+        (
+            [1, 2],
+            {"op": "replace", "path": "/01", "value": 2},
+            "replace /01: '01' is not a valid index of a list",
+        ),
+        (
+            [1, 2],
+            {"op": "replace", "path": "/1e0", "value": 2},
+            "replace /1e0: '1e0' is not a valid index of a list",
+        ),
         ([1], {"op": "remove", "path": "/" + "9" * 5000}, None),
-        ([1], {"op": "test", "path": "/²", "value": 1}, "test /²: '²' is no index of a list"),
-        ([{"a": 1}], {"op": "test", "path": "/a", "value": 1}, "test /a: 'a' is no index of a list"),
+        ([1], {"op": "test", "path": "/²", "value": 1}, "test /²: '²' is not a valid index of a list"),
+        ([{"a": 1}], {"op": "test", "path": "/a", "value": 1}, "test /a: 'a' is not a valid index of a list"),
         ({}, {"op": "remove", "path": ""}, "remove : the whole document cannot be removed"),
         ({}, {"op": "move", "from": "/a", "path": "/b"}, f"move /b: {NOTHING}"),
         ({}, {"op": "copy", "from": "/a", "path": "/b"}, f"copy /b: {NOTHING}"),

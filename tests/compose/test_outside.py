@@ -126,7 +126,7 @@ def test_patterns_of_one_language_only(pattern: str) -> None:
 
 @pytest.mark.parametrize("target", ["[]", "{name: 1}", "{name: }", "x"])
 def test_targets_of_another_form(target: str) -> None:
-    """A target that is no mapping of patterns is left to kustomize, which says what is wrong with it."""
+    """A target that is not a mapping of patterns is left to kustomize, which says what is wrong with it."""
     assert Composed(outside=(NO_TARGET,)) == composed(_patched(f"target: {target}\n  {REPLACE}"))
 
 

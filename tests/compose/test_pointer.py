@@ -36,7 +36,7 @@ def test_tokens(text: str, expected: tuple[str, ...]) -> None:
     ],
 )
 def test_no_pointers(text: str, message: str) -> None:
-    """What begins without a slash, or has a tilde that is no escape, is refused."""
+    """What begins without a slash, or has a tilde that is not a valid escape, is refused."""
     with pytest.raises(ValueError, match="is no JSON pointer") as raised:
         pointer.parse(text)
 

@@ -71,7 +71,7 @@ REFUSED: dict[str, tuple[Tree, str]] = {
     "two names": (
         _o("resources: [a.yaml]\n", **{"kustomization.yml": "resources: [a.yaml]\n"}),
         (
-            "o/kustomization.yaml: KUS002 kustomization.yaml and kustomization.yml stand in one folder\n"
+            "o/kustomization.yaml: KUS002 kustomization.yaml and kustomization.yml are in one folder\n"
             "  hint: keep one"
         ),
     ),
@@ -87,14 +87,14 @@ REFUSED: dict[str, tuple[Tree, str]] = {
     "another kind": (
         _o("kind: Kustomisation\nresources: [a.yaml]\n"),
         (
-            "o/kustomization.yaml: KUS002 kind 'Kustomisation' is no kustomization\n"
+            "o/kustomization.yaml: KUS002 kind 'Kustomisation' is not a kustomization\n"
             "  hint: did you mean 'Kustomization'?"
         ),
     ),
     "a kind that is a list": (
         _o("kind: [Kustomization]\nresources: [a.yaml]\n"),
         (
-            "o/kustomization.yaml: KUS002 kind '['Kustomization']' is no kustomization\n"
+            "o/kustomization.yaml: KUS002 kind '['Kustomization']' is not a kustomization\n"
             "  hint: did you mean 'Kustomization'?"
         ),
     ),
@@ -139,7 +139,7 @@ REFUSED: dict[str, tuple[Tree, str]] = {
         ),
         "o/kustomization.yaml: KUS002 a patch needs either 'path' or 'patch', a text",
     ),
-    "a patch that is no text": (
+    "a patch that is not a text": (
         _patched("{target: {kind: ConfigMap}, patch: [{op: remove, path: /data}]}"),
         "o/kustomization.yaml: KUS002 a patch needs either 'path' or 'patch', a text",
     ),

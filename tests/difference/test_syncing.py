@@ -135,7 +135,7 @@ def test_run_that_takes_the_place_of_one_that_goes_on_starts_beside_it() -> None
 
 
 def test_run_is_pruned_by_nobody_whose_application_does_not_prune() -> None:
-    """One without automated sync is no answer at all: then somebody syncs by hand."""
+    """One without automated sync is not an answer at all: then somebody syncs by hand."""
     only_applies = syncing(path=NS, syncPolicy={"automated": {}})
     after = gitops(only_applies) | ANCHOR
     reason = f"its Application does not prune, {NOBODY}"

@@ -69,7 +69,7 @@ def test_places_of_another_document() -> None:
 
 
 def test_no_document_has_no_places() -> None:
-    """A document that is not there has no places; (0, 0) is no place at all."""
+    """A document that is not there has no places; (0, 0) is not a place at all."""
     assert Places({}, {}) == read_places(TEXT, 2)
     assert read_places(TEXT, 2).of(("spec",)) == (0, 0)
 

@@ -26,19 +26,19 @@ BRACKET = "look for the bracket, brace or comma that is missing"
         (
             "a:\n\tb: 2\n",
             (2, 1),
-            "a tab stands where YAML wants spaces",
+            "a tab where YAML requires spaces",
             "indent with blanks, never with a tab",
         ),
         (
             "\ufeff\ta: 1\n",
             (1, 1),
-            "a tab stands where YAML wants spaces",
+            "a tab where YAML requires spaces",
             "indent with blanks, never with a tab",
         ),
         (
             "- a\r\n-\r\n \tb: 2\n",
             (3, 2),
-            "a tab stands where YAML wants spaces",
+            "a tab where YAML requires spaces",
             "indent with blanks, never with a tab",
         ),
         (
@@ -84,7 +84,7 @@ BRACKET = "look for the bracket, brace or comma that is missing"
             "a: |x\n",
             (1, 5),
             "while scanning a block scalar did not find expected comment or line break",
-            "nothing but a comment may stand after | or >",
+            "only a comment may follow | or >",
         ),
         ("%YAML 2.0\n---\na\n", (1, 1), "found incompatible YAML document", ""),
     ],

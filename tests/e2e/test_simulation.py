@@ -116,7 +116,7 @@ def test_failed_container_is_started_again(nodes: Bed) -> None:
 
 
 def test_pod_that_is_told_to_end_and_starts_again_has_ended_once(nodes: Bed) -> None:
-    """What was told is taken away with the restart: else its container would end for ever."""
+    """What was told is taken away with the restart: else its container would end forever."""
     running = start(nodes, pod("once", {}, restartPolicy="OnFailure"))
 
     def restarts() -> int:

@@ -35,7 +35,7 @@ _SETTINGS = {
     "application.resourceTrackingMethod": "annotation",
     "timeout.reconciliation": "1h",  # the tests say when Argo CD is to look
     "timeout.reconciliation.jitter": "0s",
-    # As in Argo CD's own manifests: what an Application notes of itself is no news to the one above it.
+    # As in Argo CD's own manifests: what an Application notes of itself is not a news to the one above it.
     "resource.customizations.ignoreResourceUpdates.all": "jsonPointers: [/status]\n",
     "resource.customizations.ignoreResourceUpdates.argoproj.io_Application": (
         """jqPathExpressions: ['.metadata.annotations."argocd.argoproj.io/refresh"', .operation]\n"""

@@ -1,4 +1,4 @@
-"""What Kueue writes into admitted runs is no drift, whatever it is."""
+"""What Kueue writes into admitted runs is not a drift, whatever it is."""
 
 from __future__ import annotations
 

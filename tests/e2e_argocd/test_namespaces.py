@@ -68,7 +68,7 @@ def test_the_namespace_of_a_team_that_leaves_stays(bed: Bed, tree: Tree) -> None
 
 @pytest.mark.parametrize("item", [CLUSTER_QUEUE, PROJECT, ELSEWHERE], ids=lambda item: item["kind"])
 def test_a_teams_folder_reaches_no_further_than_its_namespace(bed: Bed, tree: Tree, item: Object) -> None:
-    """What somebody puts into a namespace's folder by hand is refused, if it is no run of that namespace."""
+    """What somebody puts into a namespace's folder by hand is refused, unless it is a run of it."""
     ours.begin(bed, tree)
     folder = "overlays/sample/default"
     listed = yaml.safe_load(tree.read(f"{folder}/kustomization.yaml"))

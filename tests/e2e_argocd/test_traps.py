@@ -146,7 +146,7 @@ def test_without_self_heal_the_next_commit_runs_it_again(bed: Bed, git: Git) -> 
 
 
 def test_replace_alone_cannot_change_a_job(bed: Bed, git: Git) -> None:
-    """Replace=true is no remedy for what is immutable: the API server refuses it all the same."""
+    """Replace=true is not a remedy for what is immutable: the API server refuses it all the same."""
     naive.prepare(bed, runs=1)
     replace = {"argocd.argoproj.io/sync-options": "Replace=true"}
     synced(bed, git, [naive.job("train", annotations=replace), naive.note("1")])

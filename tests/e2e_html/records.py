@@ -156,7 +156,7 @@ def eventful() -> Object:
         Problem(
             "REH003",
             f"{refused} was refused: {text}",
-            "slicewright validate shows what stands against it without a cluster",
+            "slicewright validate shows the reasons without a cluster",
             file="workloads/bad.yaml",
             line=6,
             path=("spec",),

@@ -114,7 +114,7 @@ def test_cluster_without_the_mark_is_refused_and_left_alone(other_bed: Bed, repo
 def test_marked_cluster_is_played_on_and_left_as_it_was(
     other_bed: Bed, repo: Repo, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With --mark it is marked; what was there stays, what was made goes, also pods that run for ever.
+    """With --mark it is marked; what was there stays, what was made goes, also pods that run forever.
 
     The kubeconfig names a credential plugin, for the rehearsal and for the programs beside the cluster.
     """

@@ -35,7 +35,7 @@ STAYS = {"finalizers": ["slicewright.dev/stays"]}
 
 
 def job(name: str, metadata: Object) -> Object:
-    """Return a Job on the only node whose pod runs for ever."""
+    """Return a Job on the only node whose pod runs forever."""
     asked = {"limits": {"google.com/tpu": "4"}}
     pod = {"restartPolicy": "Never", "containers": [{"name": "jax", "image": "x", "resources": asked}]}
     template = {"metadata": metadata, "spec": pod}

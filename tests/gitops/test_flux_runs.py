@@ -61,7 +61,7 @@ def test_nothing_else_of_a_run_changes(empty: Repo, version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_workloads_one_by_one(empty: Repo, version: str) -> None:
-    """A workload's own folder is patched alike, and one without a hashed run is no error."""
+    """A workload's own folder is patched alike, and one without a hashed run is not an error."""
     specs = render(empty, PER_WORKLOAD)
 
     found = {

@@ -112,7 +112,7 @@ def test_wrong_words_are_wrong_usage(program: Path) -> None:
     assert (
         "did you mean 'other'?" in CliRunner().invoke(cli, ["import", "cluster", "--context", "othr"]).stderr
     )
-    assert "is no name for a cluster" in run("--name", "A b", code=2).err
+    assert "is not a valid name for a cluster" in run("--name", "A b", code=2).err
     stub.answers(program, **{**FOUND, "config": "OUT "})
     assert "kubectl config get-contexts shows them" in run(code=2).err
 

@@ -209,7 +209,7 @@ def _texts(change: str, *, without: str = "") -> list[str]:
         ),
         pytest.param(
             "provisioning: {type: Spot, name: a}",
-            "spec.provisioning.name: IN006 'name' cannot stand beside the other keys here\n"
+            "spec.provisioning.name: IN006 'name' is not allowed beside the other keys here\n"
             "  hint: write one or the other",
             id="keys that exclude each other",
         ),
@@ -247,7 +247,7 @@ def test_script_or_command() -> None:
 
     hint = "  hint: write either script, or command and args"
     assert [
-        f"spec.container.{key}: IN006 '{key}' cannot stand beside the other keys here\n{hint}"
+        f"spec.container.{key}: IN006 '{key}' is not allowed beside the other keys here\n{hint}"
         for key in ("command", "args")
     ] == _texts(text, without="container")
 

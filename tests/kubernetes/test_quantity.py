@@ -146,7 +146,7 @@ def test_numbers_and_other_spellings(value: float | str, expected: str) -> None:
 def test_no_quantities(value: str | float) -> None:
     """What Kubernetes refuses is refused, with examples of what it takes."""
     with pytest.raises(
-        ValueError, match=r"is no quantity; write for example 500m, 4, 1\.5Gi or 2e9$"
+        ValueError, match=r"is not a valid quantity; write for example 500m, 4, 1\.5Gi or 2e9$"
     ) as raised:
         canonical(value)
     assert str(raised.value).startswith(f"'{value}' ")

@@ -42,7 +42,7 @@ def platform(repo: Repo, *arguments: str, code: int = 0) -> dict[str, list[Any]]
 
 
 def test_render_writes_the_platform_and_the_scripts(managed: Repo) -> None:
-    """Objects stand below overlays, what is no object below provision; the second render changes nothing."""
+    """Objects are below overlays, all else is below provision; the second render changes nothing."""
     found = platform(managed)
 
     files = ["flavors", "kustomization", "local-queues", "priority-classes", "queues"]
@@ -259,7 +259,7 @@ def test_namespace_that_nothing_makes_is_told(managed: Repo) -> None:
 
 
 def test_compute_class_that_is_not_there_is_refused(managed: Repo) -> None:
-    """A workload would wait for ever; where the file declares no class, any name is taken on trust."""
+    """A workload would wait forever; where the file declares no class, any name is taken on trust."""
     managed.workload("a", QUEUED % "queue" + "    provisioning: {type: ComputeClass, name: lader}\n")
     managed.run("render")
     classes = "computeClasses: [{name: ladder, priorities: [{tpu: v5litepod-8}]}]\n"

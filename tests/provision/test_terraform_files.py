@@ -187,7 +187,7 @@ def against(table: dict[str, Any], body: dict[str, Any], at: str) -> Iterator[st
 
 
 def fits(value: Any, kind: str) -> bool:
-    """Tell whether a value that is no reference is of a type."""
+    """Tell whether a value that is not a reference is of a type."""
     if isinstance(value, str) and value.startswith("${"):
         return True
     if kind.startswith("list("):

@@ -118,9 +118,9 @@ def test_page_in_a_folder_that_is_closed_is_written_itself(
     [
         (["--mark"], "--context and --mark are about an existing cluster: add --kubeconfig FILE"),
         (["--kubeconfig", "slicewright.yaml"], "--context NAME"),
-        (["--deadline", "5"], "'5' is no time span; write for example 90s or 1h30m"),
+        (["--deadline", "5"], "'5' is not a time span; write for example 90s or 1h30m"),
         (["--deadline", "0s"], "--deadline 0s leaves no time to play"),
-        (["--duration", "5"], "'5' is no time span; write for example 90s or my-workload=1h30m"),
+        (["--duration", "5"], "'5' is not a time span; write for example 90s or my-workload=1h30m"),
         (["--duration", "b=5s"], "workload 'b' is not part of this rehearsal; one of: a"),
         (["--submit-at", "default/aa=5s"], "is not part of this rehearsal; did you mean 'default/a'?"),
         (["c2"], "there is no cluster 'c2'; one of: c1"),
@@ -173,7 +173,7 @@ def test_overlay_that_is_older_than_its_workload_is_told(empty: Repo) -> None:
     assert [
         (
             "overlays/c1/default/fixed is not what a render would write now; "
-            "default/fixed is played as it stands there"
+            "default/fixed is played as it is there"
         ),
         "default/gone is live in overlays/c1/default/gone and is not played: the workload is gone",
     ] == sorted((note.message for note in scenario.notes), reverse=True)

@@ -1,4 +1,4 @@
-"""What a rehearsal says where its stderr is no terminal."""
+"""What a rehearsal says where its stderr is not a terminal."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def test_borrowing_is_measured_in_time() -> None:
 
 
 def test_a_row_has_marks_up_to_a_number() -> None:
-    """A run that restarts for ever does not make the page grow for ever."""
+    """A run that restarts forever does not make the page grow forever."""
     run = large(1, 40)["workloads"][0]
     again = [{"at": float(number), "kind": "restarted", "run": run["run"]} for number in range(500)]
 

@@ -46,7 +46,7 @@ def played() -> Report:
 
 
 def test_verdict() -> None:
-    """An interruption is no verdict; without an error it is passed."""
+    """An interruption is not a verdict; without an error it is passed."""
     warned = replace(played(), problems=(Problem("REH001", "x", severity="warning"),))
     found = [played(), warned, replace(played(), interrupted=True)]
 
@@ -253,7 +253,7 @@ def test_a_short_state_still_gets_a_character(spans: list[Span], end: float, exp
 
 
 def test_interrupted_and_empty_rehearsals_have_a_text() -> None:
-    """Nothing to draw is no error."""
+    """Nothing to draw is not an error."""
     assert "c1: interrupted; nothing to play; played 0.0s in 0.0s at 1x\n\n" == text(
         replace(EMPTY, interrupted=True, speed=1.0)
     )

@@ -77,25 +77,25 @@ def test_platform_is_played_as_it_stands_in_overlays(rendered: Repo) -> None:
 
     assert ((), quota(before)) == (before.notes, quota(after))
     files = "queues.yaml"
-    message = f"{FOLDER} is not what a render would write now ({files}); it is played as it stands"
+    message = f"{FOLDER} is not what a render would write now ({files}); it is played as it is"
     assert [("REH007", "warning", message)] == told(after.notes)
 
 
 @pytest.mark.slow
 def test_kueues_own_configuration_is_said_to_be_the_files(rendered: Repo) -> None:
-    """Where somebody else installs Kueue; else it stands in _controllers, and is played as it stands."""
+    """Where somebody else installs Kueue; else it stands in _controllers, and is played as it is."""
     write(rendered, more="kueue: {}")
     (note,) = scenario(rendered).notes
     files = "kueue-manager-config.patch.yaml, kueue-restart.patch.yaml, kustomization.yaml"
 
     assert note.message == (
-        f"overlays/c1/_controllers is not what a render would write now ({files}); it is played as it stands"
+        f"overlays/c1/_controllers is not what a render would write now ({files}); it is played as it is"
     )
     write(rendered, more="controllers: {managed: false}\n    kueue: {}")
     (note,) = scenario(rendered).notes
     files = "kueue-manager-config.yaml, kustomization.yaml"
     assert note.message == (
-        f"{FOLDER} is not what a render would write now ({files}); it is played as it stands, but for "
+        f"{FOLDER} is not what a render would write now ({files}); it is played as it is, but for "
         "Kueue's own configuration, which is played as the TPUCluster file has it"
     )
 

@@ -314,7 +314,7 @@ def test_backoff_doubles_with_each_pod_that_a_job_loses() -> None:
 
 
 def test_backoff_of_what_is_over_counts_no_more() -> None:
-    """A restart makes other Jobs, what Kueue took away is no failure, a run that has ended makes no pods."""
+    """A restart makes other Jobs, an eviction is not a failure, a run that has ended makes no pods."""
     found = {}
     for after in (says(3, "restarted", attempt=1), says(3, "evicted"), says(3, "failed"), says(3, "warned")):
         timelines = Timelines({A: 1}, ())

@@ -185,7 +185,7 @@ def test_slice_shares_its_node_pool_with_another() -> None:
 
 
 def test_pods_that_could_not_be_made_are_forgotten_when_all_run() -> None:
-    """The controller has tried again: that is no reason any more for what comes later."""
+    """The controller has tried again: that is not a valid reason any more for what comes later."""
     found = told(
         says(0, "submitted"), says(1, "warned", reason="FailedCreate", text="denied"),
         pod(2, "x"), pod(3, "y"),

@@ -135,7 +135,7 @@ def test_headless_pathways_that_is_expected_to_finish_never_does() -> None:
 
 
 def test_each_run_that_is_kept_is_judged_by_its_own_kind() -> None:
-    """That an earlier one is headless is no excuse for one that should finish."""
+    """That an earlier one is headless is not an excuse for one that should finish."""
     part = part_of("", jobset("a"), {**HEADLESS, "metadata": {**HEADLESS["metadata"], "name": "old"}})
     timelines = {A: Timeline(A, outcome="waiting"), "default/old": Timeline("default/old", outcome="waiting")}
     found = judge([part], timelines, {}, cut_short=False)

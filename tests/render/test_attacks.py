@@ -136,7 +136,7 @@ def test_chips_cannot_be_claimed_beside_the_containers(repo: Repo) -> None:
 
 
 def test_pipe_among_the_input_is_refused(repo: Repo) -> None:
-    """A named pipe would be read for ever, with the lock held."""
+    """A named pipe would be read forever, with the lock held."""
     os.mkfifo(repo.root / "workloads" / "pipe.yaml")
 
     assert "workloads/pipe.yaml: FILE001 is not a regular file" in repo.run("render", code=1).err

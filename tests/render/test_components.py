@@ -179,7 +179,7 @@ PATCHES = {
     ),
     "leads nowhere": (
         "{target: {kind: JobSet}, ops: [{op: remove, path: /spec/none/x}]}",
-        "PATCH002 remove /spec/none/x: nothing stands at this path",
+        "PATCH002 remove /spec/none/x: nothing is at this path",
     ),
     "renames the object": (
         "{target: {kind: JobSet}, ops: [{op: replace, path: /metadata/name, value: b}]}",

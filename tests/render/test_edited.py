@@ -101,7 +101,7 @@ def test_file_of_somebody_else_in_our_place_is_refused(repo: Repo, run: str, wha
     done = repo.run("render", code=1)
 
     assert (
-        f"{path}: TREE001 this file stands where a generated one belongs, and slicewright did not write it\n"
+        f"{path}: TREE001 slicewright did not write this file, and a generated one belongs here\n"
         "  hint: move it to custom/, or delete it\n"
     ) in done.err
     assert repo.read(path) == "kind: Kustomization\n"

@@ -33,7 +33,7 @@ FILES = {
         HEAD.replace("TPUWorkload", "TPUWorkloads"),
         "a.yaml:2:7: IN007 there is no kind 'TPUWorkloads' here\n  hint: did you mean 'TPUWorkload'?\n",
     ),
-    "a kind that is no text": (
+    "a kind that is not a text": (
         HEAD.replace("TPUWorkload", "[x]"),
         "a.yaml:2:7: IN007 there is no kind '['x']' here\n  hint: one of: TPUCluster, TPUWorkload\n",
     ),
@@ -156,7 +156,7 @@ def test_problem_is_one_record(repo: Repo) -> None:
 
 
 def test_warnings_are_shown_and_do_not_stop(repo: Repo) -> None:
-    """A run that would wait for ever is rendered, with a warning at every render."""
+    """A run that would wait forever is rendered, with a warning at every render."""
     repo.workload("a", "clusters: [c1]\ntpu: v6e-8\ncontainer: {image: x}")
 
     done = repo.run("render")

@@ -146,5 +146,5 @@ def test_objects_that_stand_nowhere_are_not_compared() -> None:
 
 
 def test_words_are_the_strings_of_a_list_at_their_places() -> None:
-    """What is no string is passed over, and its place is counted."""
+    """What is not a string is passed over, and its place is counted."""
     assert [(0, "a"), (2, "b")] == list(words(["a", 1, "b", None]))

@@ -77,7 +77,7 @@ def test_most_that_a_queue_can_get(objects: list[dict[str, Any]], expected: str)
 
 
 def test_queue_may_have_the_name_of_a_cohort() -> None:
-    """Queues and cohorts are named apart: a cohort above that is called like the queue is no cycle."""
+    """Queues and cohorts are named apart: a cohort above that is called like the queue is not a cycle."""
     known = quotas(world(queue("a", 8, "team"), cohort("team", parent="a"), cohort("a", 16)))
 
     assert said(most(known, known.queues["a"], ("v5e", TPU))) == "24 (nominal 8, borrowing 16)"

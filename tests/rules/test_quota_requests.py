@@ -85,7 +85,7 @@ def test_what_is_no_quantity_has_no_amount(written: object) -> None:
     ("written", "expected"), [("2", 2), ("4", 4), ("0", 4), ("word", 4), (None, 4)], ids=str
 )
 def test_job_is_admitted_with_the_fewest_pods_that_it_takes(written: str | None, expected: int) -> None:
-    """Partial admission asks for fewer pods than parallelism; what is no number of them asks for all."""
+    """Partial admission asks for fewer pods than parallelism; an invalid number asks for all."""
     made = job(parallelism=4, completions=4, template=pods({TPU: "4"}))
     if written is not None:
         made["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": written}

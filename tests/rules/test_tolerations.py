@@ -94,7 +94,7 @@ def test_flavor_that_tolerates_more_is_a_drift(queued: Repo) -> None:
 
 
 def test_ladder_takes_what_kueue_adds(empty: Repo) -> None:
-    """A run that may take several ways carries the tolerations of none: that is no mistake of its."""
+    """A run that may take several ways carries the tolerations of none: that is not a mistake of its."""
     empty.write("clusters/c1.yaml", cluster(SPEC % "Spot"))
     empty.workload("a", RUN % ("OnDemand", "alternativeProvisioning: [Spot]"))
     empty.run("render")

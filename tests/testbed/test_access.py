@@ -58,7 +58,7 @@ def test_no_kubeconfig(text: str, tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text(text)
 
-    with pytest.raises(BedError, match=f"{path} is no kubeconfig"):
+    with pytest.raises(BedError, match=f"{path} is not a kubeconfig"):
         kubeconfig.read(path)
 
 
@@ -75,7 +75,7 @@ def test_kubeconfig_without_credentials(access: Access, tmp_path: Path) -> None:
 
 def test_missing_kubeconfig(tmp_path: Path) -> None:
     """A file that is not there is refused with its name."""
-    with pytest.raises(BedError, match="is no kubeconfig"):
+    with pytest.raises(BedError, match="is not a kubeconfig"):
         kubeconfig.read(tmp_path / "absent")
 
 

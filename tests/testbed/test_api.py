@@ -75,7 +75,7 @@ def test_turned_away_for_good(api: Api, server: Server) -> None:
 
 
 def test_refused(api: Api, server: Server) -> None:
-    """A refusal is no invitation to try again."""
+    """A refusal is not an invitation to try again."""
     server.answers += [FORBIDDEN]
 
     with pytest.raises(ApiError, match="403 Forbidden: no"):

@@ -172,7 +172,7 @@ def test_name_that_is_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "../up", "Upper", ".logs", "-", "a" * 43])
 def test_name_that_is_none(name: str, tmp_path: Path) -> None:
     """A name becomes a folder: only letters, digits and hyphens are taken."""
-    with pytest.raises(BedError, match="is no name for a cluster"):
+    with pytest.raises(BedError, match="is not a valid name for a cluster"):
         Cluster(name, root=tmp_path).start()
 
 

@@ -155,7 +155,7 @@ def test_missing_tools(tmp_path: Path) -> None:
 
 
 def test_dead_folders_are_not_shown(tmp_path: Path) -> None:
-    """A folder that no keeper holds is no cluster."""
+    """A folder that no keeper holds is not a cluster."""
     (tmp_path / "dead").mkdir()
     (tmp_path / "dead" / keeper.LOCK).touch()
 
@@ -173,7 +173,7 @@ def test_operator_of_the_environment(tmp_path: Path) -> None:
     assert pathways.command(Path("k"), environ)[:2] == [str(binary), "--kubeconfig=k"]
     assert pathways.name(environ) == "PathwaysJob controller"
     assert pathways.name({}) == "simulated operator"
-    with pytest.raises(BedError, match="which is no file"):
+    with pytest.raises(BedError, match="which is not a file"):
         pathways.command(Path("k"), {pathways.VARIABLE: str(tmp_path / "absent")})
 
 

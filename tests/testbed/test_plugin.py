@@ -221,7 +221,7 @@ RUBBISH: dict[str, Any] = {
 
 @pytest.mark.parametrize("printed", RUBBISH.values(), ids=RUBBISH)
 def test_plugin_that_prints_something_else(config: Config, printed: Any) -> None:
-    """What is no credential is refused, and not shown: it may hold a secret."""
+    """What is not a credential is refused, and not shown: it may hold a secret."""
     config.answer.write_text(printed if isinstance(printed, str) else json.dumps(printed))
 
     with pytest.raises(
@@ -313,7 +313,7 @@ def test_section_that_is_none(config: Config, section: Object) -> None:
     """A section with wrong values is a problem of the file."""
     config.section |= section
 
-    with pytest.raises(BedError, match=r"BED004 .* is no kubeconfig"):
+    with pytest.raises(BedError, match=r"BED004 .* is not a kubeconfig"):
         config.access()
 
 

@@ -15,7 +15,7 @@ def test_missing_bases_are_named_with_the_command_that_brings_them(repo: Repo) -
     done = repo.run("render", code=1)
 
     first, hint = done.err.splitlines()[:2]
-    assert first == "bases: BASE002 there is no folder bases/, on which overlays stand"
+    assert first == "bases: BASE002 folder bases/ is missing, and overlays are built on it"
     assert hint == "  hint: slicewright init --upgrade brings those that came with slicewright"
     repo.run("init", "--upgrade")
     repo.run("render")

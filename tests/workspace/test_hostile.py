@@ -40,7 +40,7 @@ def test_link_inside_of_the_repository_is_followed(repo: Repo) -> None:
 
 
 def test_files_that_block_are_not_waited_for(repo: Repo) -> None:
-    """A pipe is no file, wherever it lies."""
+    """A pipe is not a file, wherever it lies."""
     os.mkfifo(repo.root / "workloads/p.yaml")
     os.mkfifo(repo.root / "bases/jobset/more.yaml")
     assert "workloads/p.yaml: FILE001 is not a regular file" in repo.run("render", code=1).err

@@ -40,8 +40,8 @@ def test_version_misses_a_requirement(version: str, requirement: str) -> None:
     ["~=1", "0.1", "=0.1", ">=0.1,", ">=0.1.*", "~=0.1.*", "<0.1, x", f"<{'9' * 5000}"],
 )
 def test_malformed_requirement_is_told_apart(requirement: str) -> None:
-    """What is no requirement is neither met nor missed, also after a clause that is missed."""
-    with pytest.raises(ValueError, match="is no version requirement"):
+    """What is not a requirement is neither met nor missed, also after a clause that is missed."""
+    with pytest.raises(ValueError, match="is not a valid version requirement"):
         satisfies("0.1.0", requirement)
 
 
@@ -67,7 +67,7 @@ def test_another_version_exits_2_and_says_how_to_install_the_right_one(
 
 SETTINGS = {
     'requires: "~=1"\n': (
-        "slicewright.yaml:1:11: IN005 '~=1' is no version requirement\n"
+        "slicewright.yaml:1:11: IN005 '~=1' is not a valid version requirement\n"
         "  hint: write for example ~=0.1, >=0.1,<0.3 or ==0.1.*\n"
     ),
     "requires: 0.1\n": "slicewright.yaml:1:11: IN001 'requires' must be a string, not a number (0.1)\n",

@@ -118,7 +118,7 @@ def test_file_where_a_folder_belongs_is_said(tmp_path: Path) -> None:
 
     assert (
         said(tmp_path, {"p/x.yaml": "x", "o/a/x.yaml": "x"})
-        == "o: FILE003 a file stands where a folder belongs\n  hint: move the file away\n"
+        == "o: FILE003 a file is where a folder belongs\n  hint: move the file away\n"
     )
     assert everything(tmp_path) == ["o"]
 
@@ -129,7 +129,7 @@ def test_folder_where_a_file_belongs_is_said(tmp_path: Path) -> None:
 
     assert (
         said(tmp_path, {"o/x.yaml": "x", "p": "x"})
-        == "o/x.yaml: FILE003 a folder stands where a file belongs\n  hint: move the folder away\n"
+        == "o/x.yaml: FILE003 a folder is where a file belongs\n  hint: move the folder away\n"
     )
     assert everything(tmp_path) == ["o", "o/x.yaml"]
 
@@ -142,7 +142,7 @@ def test_link_in_place_of_a_folder_is_refused(tmp_path: Path, target: str) -> No
 
     assert (
         said(tmp_path, {"o/x.yaml": "x"})
-        == "o: FILE004 a link stands where a folder belongs\n  hint: replace the link by a folder\n"
+        == "o: FILE004 a link is where a folder belongs\n  hint: replace the link by a folder\n"
     )
     assert everything(tmp_path / "inside") == []
 
@@ -153,7 +153,7 @@ def test_link_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").symlink_to("real.yaml")
 
     expected = (
-        "x.yaml: FILE004 a link stands where a file belongs\n"
+        "x.yaml: FILE004 a link is where a file belongs\n"
         "  hint: replace the link by the file that it leads to\n"
     )
     assert expected == said(tmp_path, {"x.yaml": "x"})
@@ -168,7 +168,7 @@ def test_linked_overlays_are_not_written_through(repo: Repo) -> None:
 
     done = repo.run("render", code=1)
 
-    assert done.err.startswith("overlays/c1/default/a: FILE004 a link stands where a folder belongs\n")
+    assert done.err.startswith("overlays/c1/default/a: FILE004 a link is where a folder belongs\n")
     assert repo.read(mine) == "resources: []\n"
     assert done.out == ""
 

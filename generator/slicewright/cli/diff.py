@@ -43,7 +43,7 @@ def diff(rev: str, exit_code: bool, folder: Path, output: str) -> None:
     """Say what a change does to the clusters.
 
     Runs that start and end, quotas that move, chips asked for, and below it every object that differs. The
-    rendered tree is compared as it is applied: what stands in files in another way is no difference.
+    rendered tree is compared as it is applied: what stands in files in another way is not a difference.
 
     REV is a commit that is compared with the working tree; default: HEAD. What is edited there and not
     rendered yet is said below, with what a render makes of it. REV..REV compares two commits,

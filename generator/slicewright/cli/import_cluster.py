@@ -66,7 +66,7 @@ def import_cluster(
 
     if name is not None and not _NAME.fullmatch(name):
         hint = "use small letters, digits and hyphens, a letter first"
-        raise click.UsageError(f"'{name}' is no name for a cluster: {hint}")
+        raise click.UsageError(f"'{name}' is not a valid name for a cluster: {hint}")
     target = _target(show.root_of(folder), name or name_from(context)) if write else None
     found = program()
     if isinstance(found, Problem):

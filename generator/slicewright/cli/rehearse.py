@@ -53,7 +53,7 @@ class Speed(click.FloatRange):
         """Return the number; what is none, and yet compares with nothing, is refused."""
         found = float(super().convert(value, param, ctx))
         if math.isnan(found):
-            self.fail(f"'{value}' is no number", param, ctx)
+            self.fail(f"'{value}' is not a number", param, ctx)
         return found
 
 
@@ -66,7 +66,7 @@ class Span(click.ParamType[Override]):
         """Return whose it is, and the seconds."""
         found = value if isinstance(value, Override) else read(str(value))
         if found is None:
-            self.fail(f"'{value}' is no time span; write for example 90s or my-workload=1h30m", param, ctx)
+            self.fail(f"'{value}' is not a time span; write for example 90s or my-workload=1h30m", param, ctx)
         return found
 
 

@@ -23,7 +23,7 @@ class StdoutError(Exception):
 class _Output(io.FileIO):
     """A descriptor of which a failure is told once, and after which everything is swallowed.
 
-    A reader that has seen enough (`| head`) is no failure. Others, git and kubectl among them, are ended by
+    A reader that has seen enough (`| head`) is not a failure. Others, such as git and kubectl, are ended by
     SIGPIPE then, and a pipeline with `pipefail` fails with 141 or does not, as the race goes. A check's exit
     code must not depend on that: the command goes on without a reader, and ends with the code that it would
     have had anyway.

@@ -42,7 +42,7 @@ class Objects:
         self._texts: dict[str, str | None] = {}
 
     def text(self, blob: str) -> str | None:
-        """Return the text of a blob; None for what is no text, or is too large. Raises GitError."""
+        """Return the text of a blob; None for what is not a text, or is too large. Raises GitError."""
         if blob not in self._texts:
             self.fetch([blob])
         return self._texts[blob]

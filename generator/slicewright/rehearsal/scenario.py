@@ -122,7 +122,7 @@ def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]
         if folder not in played:
             message = f"{name} is live in {folder} and is not played: {run.reason}"
         elif run.effect == "changes":
-            message = f"{folder} is not what a render would write now; {name} is played as it stands there"
+            message = f"{folder} is not what a render would write now; {name} is played as it is there"
         else:
             message = f"the next render ends {name} ({run.reason}); it is played, for it is live in {folder}"
         hint = "run slicewright render first"
@@ -146,7 +146,7 @@ def _stale_folder(checkout: Checkout, folder: str, files: list[str], what: str) 
     if f"{folder}/{FILE_NAME}" not in checkout.existing:
         message = f"there is no {folder}: {what} played as a render would write it"
         return Problem("REH007", message, hint, severity="warning", file=folder)
-    message = f"{folder} is not what a render would write now ({', '.join(files)}); it is played as it stands"
+    message = f"{folder} is not what a render would write now ({', '.join(files)}); it is played as it is"
     if _KUEUE in files:
         message += ", but for Kueue's own configuration, which is played as the TPUCluster file has it"
     return Problem("REH007", message, hint, severity="warning", file=folder)

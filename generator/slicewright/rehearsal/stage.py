@@ -228,7 +228,7 @@ def _refused(item: Object, error: ApiError) -> tuple[str, str]:
     if error.reason == "AlreadyExists":
         hint = "what is there is not changed: remove it, or rehearse on another cluster"
         return f"{which} is there already", hint
-    hint = "slicewright validate shows what stands against it without a cluster"
+    hint = "slicewright validate shows the reasons without a cluster"
     return f"{which} of the platform was refused: {error.message}", hint
 
 

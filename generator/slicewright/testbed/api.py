@@ -164,7 +164,7 @@ class Api:
         return self.request("PATCH", path, change, content=_MERGE, params=params)
 
     def delete(self, item: Object, *, policy: str = "Background") -> None:
-        """Delete an object; one that does not exist is no error."""
+        """Delete an object; one that does not exist is not an error."""
         try:
             self.request("DELETE", self._path(item), {"propagationPolicy": policy})
         except ApiError as error:

@@ -135,7 +135,7 @@ class Bed:
         """Start, and wait until everything answers. Raises BedError."""
         if _NAME.fullmatch(self.name) is None:
             hint = "use small letters, digits and hyphens, 42 at most"
-            raise BedError(Problem("BED007", f"'{self.name}' is no name for a cluster", hint))
+            raise BedError(Problem("BED007", f"'{self.name}' is not a valid name for a cluster", hint))
         began = time.monotonic()
         try:
             self._start()

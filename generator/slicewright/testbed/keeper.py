@@ -2,7 +2,7 @@
 
 It is run by its path, by a Python without site packages, so that it is there within milliseconds and needs
 nothing of this package. It claims the folder of the cluster and its ports before anything else, so that there
-is no moment at which a folder exists without someone who removes it:
+is not a moment at which a folder exists without someone who removes it:
 
 * whoever started it holds the other end of its standard input; when that closes (the holder ended, was killed
   or crashed), every program is killed and the folder goes;

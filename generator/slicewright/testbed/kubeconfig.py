@@ -111,7 +111,7 @@ def read(path: Path, context: str = "") -> Access:
     except (OSError, KeyError, TypeError, ValueError, AttributeError, yaml.YAMLError) as error:
         may_quote = isinstance(error, (UnicodeError, urllib3.exceptions.HTTPError))
         reason = type(error).__name__ if may_quote else repr(error)
-        message = f"{path} is no kubeconfig that can be used here: {reason}"
+        message = f"{path} is not a kubeconfig that can be used here: {reason}"
         hint = "name a file with a context, a server and a client certificate, a token or a credential plugin"
         raise BedError(Problem("BED004", message, hint)) from error
 

@@ -30,7 +30,7 @@ def command(kubeconfig: Path, environ: Mapping[str, str]) -> list[str]:
     if not binary:
         return [sys.executable, "-m", "slicewright.testbed.simulated_operator", str(kubeconfig)]
     if not Path(binary).is_file():
-        message = f"{VARIABLE} names {binary}, which is no file"
+        message = f"{VARIABLE} names {binary}, which is not a file"
         raise BedError(Problem("BED005", message, "name the controller's binary, or unset the variable"))
     return [
         str(Path(binary).absolute()),

@@ -114,7 +114,7 @@ class Held:
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
         except FileNotFoundError:
             lines = []
-        hint = f"see {log.name} among the logs; the last lines stand above"
+        hint = f"see {log.name} among the logs; the last lines are above"
         return Problem(ident, "\n  ".join((message, *lines)), hint if lines else "")
 
     def detach(self) -> None:

@@ -29,7 +29,7 @@ _RETRY_SECONDS = 1.0
 
 
 def run(api: Api) -> None:
-    """Reconcile whatever changes, one name at a time, for ever."""
+    """Reconcile whatever changes, one name at a time, forever."""
     names: queue.Queue[tuple[str, str]] = queue.Queue()
     watchers = [
         threading.Thread(target=_follow, args=(api, *kind, names)) for kind in (_PATHWAYSJOB, _JOBSET)

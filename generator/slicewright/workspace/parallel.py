@@ -70,7 +70,7 @@ def _answers(
 ) -> Iterator[Any]:
     """Yield the answers as they come; those of a helper that was killed are found here instead.
 
-    A pool starts another process in its place, and waits for ever for what the first one took along.
+    A pool starts another process in its place, and waits forever for what the first one took along.
     """
     with pool:
         parts = pool.imap(_part, ranges)

@@ -112,7 +112,7 @@ def _bases(root: Path) -> list[Problem]:
     if (root / "bases").is_dir():
         return []
     hint = "slicewright init --upgrade brings those that came with slicewright"
-    return [Problem("BASE002", "there is no folder bases/, on which overlays stand", hint, file="bases")]
+    return [Problem("BASE002", "folder bases/ is missing, and overlays are built on it", hint, file="bases")]
 
 
 def _require(source: Source, found: list[Problem]) -> None:
@@ -142,7 +142,7 @@ def satisfies(version: str, requirement: str) -> bool:
         try:
             met.append(Specifier(clause).contains(release))
         except ValueError as error:
-            raise ValueError(f"'{clause}' is no version requirement") from error
+            raise ValueError(f"'{clause}' is not a valid version requirement") from error
     return all(met)
 
 

@@ -130,19 +130,19 @@ def _refused(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) ->
         target = f"{root}/{path}"
         if os.path.islink(target):
             hint = "replace the link by the file that it leads to"
-            found[path] = Problem("FILE004", "a link stands where a file belongs", hint, file=path)
+            found[path] = Problem("FILE004", "a link is where a file belongs", hint, file=path)
         elif os.path.isdir(target):
-            message, hint = "a folder stands where a file belongs", "move the folder away"
+            message, hint = "a folder is where a file belongs", "move the folder away"
             found[path] = Problem("FILE003", message, hint, file=path)
     return tuple(found.values())
 
 
 def _in_the_way(folder: str, name: str) -> Problem | None:
     if os.path.islink(folder) and name != ".":
-        message, hint = "a link stands where a folder belongs", "replace the link by a folder"
+        message, hint = "a link is where a folder belongs", "replace the link by a folder"
         return Problem("FILE004", message, hint, file=name)
     if not os.path.isdir(folder):
-        return Problem("FILE003", "a file stands where a folder belongs", "move the file away", file=name)
+        return Problem("FILE003", "a file is where a folder belongs", "move the file away", file=name)
     if not os.access(folder, os.W_OK | os.X_OK):
         hint = "check the permissions of the folder"
         return Problem("FILE003", "cannot be written to", hint, file=name)

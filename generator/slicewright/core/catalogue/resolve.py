@@ -123,7 +123,7 @@ def _example(scope: Scope) -> str:
 
 
 def _unknown(catalogue: Catalogue, word: str, field: RequestField) -> Refusal:
-    """Refuse a word that is no accelerator: TPU001."""
+    """Refuse a word that is not an accelerator: TPU001."""
     left_out = catalogue.not_offered.get(word)
     if left_out is not None:
         return Refusal(

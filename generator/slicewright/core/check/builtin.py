@@ -116,7 +116,7 @@ BUILT_IN = (
     _note(
         "FILE005",
         "A file is too large for a manifest",
-        "A file of many megabytes is no manifest, and a parser would fill the memory with it.",
+        "A file of many megabytes is not a manifest, and a parser would fill the memory with it.",
         "leave the file out with --exclude, or split it",
     ),
     _note(

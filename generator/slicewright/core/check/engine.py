@@ -163,7 +163,7 @@ def _deprecated(item: Item, warning: str) -> Problem:
 def _twice(item: Item, checks: KindChecks) -> Iterator[Problem]:
     for found in checks.list_maps.duplicates(item.data):
         said = ", ".join(f"{key} {value!r}" for key, value in found.keys if value is not None)
-        message = f"{said} stands twice in '{found.path[-2]}', also at index {found.first}"
+        message = f"duplicate {said} in '{found.path[-2]}' (first at index {found.first})"
         hint = "remove one of the two, or rename it"
         if found.tolerated:
             message += "; server-side apply cannot tell the two apart"

@@ -43,7 +43,7 @@ def apply(operations: list[Operation], document: Any) -> Any:
         except PatchError as error:
             raise PatchError(f"{said}: {error}") from error
         except (KeyError, IndexError, TypeError) as error:
-            raise PatchError(f"{said}: nothing stands at this path") from error
+            raise PatchError(f"{said}: nothing is at this path") from error
     return holder[""]
 
 
@@ -135,7 +135,7 @@ def _get(holder: Any, keys: pointer.Tokens) -> Any:
 
 def _index(key: str) -> int:
     if not _INDEX.fullmatch(key):
-        raise PatchError(f"'{key}' is no index of a list")
+        raise PatchError(f"'{key}' is not a valid index of a list")
     return int(key)
 
 

@@ -12,7 +12,7 @@ Tokens = tuple[str, ...]
 def parse(pointer: str) -> Tokens:
     """Return the tokens of a pointer.
 
-    Raises ValueError for one that does not begin with '/', or has a '~' that is no escape.
+    Raises ValueError for one that does not begin with '/', or has a '~' that is not a valid escape.
     """
     if pointer == "":
         return ()

@@ -104,7 +104,7 @@ def read_file(file: str, read_text: ReadText) -> list[Any] | None:
 
 
 def is_remote(entry: str) -> bool:
-    """Tell whether a path in a kustomization is fetched from elsewhere; text of several lines is no path."""
+    """Tell whether a path in a kustomization is fetched from elsewhere; several lines are not a path."""
     return "\n" not in entry and bool(_REMOTE.match(entry.lstrip()))
 
 
@@ -143,7 +143,7 @@ def _find(folder: str, read_text: ReadText) -> tuple[str, str]:
         raise Stopped(Problem("KUS001", f"there is no file {file}", hint, file=file))
     if len(found) > 1:
         names = " and ".join(posixpath.basename(file) for file, _ in found)
-        raise Stopped(Problem("KUS002", f"{names} stand in one folder", "keep one", file=found[0][0]))
+        raise Stopped(Problem("KUS002", f"{names} are in one folder", "keep one", file=found[0][0]))
     return found[0]
 
 
@@ -160,7 +160,7 @@ def _kind(spec: dict[str, Any], file: str) -> str:
     kind = spec.get("kind", "Kustomization")
     if not isinstance(kind, str) or kind not in _API_VERSIONS:
         hint = did_you_mean(str(kind), _API_VERSIONS)
-        raise Stopped(Problem("KUS002", f"kind '{kind}' is no kustomization", hint, file=file))
+        raise Stopped(Problem("KUS002", f"kind '{kind}' is not a kustomization", hint, file=file))
     version = spec.get("apiVersion", _API_VERSIONS[kind])
     if version != _API_VERSIONS[kind]:
         message = f"the apiVersion of a {kind} cannot be '{version}'"

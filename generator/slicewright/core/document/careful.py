@@ -25,7 +25,7 @@ _HINTS = {
     "expected '-' indicator": "begin each element of the list with '- ' in the same column",
     "expected key": "look at the indentation: keys of one mapping begin in the same column",
     "document start": "write --- between two documents",
-    "block scalar": "nothing but a comment may stand after | or >",
+    "block scalar": "only a comment may follow | or >",
 }
 """What to do about the parser's words, by a part of them; the first that fits is shown."""
 
@@ -89,7 +89,7 @@ def _syntax(error: yaml.MarkedYAMLError, file: str, text: str) -> Problem:
     line, column = mark.line + 1, mark.column + 1
     lines = _LINE_BREAK.split(text.removeprefix("\ufeff")) if "any token" in said else []
     if lines and lines[mark.line].startswith("\t", mark.column):
-        said, hint = "a tab stands where YAML wants spaces", _HINTS["tab"]
+        said, hint = "a tab where YAML requires spaces", _HINTS["tab"]
     return Problem("YAML001", f"not valid YAML: {said}", hint, file=file, line=line, column=column)
 
 

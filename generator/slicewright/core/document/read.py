@@ -25,7 +25,7 @@ def read_documents(
     """Return the documents of a file, or no document and the problem that stopped the reading.
 
     Empty documents are left out. With `undisputed` what kustomize would read as something else is refused
-    as well. Ids: YAML001 syntax, YAML002 a key given twice, YAML003 a key that is no string, YAML004 nested
+    as well. Ids: YAML001 syntax, YAML002 a key given twice, YAML003 a key that is not text, YAML004 nested
     too deeply or aliases that expand to too much, YAML005 a tag or an anchor that has no meaning here,
     YAML006 a number that is not portable, YAML007 a disputed scalar, YAML010 too many documents.
     """

@@ -63,7 +63,7 @@ def read_plain(text: str) -> Scalar:
             return value
     elif not _NO_NUMBER.fullmatch(text):
         return text
-    raise NotPortableError(f"{_short(text)} is no number that JSON can hold", _QUOTE)
+    raise NotPortableError(f"{_short(text)} is not a number that JSON can hold", _QUOTE)
 
 
 def _bounded(text: str, base: int) -> int:

@@ -55,7 +55,7 @@ def quota_of(holder: Object, pools: Pools, path: Path) -> tuple[list[dict[str, A
 
 
 def _of_chips(quota: Mapping[str, Any], each: int) -> dict[str, int]:
-    """Return a quota in slices, or in chips where a number of it is no whole number of slices."""
+    """Return a quota in slices, or in chips where a number of it is not a whole number of slices."""
     numbers = {key: whole(quota[key]) for key in ("nominalQuota", *_LIMITS) if quota.get(key) is not None}
     unit, name = each, "nominalSlices"
     if any(number % each for number in numbers.values()):

@@ -228,7 +228,7 @@ def _excluded(path: Path) -> Problem:
     hint = "write one or the other"
     if path[-1] in {"command", "args"}:
         hint = "write either script, or command and args"
-    return Problem("IN006", f"{_subject(path)} cannot stand beside the other keys here", hint, path=path)
+    return Problem("IN006", f"{_subject(path)} is not allowed beside the other keys here", hint, path=path)
 
 
 def _form(validator: str, wanted: Any, value: Any) -> str:

@@ -29,7 +29,7 @@ def canonical(value: str | float) -> str:
 
     No fraction is left, the suffix is the largest that leaves none, and the family of the suffix (binary,
     decimal, exponent) stays as written; what is finer than a nano is rounded away from zero. Raises
-    ValueError for what is no quantity.
+    ValueError for what is not a valid quantity.
     """
     number, suffix = _parsed(str(value))
     sign = "-" if number < 0 else ""
@@ -72,7 +72,7 @@ def _number(text: str) -> Fraction:
 def _parsed(text: str) -> tuple[Fraction, str]:
     found = _QUANTITY.fullmatch(text) if len(text) <= LONGEST else None
     if found is None:
-        raise ValueError(f"'{text}' is no quantity; write for example 500m, 4, 1.5Gi or 2e9")
+        raise ValueError(f"'{text}' is not a valid quantity; write for example 500m, 4, 1.5Gi or 2e9")
     return Fraction(found[1]), found[2] or ""
 
 

@@ -96,7 +96,9 @@ def _of_slices(site: Site, entry: _Entry, capacity: TpuCapacity) -> Iterator[Pro
     for field, value in fields.items():
         if in_chips and value is not None and value % each:
             below = value - value % each
-            message = f"{field} {value} is no whole number of slices: one of '{pool.name}' has {each} chips"
+            message = (
+                f"{field} {value} is not a whole number of slices: one of '{pool.name}' has {each} chips"
+            )
             hint = f"write {below} or {below + each}, or the number of slices in nominalSlices"
             yield source.problem("QUOTA004", (*entry.path, field), message, hint)
     found = chips(quota, capacity)
@@ -196,7 +198,7 @@ def _without(site: Site) -> Iterator[Problem]:
     for at, queue in enumerate(site.cluster.cluster_queues):
         if not queue.quota:
             message = f"ClusterQueue '{queue.name}' has no quota: "
-            message += "its workloads wait for ever, or are not counted"
+            message += "its workloads wait forever, or are not counted"
             hint = "write quota: [{pool: NAME}], with a pool of this cluster"
             place: Path = ("spec", "clusterQueues", at, "name")
             yield site.cluster.source.problem("QUOTA016", place, message, hint, warning=True)

@@ -132,7 +132,7 @@ def _shares(site: Site, written: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resources(site: Site, written: dict[str, Any]) -> dict[str, Any]:
-    """Return how Kueue takes what no queue has quota of: pods that ask for some cpu need not wait for ever.
+    """Return how Kueue takes what no queue has quota of: pods that ask for some cpu need not wait forever.
 
     The two ways exclude each other, so ours gives way to either.
     """

@@ -88,7 +88,8 @@ def _accounts(site: Site) -> Iterator[Problem]:
     low, high = _ACCOUNT_LENGTH
     for field in _ACCOUNTS:
         if not low <= len(fields[field]) <= high:
-            message = f"'{fields[field]}' is no name of a service account: it has {low} to {high} characters"
+            name = fields[field]
+            message = f"'{name}' is not a valid name of a service account: it has {low} to {high} characters"
             yield _problem(site, "ENV003", field, message, f"write a name of {low} to {high} characters")
     if fields["tpuSaName"] == fields["gkeSaName"]:
         message = "workloads and nodes have the same service account"

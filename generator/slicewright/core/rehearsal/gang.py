@@ -45,7 +45,7 @@ class Waits:
         self._doomed = doomed
 
     def is_doomed(self, timeline: Timeline, piece: Slice) -> bool:
-        """Tell whether a part of a slice, or of its run, waits for what waits for ever itself."""
+        """Tell whether a part of a slice, or of its run, waits for what waits forever itself."""
         return bool(self._of(timeline, piece) & self._doomed)
 
     def _of(self, timeline: Timeline, piece: Slice) -> set[str]:

@@ -146,7 +146,7 @@ class Observer:
             yield from self._restarts_of(at, run, item)
         over = phase in _OVER or verb == "DELETED"
         if over and key in self._running:
-            # The kubelet, too, ends what is deleted with the phase Failed: that is no failure of its own.
+            # The kubelet, too, ends what is deleted with the phase Failed: that is not a failure of its own.
             taken = phase not in _OVER or (phase != SUCCEEDED and "deletionTimestamp" in item["metadata"])
             reason = DELETED if taken else phase
             yield replace(self._running.pop(key), at=at, kind="podEnded", reason=reason)

@@ -55,7 +55,7 @@ def marked(item: Object, mark: str) -> Object:
 
 
 def ends_by_itself(item: Object) -> bool:
-    """Tell whether a run ends when its program does; a headless Pathways waits for clients for ever."""
+    """Tell whether a run ends when its program does; a headless Pathways waits for clients forever."""
     return has_head(item) or (item["kind"] != "PathwaysJob" and any(True for _ in _that_end(item)))
 
 

@@ -182,7 +182,7 @@ class Timelines:
         found = []
         for run, pods in self._pods.items():
             timeline = self.of[run]
-            # What Kueue takes away is no failure.
+            # What Kueue takes away is not a failure.
             since = timeline.evictions[-1].at if timeline.evictions else -1.0
             lost: dict[str, list[float]] = {}
             for pod in pods.values():

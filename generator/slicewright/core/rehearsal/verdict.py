@@ -114,7 +114,7 @@ def _of_run(
 ) -> Iterator[Problem]:
     source = part.workload.source
     if timeline.outcome == "refused":
-        hint = "slicewright validate shows what stands against it without a cluster"
+        hint = "slicewright validate shows the reasons without a cluster"
         yield source.problem("REH003", ("spec",), f"{timeline.run} was refused: {timeline.refusal}", hint)
         return
     short = _short_of(part, item, timeline)

@@ -379,6 +379,6 @@ def _rank(file: tuple[str, str]) -> int:
 
 
 def _foreign(path: str) -> Problem:
-    message = "this file stands where a generated one belongs, and slicewright did not write it"
+    message = "slicewright did not write this file, and a generated one belongs here"
     hint = "move it to custom/, or delete it"
     return Problem("TREE001", message, hint, file=path)

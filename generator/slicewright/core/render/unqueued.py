@@ -34,5 +34,5 @@ def against_queueless(workload: Workload, site: Site) -> Iterator[Problem]:
 
 def _consequence(site: Site) -> str:
     if site.cluster.spec.get("kueue", {}).get("manageJobsWithoutQueueName") is True:
-        return "Kueue is told to hold such runs back, and it would wait for ever"
+        return "Kueue is told to hold such runs back, and it would wait forever"
     return "it starts at once, beside Kueue, on nodes that are counted for others"

@@ -42,7 +42,9 @@ def _subjects(item: Item, _world: World) -> Iterator[Finding]:
 def _subject(subject: dict[str, Any], path: Path) -> Iterator[Finding]:
     kind, name = text(subject.get("kind")), text(subject.get("name"))
     if kind not in _SUBJECTS:
-        yield Finding((*path, "kind"), f"'{kind}' is no kind of subject", f"one of {', '.join(_SUBJECTS)}")
+        yield Finding(
+            (*path, "kind"), f"'{kind}' is not a valid kind of subject", f"one of {', '.join(_SUBJECTS)}"
+        )
         return
     if text(subject.get("apiGroup")) not in ("", _SUBJECTS[kind]):
         hint = f"write {_SUBJECTS[kind]}" if _SUBJECTS[kind] else "leave apiGroup out"
@@ -50,7 +52,7 @@ def _subject(subject: dict[str, Any], path: Path) -> Iterator[Finding]:
     if not name:
         yield Finding((*path, "name"), f"the {kind} has no name")
     elif kind == "ServiceAccount" and not is_subdomain(name):
-        yield Finding((*path, "name"), f"'{name}' is no name of a ServiceAccount")
+        yield Finding((*path, "name"), f"'{name}' is not a valid name of a ServiceAccount")
 
 
 RULES = (

@@ -121,7 +121,7 @@ def _twice(item: Item, world: World) -> Iterator[Finding]:
     first, line = world.once("first of a name", _first_of_name).get(_identity(item), (item, 0))
     if first is not item:
         of = f" in namespace '{item.namespace}'" if item.namespace else ""
-        message = f"{item.kind} '{item.name}'{of} stands in this file already, in the document at line {line}"
+        message = f"{item.kind} '{item.name}'{of} is already in this file, in the document at line {line}"
         yield Finding(("metadata", "name"), message)
 
 
@@ -141,7 +141,7 @@ RULES = (
         id="GIT121",
         severity="warning",
         title="A quantity is not canonical",
-        why="G19: the API server keeps 1000m as 1; a GitOps tool sees a difference for ever.",
+        why="G19: the API server keeps 1000m as 1; a GitOps tool sees a difference forever.",
         hint="write the canonical form",
         kinds=POD_KINDS | {"ClusterQueue", "Cohort"},
         check=_quantities,

@@ -283,7 +283,9 @@ def _part_of_slice(item: Item, world: World) -> Iterator[Finding]:
     for path, flavor, value in _nominal(item, world):
         chips = _chips_of(flavor, world)
         if chips is not None and value % chips[0]:
-            message = f"quota of {plain(value)} chips of {flavor} is no multiple of a slice, {chips[0]} chips"
+            message = (
+                f"quota of {plain(value)} chips of {flavor} is not a multiple of a slice, {chips[0]} chips"
+            )
             yield Finding(path, message)
 
 
@@ -329,7 +331,7 @@ RULES = (
         title="A workload exceeds the quota that its queue can ever get",
         why="Kueue admits a workload whole or not at all. With nothing else running the queue has its "
         "nominal "
-        "quota and what its cohort lends; a workload that asks for more waits for ever.",
+        "quota and what its cohort lends; a workload that asks for more waits forever.",
         hint="ask for fewer slices, or raise the quota, the borrowing limit or the cohort",
         kinds=RUN_KINDS,
         check=_never_fits,
@@ -340,7 +342,7 @@ RULES = (
         severity="error",
         title="No flavor of the queue suits the pods",
         why="Kueue compares the pods' node selector with the flavor's labels, and their tolerations with its "
-        "taints; with no flavor left the workload waits for ever.",
+        "taints; with no flavor left the workload waits forever.",
         hint="use the queue of this TPU, or correct the node selector",
         kinds=RUN_KINDS,
         check=_no_flavor,

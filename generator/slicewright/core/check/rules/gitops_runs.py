@@ -32,7 +32,7 @@ _VOLATILE = frozenset(
 def _suspend(item: Item, _world: World) -> Iterator[Finding]:
     written = at(item.data, "spec", "suspend")
     if isinstance(written, bool) and QUEUE in item.labels:
-        yield Finding(("spec", "suspend"), f"suspend: {str(written).lower()} stands beside a queue")
+        yield Finding(("spec", "suspend"), f"suspend: {str(written).lower()} is set beside a queue")
 
 
 def _ttl(item: Item, _world: World) -> Iterator[Finding]:
@@ -70,7 +70,7 @@ def _tolerations(item: Item, world: World) -> Iterator[Finding]:
     if queue is None:
         return
     for pods, pod_set in zip(item.pods, quota_workload.pod_sets(item, world), strict=True):
-        # Where Git has no list, one that Kueue makes is no difference. A run that may take several ways of
+        # Where Git has no list, one that Kueue makes is not a difference. A run that may take several ways of
         # provisioning takes what Kueue adds, and the Application of frozen runs ignores it.
         ways = [entry for entry in pod_set.tolerations if entry.get("key") == PROVISIONING]
         if pod_set.tolerations and not ways[1:]:
@@ -208,7 +208,7 @@ RULES = (
         id="GIT111",
         severity="warning",
         title="A cluster-scoped object has a namespace",
-        why="G11: the API server drops it, a GitOps tool sees a difference for ever, and `namespace:` of a "
+        why="G11: the API server drops it, a GitOps tool sees a difference forever, and `namespace:` of a "
         "kustomization is the usual source.",
         hint="leave metadata.namespace out",
         kinds=frozenset(kind for _, kind in CLUSTER_SCOPED),

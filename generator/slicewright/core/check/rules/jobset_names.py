@@ -83,7 +83,9 @@ def _managed_by(item: Item, _world: World) -> Iterator[Finding]:
         return
     path: Path = ("spec", "managedBy")
     if not is_domain_prefixed_path(name):
-        yield Finding(path, f"manager '{name}' is no domain with a path, such as kueue.x-k8s.io/multikueue")
+        yield Finding(
+            path, f"manager '{name}' is not a domain with a path, such as kueue.x-k8s.io/multikueue"
+        )
     elif len(name) > MAX_LABEL:
         yield Finding(path, f"manager '{name}' has {len(name)} characters, {MAX_LABEL} at most")
 

@@ -62,7 +62,7 @@ def _rule_names(item: Item, _world: World) -> Iterator[Finding]:
         name = _named(index, rule)
         path = (*_RULES, index, "name") if "name" in rule else (*_RULES, index)
         if not _RULE_NAME.fullmatch(name) or len(name) > _LONGEST_RULE_NAME:
-            yield Finding(path, f"'{name}' is no name for a failure rule")
+            yield Finding(path, f"'{name}' is not a valid name for a failure rule")
         if taken.setdefault(name, index) != index:
             hint = "give each rule a name of its own; unnamed ones are called failurePolicyRule<index>"
             yield Finding(path, f"failure rule '{name}' comes twice", hint)
@@ -74,7 +74,7 @@ def _rule_reasons(item: Item, _world: World) -> Iterator[Finding]:
             if reason not in _REASONS:
                 path = (*_RULES, index, "onJobFailureReasons", at_index)
                 yield Finding(
-                    path, f"'{reason}' is no reason of a failed Job", did_you_mean(reason, _REASONS)
+                    path, f"'{reason}' is not a valid reason of a failed Job", did_you_mean(reason, _REASONS)
                 )
 
 
@@ -107,7 +107,7 @@ def _depends_on(item: Item, _world: World) -> Iterator[Finding]:
         for place, entry in entries(job.get("dependsOn")):
             name = text(entry.get("name"))
             if name not in seen:
-                message = f"replicatedJob '{name}' does not stand before the one that depends on it"
+                message = f"replicatedJob '{name}' comes after the one that depends on it"
                 yield Finding((*path, place, "name"), message)
             elif name == job.get("name"):
                 yield Finding((*path, place, "name"), f"replicatedJob '{name}' waits for itself")
@@ -140,7 +140,7 @@ def _claims(item: Item, _world: World) -> Iterator[Finding]:
                 yield Finding((*path, "namespace"), "a claim template names a namespace", "leave it out")
             for wrong, message in (
                 (name in taken, f"claim template '{name}' comes twice"),
-                (not is_subdomain(name), f"'{name}' is no name for a claim"),
+                (not is_subdomain(name), f"'{name}' is not a valid name for a claim"),
                 (
                     len(f"{name}-{item.name}") > MAX_LABEL,
                     f"claim '{name}-{item.name}' has more than {MAX_LABEL} characters",

@@ -30,13 +30,13 @@ def _tolerations(item: Item, _world: World) -> Iterator[Finding]:
         path = (*_TOLERATIONS, index)
         operator, effect = entry.get("operator"), entry.get("effect")
         if operator not in (None, "Equal", "Exists"):
-            yield Finding((*path, "operator"), f"'{operator}' is no operator of a toleration")
+            yield Finding((*path, "operator"), f"'{operator}' is not a valid operator of a toleration")
         if "key" not in entry and operator != "Exists":
             yield Finding(path, "a toleration without a key must have the operator Exists")
         if operator == "Exists" and "value" in entry:
             yield Finding((*path, "value"), "a toleration with the operator Exists has no value")
         if effect not in (None, *_EFFECTS):
-            yield Finding((*path, "effect"), f"'{effect}' is no effect of a taint")
+            yield Finding((*path, "effect"), f"'{effect}' is not a valid effect of a taint")
         if "tolerationSeconds" in entry and effect != "NoExecute":
             yield Finding((*path, "tolerationSeconds"), "tolerationSeconds goes with the effect NoExecute")
 
@@ -47,11 +47,11 @@ def _taints(item: Item, _world: World) -> Iterator[Finding]:
         path = (*_TAINTS, index)
         key, effect = text(taint.get("key")), text(taint.get("effect"))
         if effect not in _EFFECTS:
-            yield Finding((*path, "effect"), f"'{effect}' is no effect of a taint")
+            yield Finding((*path, "effect"), f"'{effect}' is not a valid effect of a taint")
         if not is_label_key(key):
-            yield Finding((*path, "key"), f"'{key}' is no key of a taint")
+            yield Finding((*path, "key"), f"'{key}' is not a valid key of a taint")
         if not is_label_value(text(taint.get("value"))):
-            yield Finding((*path, "value"), f"'{taint.get('value')}' is no value of a taint")
+            yield Finding((*path, "value"), f"'{taint.get('value')}' is not a valid value of a taint")
         if (key, effect) in taken:
             yield Finding(path, f"taint '{key}' with effect {effect} comes twice")
         taken.add((key, effect))
@@ -61,7 +61,7 @@ def _labels(item: Item, _world: World) -> Iterator[Finding]:
     labels = mapping(at(item.data, "spec", "nodeLabels"))
     for key, value in labels.items():
         if not is_label_key(key) or not is_label_value(text(value)):
-            yield Finding(("spec", "nodeLabels", key), f"'{key}: {value}' is no label")
+            yield Finding(("spec", "nodeLabels", key), f"'{key}: {value}' is not a valid label")
     if text(at(item.data, "spec", "topologyName")) and not labels:
         yield Finding(("spec", "topologyName"), "a flavor with a topology has no node labels")
 
@@ -87,7 +87,7 @@ def _tolerated(item: Item, _world: World) -> Iterator[Finding]:
     tolerations = [entry for _, entry in entries(at(item.data, *map(str, _TOLERATIONS)))]
     for index, taint in entries(at(item.data, *map(str, _TAINTS))):
         if taint.get("key") == TPU and not tolerates(tolerations, taint):
-            message = f"no toleration of {TPU} stands beside the taint"
+            message = f"no toleration of {TPU} is beside the taint"
             yield Finding((*_TAINTS, index), message)
 
 
@@ -133,7 +133,7 @@ RULES = (
         id="KQ115",
         severity="error",
         title="Node labels of a flavor are malformed or missing",
-        why="Kueue's webhook refuses what is no label; a CEL rule wants a node label beside topologyName.",
+        why="Kueue's webhook refuses an invalid label; a CEL rule requires a node label beside topologyName.",
         hint="write labels that the nodes of the pool carry",
         kinds=frozenset({"ResourceFlavor"}),
         check=_labels,

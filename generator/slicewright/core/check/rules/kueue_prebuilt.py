@@ -30,7 +30,7 @@ def _prebuilt(item: Item, _world: World) -> Iterator[Finding]:
     )
     name = names.get(PREBUILT)
     if name is not None and not is_subdomain(name):
-        yield Finding(("metadata", place, PREBUILT), f"'{name}' is no name of a Workload")
+        yield Finding(("metadata", place, PREBUILT), f"'{name}' is not a valid name of a Workload")
 
 
 def _workload(item: Item, _world: World) -> Iterator[Finding]:
@@ -69,7 +69,7 @@ def _slices(request: dict[str, Any], path: Path) -> Iterator[Finding]:
     if (topology is None) != (size is None):
         yield Finding(path, "podSetSliceRequiredTopology and podSetSliceSize come together")
     elif isinstance(size, int) and size < 1:
-        yield Finding((*path, "podSetSliceSize"), f"{size} is no size of a slice")
+        yield Finding((*path, "podSetSliceSize"), f"{size} is not a valid size of a slice")
 
 
 RULES = (

@@ -65,7 +65,7 @@ def _once(item: Item, _world: World) -> Iterator[Finding]:
         for index, flavor in entries(group.get("flavors")):
             name = text(flavor.get("name"))
             if flavors.setdefault(name, at_group) != at_group:
-                message = f"flavor '{name}' stands in two resource groups"
+                message = f"flavor '{name}' is in two resource groups"
                 yield Finding((*path, "flavors", index, "name"), message)
 
 
@@ -111,7 +111,9 @@ def _resource_names(item: Item, _world: World) -> Iterator[Finding]:
     for path, group in groups(item):
         for index, name in words(group.get("coveredResources")):
             if not is_label_key(name):
-                yield Finding((*path, "coveredResources", index), f"'{name}' is no name of a resource")
+                yield Finding(
+                    (*path, "coveredResources", index), f"'{name}' is not a valid name of a resource"
+                )
 
 
 def _sizes(item: Item, _world: World) -> Iterator[Finding]:
@@ -173,11 +175,11 @@ def _expressions(item: Item, _world: World) -> Iterator[Finding]:
         operator, values = expression.get("operator"), sequence(expression.get("values"))
         path = (*base, index)
         if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
-            yield Finding((*path, "operator"), f"'{operator}' is no operator of a label selector")
+            yield Finding((*path, "operator"), f"'{operator}' is not a valid operator of a label selector")
         elif (operator in ("In", "NotIn")) != bool(values):
             yield Finding((*path, "operator"), f"{operator} with {'values' if values else 'no values'}")
         if not is_label_key(text(expression.get("key"))):
-            yield Finding((*path, "key"), f"'{expression.get('key')}' is no key of a label")
+            yield Finding((*path, "key"), f"'{expression.get('key')}' is not a valid key of a label")
 
 
 RULES = (
@@ -235,7 +237,7 @@ RULES = (
         id="KQ106",
         severity="error",
         title="A covered resource does not have a resource name",
-        why="Kueue's webhook refuses what is no qualified name.",
+        why="Kueue's webhook refuses what is not a valid qualified name.",
         hint="write cpu, memory or google.com/tpu",
         kinds=_QUOTAS,
         check=_resource_names,

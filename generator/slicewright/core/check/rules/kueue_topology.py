@@ -55,11 +55,11 @@ def _of_layers(layers: list[_Layer], pods: Pods, path: Path) -> Iterator[Finding
     above = 0
     for topology, size in layers:
         if not is_label_key(topology):
-            yield Finding(path, f"'{topology}' is no key of a node label")
+            yield Finding(path, f"'{topology}' is not a valid key of a node label")
         if topology in seen:
             yield Finding(path, f"layer '{topology}' comes twice")
         if size < 1:
-            yield Finding(path, f"{size} is no size of a layer")
+            yield Finding(path, f"{size} is not a valid size of a layer")
         elif above % size:
             yield Finding(path, f"layers of {size} pods do not divide the {above} pods of the layer above")
         seen.add(topology)

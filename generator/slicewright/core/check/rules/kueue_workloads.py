@@ -52,7 +52,7 @@ def _queue_label(item: Item, _world: World) -> Iterator[Finding]:
     name = item.labels.get(QUEUE)
     if name is not None and not is_subdomain(name):
         path: Path = ("metadata", "labels", QUEUE)
-        yield Finding(path, f"'{name}' is no name of a queue")
+        yield Finding(path, f"'{name}' is not a valid name of a queue")
 
 
 def _queue_annotation(item: Item, _world: World) -> Iterator[Finding]:
@@ -69,14 +69,16 @@ def _misplaced(item: Item, _world: World) -> Iterator[Finding]:
                 continue
             if isinstance(labels, dict) and QUEUE in labels and QUEUE not in item.labels:
                 base = (*pods.path, "metadata") if where == "template" else (*pods.path[:4], "metadata")
-                message = f"{QUEUE} stands on the template, and Kueue reads it from the {item.kind}"
+                message = f"{QUEUE} is on the template, and Kueue reads it from the {item.kind}"
                 yield Finding((*base, "labels", QUEUE), message)
 
 
 def _max_time(item: Item, _world: World) -> Iterator[Finding]:
     written = item.labels.get(MAX_EXECUTION_TIME)
     if written is not None and ((seconds := _integer(written)) is None or seconds <= 0):
-        yield Finding(("metadata", "labels", MAX_EXECUTION_TIME), f"'{written}' is no number of seconds")
+        yield Finding(
+            ("metadata", "labels", MAX_EXECUTION_TIME), f"'{written}' is not a valid number of seconds"
+        )
 
 
 def _elastic(item: Item, _world: World) -> Iterator[Finding]:
@@ -91,7 +93,7 @@ def _partial(item: Item, _world: World) -> Iterator[Finding]:
             least = _integer(written)
             if least is None or not 0 < least < pods.pods_per_job:
                 path: Path = ("metadata", "annotations", MIN_PARALLELISM)
-                yield Finding(path, f"'{written}' is no number from 1 to {pods.pods_per_job - 1}")
+                yield Finding(path, f"'{written}' is not a valid number from 1 to {pods.pods_per_job - 1}")
         sync = item.annotations.get(EQUAL_COMPLETIONS)
         if sync is None:
             continue
@@ -117,7 +119,7 @@ def _topology(item: Item, _world: World) -> Iterator[Finding]:
             yield Finding(base, f"{' and '.join(written)} exclude each other")
         for key in (*_TOPOLOGY[:2], _SLICE):
             if key in pods.annotations and not is_label_key(pods.annotations[key]):
-                yield Finding((*base, key), f"'{pods.annotations[key]}' is no key of a node label")
+                yield Finding((*base, key), f"'{pods.annotations[key]}' is not a valid key of a node label")
         free = pods.annotations.get(_TOPOLOGY[2])
         if free is not None and free not in _BOOLEANS:
             yield Finding((*base, _TOPOLOGY[2]), f"'{free}' is neither true nor false")
@@ -132,7 +134,7 @@ def _slice_size(pods: Pods, path: Path) -> Iterator[Finding]:
         return
     size, count = _integer(written), _podset_count(pods)
     if size is None or size < 1:
-        yield Finding(path, f"'{written}' is no size of a slice")
+        yield Finding(path, f"'{written}' is not a valid size of a slice")
     elif size > count:
         yield Finding(path, f"a slice of {size} pods is more than the {count} pods of the job")
 
@@ -183,7 +185,7 @@ def _gates(item: Item, _world: World) -> Iterator[Finding]:
     seen: set[str] = set()
     for gate in (part.strip() for part in written.split(",")) if written else ():
         if gate in seen or len(gate) > MAX_LABEL or not is_domain_prefixed_path(gate):
-            why = "comes twice" if gate in seen else "is no domain with a path of 63 characters at most"
+            why = "comes twice" if gate in seen else "is not a domain with a path of 63 characters at most"
             yield Finding(("metadata", "annotations", GATED_BY), f"gate '{gate}' {why}")
         seen.add(gate)
 
@@ -225,7 +227,7 @@ RULES = (
         id="KQ134",
         severity="error",
         title="The time limit is not a number of seconds",
-        why="Kueue's webhook refuses what is no whole number above 0.",
+        why="Kueue's webhook refuses what is not a whole number above 0.",
         hint='write a number in quotes, such as "3600"',
         kinds=_JOBS,
         check=_max_time,
@@ -256,8 +258,8 @@ RULES = (
         id="KQ137",
         severity="error",
         title="Topology annotations contradict each other",
-        why="Kueue's webhook refuses two modes at once, what is no node label, a slice without its size, and "
-        "slices larger than the job.",
+        why="Kueue's webhook refuses two modes at once, a level that is not a node label, a slice without its "
+        "size, and slices larger than the job.",
         hint="see https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/",
         kinds=_JOBS,
         check=_topology,
@@ -269,7 +271,7 @@ RULES = (
         title="The slice size does not divide the pods",
         why="The webhook accepts it, and the scheduler of Kueue never finds an assignment: the workload "
         "waits "
-        "for ever.",
+        "forever.",
         hint="write the number of hosts of a TPU slice",
         kinds=_JOBS,
         check=_slice_divides,

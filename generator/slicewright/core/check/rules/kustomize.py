@@ -203,7 +203,7 @@ def _unguarded(item: Item, world: World) -> Iterator[Finding]:
             if verb == "test":
                 guarded.append(pointer)
             elif head and not any(guard == head or guard.startswith(f"{head}/") for guard in guarded):
-                message = f"{verb} {pointer} goes by position, and nothing tests what stands there"
+                message = f"{verb} {pointer} goes by position, and no test operation checks what is there"
                 yield Finding(_of(found), message)
                 break
 

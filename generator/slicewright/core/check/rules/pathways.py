@@ -281,7 +281,7 @@ RULES = (
     _rule(
         "PW103",
         "Proxy or workers do not connect to the manager's port",
-        "A worker or proxy that dials another port waits for ever.",
+        "A worker or proxy that dials another port waits forever.",
         "write the same port in --server_port of the manager and in --resource_manager_address",
         _ports,
     ),

@@ -196,14 +196,14 @@ RULES = (
         "REF109",
         "No nodes have the labels of a flavor",
         "Kueue injects the labels into the pods, and no pool of the TPUCluster has such nodes: they wait "
-        "for ever.",
+        "forever.",
         {"ResourceFlavor"},
         _pools,
     ),
     _rule(
         "REF110",
         "The ClusterQueue does not select the namespace of its LocalQueue",
-        "Workloads of other namespaces are inadmissible: they wait for ever.",
+        "Workloads of other namespaces are inadmissible: they wait forever.",
         {"LocalQueue"},
         _namespace,
     ),

@@ -183,7 +183,7 @@ RULES = (
     _rule(
         "REF126",
         "A ComputeClass that pods select does not exist",
-        "No node belongs to the class: the pods wait for ever.",
+        "No node belongs to the class: the pods wait forever.",
         _compute_class,
     ),
     Rule(

@@ -201,7 +201,7 @@ RULES = (
         id="TPU121",
         severity="error",
         title="A node selector names a label that GKE does not put on nodes",
-        why="No node carries the label, so the pods wait for ever. A label that a ResourceFlavor or a pool "
+        why="No node carries the label, so the pods wait forever. A label that a ResourceFlavor or a pool "
         "of "
         "the TPUCluster declares is taken as yours.",
         hint="leave the selector out",
@@ -225,7 +225,7 @@ RULES = (
         id="TPU123",
         severity="error",
         title="Flex-start does not support the accelerator",
-        why="There are no flex-start nodes of v3, v4 and the v5e device machines: the pods wait for ever.",
+        why="There are no flex-start nodes of v3, v4 and the v5e device machines: the pods wait forever.",
         hint="use on-demand, Spot or a reservation; `slicewright catalog` shows what flex-start serves",
         kinds=POD_KINDS,
         check=_flex_generation,
@@ -258,7 +258,7 @@ RULES = (
         severity="warning",
         title="Pods that select Spot nodes do not tolerate the Spot taint",
         why="Spot node pools carry the taint cloud.google.com/gke-spot=true:NoSchedule when they were made "
-        "with it, as auto-created ones are; the pods then wait for ever.",
+        "with it, as auto-created ones are; the pods then wait forever.",
         hint="add a toleration of cloud.google.com/gke-spot",
         kinds=POD_KINDS,
         check=_spot,

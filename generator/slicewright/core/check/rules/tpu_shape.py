@@ -146,7 +146,7 @@ RULES = (
         severity="error",
         title="The accelerator is not a label value that GKE puts on nodes",
         why="No node ever carries another value of `cloud.google.com/gke-tpu-accelerator`: the pods wait "
-        "for ever. Other tools have names of their own, such as tpu-v5e-slice.",
+        "forever. Other tools have names of their own, such as tpu-v5e-slice.",
         hint="run `slicewright catalog` for the accelerators",
         kinds=POD_KINDS,
         check=_accelerator,

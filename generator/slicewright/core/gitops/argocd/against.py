@@ -31,7 +31,7 @@ def problems(sites: Iterable[Site]) -> Iterator[Problem]:
     taken: dict[tuple[str, str], tuple[Site, ArgoCD]] = {}
     for site, argocd in synced:
         if _SECRET.search(argocd.repo_url):
-            message = "the URL has a password or a token in it, which would stand in every Application in Git"
+            message = "the URL has a password or a token in it, which would be in every Application in Git"
             hint = "leave out what is before the @, and give it to Argo CD in a repository Secret"
             at: Path = ("spec", "gitops", "argocd", "repoURL")
             yield site.cluster.source.problem("GITOPS005", at, message, hint)
