@@ -15,7 +15,7 @@ if [ $# -gt 0 ]; then
   exit 2
 fi
 
-# Runs a command that says what is there. Where it cannot, nothing can be compared, which is not a difference.
+# Runs a command that says what is there. Where it cannot, nothing can be compared, which is no difference.
 ask() {
   "$@" && return
   echo "cannot see what is there: the command above has failed, and nothing is known of differences" >&2

@@ -280,7 +280,7 @@ def test_problems_of_writing_are_reported_in_both_forms(repo: Repo) -> None:
     text = repo.run("render", code=1)
     record = repo.run("render", "-o", "json", code=1).json
 
-    assert (text.out, text.err.startswith("overlays/c1: FILE003 a file stands where")) == ("", True)
+    assert (text.out, text.err.startswith("overlays/c1: FILE003 a file is where")) == ("", True)
     assert ([problem["id"] for problem in record["problems"]], record["written"]) == (["FILE003"], [])
 
 

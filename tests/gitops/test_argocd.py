@@ -224,9 +224,9 @@ def test_project_of_a_platform_that_is_not_synced_is_refused() -> None:
     ["user:secret", "user:", ":secret", "a%40b:c%2Fd", "ghp_0123456789abcdefABCD", "glpat-0123456789_-abcd"],
 )
 def test_password_or_token_in_the_url_is_refused(user: str) -> None:
-    """It would stand in every Application in Git; what is said of it does not repeat it."""
+    """It would be in every Application in Git; what is said of it does not repeat it."""
     expected = (
-        "clusters/c1.yaml:12:30: GITOPS005 the URL has a password or a token in it, which would stand "
+        "clusters/c1.yaml:12:30: GITOPS005 the URL has a password or a token in it, which would be "
         "in every Application in Git\n"
         "  hint: leave out what is before the @, and give it to Argo CD in a repository Secret\n"
     )

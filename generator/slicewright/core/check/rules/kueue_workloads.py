@@ -258,8 +258,8 @@ RULES = (
         id="KQ137",
         severity="error",
         title="Topology annotations contradict each other",
-        why="Kueue's webhook refuses two modes at once, a level that is not a node label, a slice without its "
-        "size, and slices larger than the job.",
+        why="Kueue's webhook refuses two modes at once, a level that is not a node label, a slice without "
+        "its size, and slices larger than the job.",
         hint="see https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/",
         kinds=_JOBS,
         check=_topology,
