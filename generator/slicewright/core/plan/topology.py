@@ -80,11 +80,11 @@ def _never_given(workload: Workload, by_way: list[set[str]]) -> Iterator[Problem
 def _by_way(workload: Workload, shape: Shape, site: Site) -> list[set[str]]:
     """Return, for each way of a run, the Topologies of the pools that it can get; '' for a pool without one.
 
-    Nothing without a queue.
+    Nothing without a queue, or where no pool of the cluster has a Topology.
     """
-    if not workload.queue_name:
-        return []
     cluster = site.cluster
+    if not workload.queue_name or not any("topologyName" in pool for pool in cluster.spec.get("pools", ())):
+        return []
     queue = cluster.queue_behind(workload.queue_name, workload.namespace)
     quota = {entry.pool for entry in queue.quota} if queue else set()
     pools = [

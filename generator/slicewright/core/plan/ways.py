@@ -74,6 +74,8 @@ def taint(wanted: Provisioning) -> Fields:
 def on_cluster(workload: Workload, cluster: Cluster) -> Workload:
     """Return a workload whose reservations name no project where it is the cluster's own, the default."""
     own = cluster.spec.get("project", "")
+    if not any(way.project and way.project == own for way in workload.ways):
+        return workload
     first, *others = (replace(way, project="") if way.project == own else way for way in workload.ways)
     return replace(workload, provisioning=first, alternative_provisioning=tuple(others))
 

@@ -43,7 +43,7 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
                 found.append(workload.source.problem("REF001", ("spec", "clusters", index), message, hint))
                 continue
             here = on_cluster(workload, site.cluster)
-            plan, problems = decide(replace(decision, workload=here), site)
+            plan, problems = decide(decision if here is workload else replace(decision, workload=here), site)
             found += problems
             if plan is not None and not any(part.source is workload.source for part in repository.parts):
                 planned.append(Planned(plan, here))
