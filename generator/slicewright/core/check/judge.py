@@ -6,7 +6,6 @@ nobody can change a run that is frozen, and it must not keep others from being r
 
 from __future__ import annotations
 
-import json
 import posixpath
 from dataclasses import dataclass, replace
 from functools import partial
@@ -61,29 +60,32 @@ def judged(
 ) -> Rendering:
     """Return a rendering with what the rules say of its runs; with nothing to write if that is an error.
 
-    `ignored` are the problems that the repository has a reason for, of which warnings are left out, and
-    `added` are rules of other packages. Of a
-    cluster whose own file is wrong nothing is said: what its runs lack may follow from that.
+    `ignored` are the problems that the repository has a reason for: warnings among them are left out. `added`
+    are rules of other packages. A cluster whose own file is wrong is skipped: what its runs lack may follow
+    from that.
     """
     wrong = {problem.file for problem in errors(rendering.problems)}
     origins = Origins(repository.workloads, repository.sites)
     bases = tree.Bases(repository.read_text, repository.package.schemas)
-    notes = inputs(repository.sources)
     found: list[Problem] = []
     strange = tuple(rule for rule in added if rule.severity == "error" and rule.kinds & RUN_KINDS)
     for name, site in repository.sites.items():
         runs = [] if site.cluster.source.file.path in wrong else list(_runs(name, rendering, existing, bases))
-        if runs:
-            untainted = rendering.untainted.get(name, ())
-            below = platform.objects(site, untainted) if site.cluster.managed else []
-            said, places = _against(site, below, runs, repository.package.catalogue, strange)
-            placed = [origins.placed(problem, places[problem.file, problem.object][0]) for problem in said]
-            heard = silence(placed, (*(item for item, _ in places.values()), *notes), ignored)
-            found += (
-                one if places[one.folder, one.object][1] else replace(one, severity="warning")
-                for one in (heard if said else ())
-                if not one.id.startswith("IGN")
-            )
+        if not runs:
+            continue
+        untainted = rendering.untainted.get(name, ())
+        below = platform.objects(site, untainted) if site.cluster.managed else []
+        said, places = _against(site, below, runs, repository.package.catalogue, strange)
+        if not said:
+            continue
+        placed = [origins.placed(problem, places[problem.file, problem.object][0]) for problem in said]
+        notes = inputs(repository.sources)
+        heard = silence(placed, (*(item for item, _ in places.values()), *notes), ignored)
+        found += (
+            one if places[one.folder, one.object][1] else replace(one, severity="warning")
+            for one in heard
+            if not one.id.startswith("IGN")
+        )
     refused = of_inputs(rendering.problems)
     left = [one for one in found if said_of_input(one, refused) is None]
     problems = in_order((*acknowledged(rendering.problems, repository.sources, ignored), *left))
@@ -191,4 +193,4 @@ def _likeness(workload: Workload) -> str:
         return ""
     told = {field: value for field, value in spec.items() if field not in _OWN_AFFAIRS}
     told["pathways"] = {**spec.get("pathways", {}), "pathwaysDir": ""}
-    return json.dumps([workload.namespace, told], sort_keys=True)
+    return repr((workload.namespace, sorted(told.items())))

@@ -17,7 +17,7 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.labels import ACKNOWLEDGED
 from slicewright.core.kubernetes.read import entries, mapping, text
-from slicewright.core.problem import Problem, did_you_mean
+from slicewright.core.problem import Problem, did_you_mean, errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -140,6 +140,8 @@ def acknowledged(
 
     What is wrong with the reasons themselves is for `validate` to say; no reason lets a render go on.
     """
+    if len(errors(problems)) == len(problems):
+        return tuple(problems)
     left = silence(problems, inputs(sources), ignored)
     return tuple(problem for problem in problems if problem.severity == "error" or problem in left)
 
