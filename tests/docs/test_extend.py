@@ -88,6 +88,19 @@ def test_rules_of_a_package_run_in_validate_and_may_be_ignored(repo: Repo) -> No
     assert "ACME" not in repo.run("validate", image).out
 
 
+@pytest.mark.slow
+def test_repository_brings_no_code(repo: Repo, install: Callable[..., None], tmp_path: Path) -> None:
+    """`python -m` puts the current folder on the path; neither rules nor modules of a repository run."""
+    install("hostile", "raise SystemExit('hostile')", "[slicewright.rules]\na = hostile:RULES\n")
+    folder = tmp_path / "site-hostile"
+    (folder / "yaml.py").write_text("raise SystemExit('hostile')")
+    command = [sys.executable, "-m", "slicewright", "render", "-C", str(repo.root)]
+
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+
+    assert "1 run to start" in done.stdout
+
+
 @pytest.mark.usefixtures("acme")
 def test_rules_of_a_package_are_listed(repo: Repo) -> None:
     """By `slicewright rule`, one and all of its group."""

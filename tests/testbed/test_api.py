@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from typing import TYPE_CHECKING
 
@@ -208,6 +209,22 @@ def test_hang_up_ends_a_watch(api: Api, server: Server) -> None:
 
     thread.join(10)
     assert (thread.is_alive(), found) == (False, ["ADDED"])
+
+
+def test_late_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server may have done what was asked, so it is not asked again."""
+    monkeypatch.setattr("slicewright.testbed.api._TIMEOUT_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            Api(Access(address, "")) as client,
+            pytest.raises(ConnectionError, match=r"POST /a: .*timed out"),
+        ):
+            client.request("POST", "/a", {})
+        silent.accept()[0].close()
+        silent.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            silent.accept()
 
 
 def test_path_of_the_server(server: Server, authority: Authority) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlencode
 
 import urllib3
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from slicewright.testbed.trouble import ApiError, BedError
 
@@ -35,7 +35,27 @@ _TIMEOUT_SECONDS = 60
 _PAGE = "500"
 """Objects of one answer to a list, as kubectl asks for them."""
 _SHORT_SECONDS = 0.2
-_RETRY = urllib3.Retry(
+
+
+class _Retry(urllib3.Retry):
+    """Repeats what the server did not take; it may have taken a request whose answer is late."""
+
+    def increment(
+        self,
+        method: str | None = None,
+        url: str | None = None,
+        response: BaseHTTPResponse | None = None,
+        error: Exception | None = None,
+        *context: Any,
+        **more: Any,
+    ) -> Self:
+        """Count one more try. Raises ReadTimeoutError."""
+        if isinstance(error, ReadTimeoutError):
+            raise error
+        return super().increment(method, url, response, error, *context, **more)
+
+
+_RETRY = _Retry(
     total=29,
     connect=0,
     read=1,  # a kept connection that the server has closed meanwhile is opened again once
