@@ -141,6 +141,16 @@ def test_clone_without_the_default_branch_is_warned(branched: Repo) -> None:
     assert branched.run("render", "--check").err.startswith("warning: RUN009 git has no default branch here")
 
 
+def test_worktree_whose_repository_is_gone_is_warned(repo: Repo) -> None:
+    """A copy of a worktree, as a container may have it, has a .git that leads nowhere."""
+    repo.run("render")
+    repo.write(".git", "gitdir: /nonexistent/.git/worktrees/a\n")
+
+    assert repo.run("render", "--check").err.startswith(
+        f"warning: RUN009 {repo.root} belongs to no git repository"
+    )
+
+
 def test_git_that_gives_no_answer_is_warned(branched: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     """A container in CI often runs as another user than the owner of the clone; git refuses it then."""
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")

@@ -177,21 +177,21 @@ def _forged(
 
     Without a name for the commit, nothing is compared in a folder without git, or before the first commit.
     """
+    root, planned = checkout.root, rendering.planned
+    if not since and not any((folder / ".git").exists() for folder in (root, *root.parents)):
+        return (), ()
     from slicewright.cli import revisions  # noqa: PLC0415 - commands start fast
     from slicewright.gitrepo import revision  # noqa: PLC0415
     from slicewright.gitrepo.git import GitError, NoGitRepositoryError  # noqa: PLC0415
 
-    root, planned = checkout.root, rendering.planned
     try:
         with revisions.reported() if since else contextlib.nullcontext(), revision.objects(root) as store:
             commit = since or revision.base(root)
             before = revision.read(root, commit, store).read_text
             return forged(checkout.repository, planned, checkout.existing, before, since or commit[:12])
-    except NoGitRepositoryError:
-        return (), ()
+    except NoGitRepositoryError as error:
+        return (), (_not_compared(str(error), "see what git status says"),)
     except GitError as error:
-        if not any((folder / ".git").exists() for folder in (root, *root.parents)):
-            return (), ()
         return (), (_not_compared(error.problem.message, error.problem.hint),)
     except revision.UnknownRevisionError as error:
         if error.name == "HEAD":
