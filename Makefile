@@ -16,8 +16,9 @@ BROWSER_TESTS := tests/e2e_html
 ARGOCD_TESTS := tests/e2e_argocd
 NOT_UNIT := $(CLUSTER_TESTS) $(BROWSER_TESTS) $(ARGOCD_TESTS) tests/conftest.py
 UNIT_TESTS := $(addprefix --ignore=,$(CLUSTER_TESTS) $(BROWSER_TESTS) $(ARGOCD_TESTS))
-# Tests start hundreds of Pythons, and pytest writes its own bytecode: kept even where the environment says no.
-PYTEST = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(VENV))/bytecode $(BIN)/python -m pytest
+# Tests start hundreds of Pythons, and pytest writes its own bytecode: kept even where the environment says no. Tests that run
+# make must not get the options of this one.
+PYTEST = env -u MAKEFLAGS -u MFLAGS -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(VENV))/bytecode $(BIN)/python -m pytest
 
 ##@ Use
 
@@ -43,7 +44,7 @@ quick: lint ## Lint, types, imports and the tests that take little: under a minu
 
 .PHONY: test
 test: lint types imports check tools ## Everything that a change must pass: no root, only package registries.
-	@$(MAKE) --jobs=2 $(UNIT) e2e-beside
+	@$(MAKE) $(UNIT) e2e-process
 
 .PHONY: lint
 lint: $(VENV)/.dev ## Lint and check the format.
@@ -70,21 +71,15 @@ quick-a-g quick-h-z: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
 
 .PHONY: unit
 unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
-	@nice $(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) $(PYTEST_ARGS)
+	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) $(PYTEST_ARGS)
 
 .PHONY: coverage
 coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the core.
-	@nice $(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster of processes.
 	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(PYTEST_ARGS)
-
-# Clusters mostly wait, so their tests run beside the others, which are nice to them. Their output comes in one piece.
-.PHONY: e2e-beside
-e2e-beside: $(VENV)/.dev tools
-	@$(MAKE) e2e-process >$(VENV)/e2e-process.log 2>&1 || { cat $(VENV)/e2e-process.log; exit 1; }
-	@cat $(VENV)/e2e-process.log
 
 .PHONY: e2e-kind
 e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their own: needs Docker, see docs/testbed.md.
