@@ -18,7 +18,8 @@ NOT_UNIT := $(CLUSTER_TESTS) $(BROWSER_TESTS) $(ARGOCD_TESTS) tests/conftest.py
 UNIT_TESTS := $(addprefix --ignore=,$(CLUSTER_TESTS) $(BROWSER_TESTS) $(ARGOCD_TESTS))
 # Tests start hundreds of Pythons, and pytest writes its own bytecode: kept even where the environment says no. Tests that run
 # make must not get the options of this one.
-PYTEST = env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(VENV))/bytecode $(BIN)/python -m pytest
+PYTEST = env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u PYTHONDONTWRITEBYTECODE \
+  PYTHONPYCACHEPREFIX=$(abspath $(VENV))/bytecode $(BIN)/python -m pytest
 
 ##@ Use
 
