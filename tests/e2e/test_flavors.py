@@ -287,7 +287,12 @@ def test_run_that_does_not_tolerate_the_taint_comes_back_while_the_taint_waits(p
 
 def evict(bed: Bed) -> None:
     """Take the only run out of its queue and put it in again, as whoever stops a workload does."""
-    (workload,) = bed.api.list(*kit.WORKLOAD)
+    # One of an earlier test may still be on its way out.
+    (workload,) = (
+        item
+        for item in bed.api.list(*kit.WORKLOAD)
+        if item["metadata"]["ownerReferences"][0]["name"] == "old"
+    )
     bed.api.patch(workload, {"spec": {"active": False}})
     bed.until("its pods to go", lambda: not kit.pods_of(bed, "old"))
     bed.api.patch(workload, {"spec": {"active": True}})

@@ -66,6 +66,9 @@ def jobset_that_fails(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:
     set_spec(bed, kit.JOBSET, "alone", "default", suspend=True)
     yield "JobSet/stopping", seen.first(kit.JOBSET, "alone", suspends(condition=None), after=running)
     yield "JobSet/suspended-by-hand", seen.first(kit.JOBSET, "alone", suspends(condition=True), after=running)
+    bed.until(
+        "its pods to go", lambda: not kit.pods_of(bed, "alone")
+    )  # else those would end, and not the new ones
     set_spec(bed, kit.JOBSET, "alone", "default", suspend=False)
     end(bed, "alone-slice-0")
     end(bed, "alone-slice-1", code=1)
