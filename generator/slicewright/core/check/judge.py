@@ -159,11 +159,12 @@ def _against(
         alike.setdefault("" if added else entry.like, []).append(entry)
     own = _places(alike.pop("", ()))
     others = _places(some[0] for some in alike.values())
-    found = _ABOUT_PLACE.problems(_world(site, catalogue, below, own, others), _items(others))
+    world = _world(site, catalogue, below, own, others)
+    found = _ABOUT_PLACE.problems(world, _items(others))
     if found:
         others = _places(entry for some in alike.values() for entry in some)
-    world = _world(site, catalogue, below, own, others)
-    found = _ABOUT_PLACE.problems(world, _items(others)) if found else ()
+        world = _world(site, catalogue, below, own, others)
+        found = _ABOUT_PLACE.problems(world, _items(others))
     rules = RuleSet((*_OF_RUNS, *added)) if added else _ALL
     return (*rules.problems(world, _items(own)), *found), own | others
 
