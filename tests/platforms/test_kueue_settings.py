@@ -13,8 +13,8 @@ from tests.check.kit import run, write
 
 from slicewright.binaries.find import find
 from slicewright.core.intent.check import Schemas
-from slicewright.core.platform.against_configuration import SCHEMA, against_configuration
 from slicewright.core.platform.kueue_configuration import configuration
+from slicewright.core.platform.validate_configuration import SCHEMA, validate_configuration
 from slicewright.core.problem import Problem
 
 from .kit import POOLS, cluster, site
@@ -71,7 +71,7 @@ ACCEPTED = (
 def against(kueue: str, release: str = "v0.19.2") -> list[tuple[str, str, str, str]]:
     """Return (severity, path, message, hint) of what stands against a block."""
     spec = yaml.safe_load(f"versions: {{kueue: {release}}}\nkueue: {kueue}")
-    found = against_configuration(spec, SCHEMAS)
+    found = validate_configuration(spec, SCHEMAS)
     return [(one.severity, one.dotted(), one.message, one.hint) for one in found]
 
 

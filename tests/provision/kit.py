@@ -13,7 +13,7 @@ from slicewright.core.intent.decode import cluster as decode_cluster
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.plan.site import Site, survey
 from slicewright.core.problem import in_order
-from slicewright.core.provision import against
+from slicewright.core.provision import validate_node_pools
 from slicewright.core.provision.tree import files
 from slicewright.workspace.package import package
 
@@ -56,7 +56,7 @@ def surveyed(written: str, path: str = "clusters/c1.yaml") -> tuple[Site, str]:
     source = Source(SourceFile(path, written), documents[0])
     assert tuple(package().schemas.problems("slicewright/tpucluster.json", source.data)) == ()
     site, _ = survey(decode_cluster(source), package().catalogue)
-    found = in_order(against.problems(site, package().catalogue))
+    found = in_order(validate_node_pools.problems(site, package().catalogue))
     return site, "".join(f"{problem.text()}\n" for problem in found)
 
 

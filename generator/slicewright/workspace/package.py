@@ -12,7 +12,7 @@ from slicewright.core.compose.spec import FILE_NAME
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.check import Schemas
 from slicewright.core.intent.source import Source
-from slicewright.core.platform import against_configuration
+from slicewright.core.platform import validate_configuration
 from slicewright.core.platform.release import recorded
 from slicewright.core.problem import Problem
 from slicewright.core.render.repository import Package
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.intent.source import SourceFile
 
-_INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", against_configuration.SCHEMA)
+_INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", validate_configuration.SCHEMA)
 """Files of schemas/ that input files are checked with."""
 
 

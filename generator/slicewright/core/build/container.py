@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.build.merge import merge
 from slicewright.core.compose.patch import copied
 from slicewright.core.kubernetes.labels import FUSE_DRIVER
-from slicewright.core.plan.against_containers import FUSE_VOLUME
+from slicewright.core.plan.validate_containers import FUSE_VOLUME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

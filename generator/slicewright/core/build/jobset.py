@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.build import container as containers
 from slicewright.core.build import pod
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL
-from slicewright.core.plan.against import EXIT_CODES
+from slicewright.core.plan.validate_workload import EXIT_CODES
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object

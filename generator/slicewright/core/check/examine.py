@@ -16,7 +16,7 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import KUSTOMIZATION_VERSION
 from slicewright.core.kubernetes.labels import OURS
-from slicewright.core.platform.against_configuration import against_configuration
+from slicewright.core.platform.validate_configuration import validate_configuration
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render.repository import SCHEMA_OF
 
@@ -219,7 +219,7 @@ def _input_problems(item: Item, schemas: Callable[[], Schemas]) -> Iterator[Prob
         return
     refused = list(schemas().problems(schema, item.data))
     if item.kind == "TPUCluster" and not refused:
-        refused += against_configuration(item.data["spec"], schemas())
+        refused += validate_configuration(item.data["spec"], schemas())
     for problem in refused:
         yield item.placed(problem)
 

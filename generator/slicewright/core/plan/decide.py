@@ -1,4 +1,4 @@
-"""Decide a run: one workload on one cluster becomes a Plan, or the problems that stand against it."""
+"""Decide a run: one workload on one cluster becomes a Plan, or the problems that prevent it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.kubernetes.labels import ACKNOWLEDGED, MAX_EXECUTION_TIME, QUEUE, RUN, WORKLOAD
 from slicewright.core.plan import (
     accounts,
-    against,
-    against_pools,
     names,
     owned,
     pathways,
     placement,
     program,
     topology,
+    validate_pools,
+    validate_workload,
 )
 from slicewright.core.plan.plan import Auxiliary, Pattern, Plan
 from slicewright.core.plan.site import is_older
@@ -51,12 +51,16 @@ def decide_shape(workload: Workload, catalogue: Catalogue) -> Decision:
     """Resolve a workload's TPU and collect what is wrong with it wherever it runs."""
     answer = resolve(catalogue, workload.tpu)
     shape = None if isinstance(answer, Refusal) else answer
-    found = [*owned.in_workload(workload), *against.fields(workload), *placement.refusals(workload, shape)]
+    found = [
+        *owned.in_workload(workload),
+        *validate_workload.fields(workload),
+        *placement.refusals(workload, shape),
+    ]
     if isinstance(answer, Refusal):
         path: Path = ("spec", "tpu", answer.field) if answer.field else ("spec", "tpu")
         found.append(workload.source.problem(answer.id, path, answer.message, answer.hint))
     else:
-        found += against.shape(workload, answer, catalogue.generations[answer.generation])
+        found += validate_workload.shape(workload, answer, catalogue.generations[answer.generation])
     return Decision(workload, shape, tuple(found))
 
 
@@ -73,7 +77,7 @@ def decide(decision: Decision, site: Site) -> tuple[Plan | None, tuple[Problem, 
     found += accounts.problems(given, cluster)
     plan = _plan(given, shape, site)
     found += _names(workload, plan)
-    found += against_pools.problems(workload, shape, site)
+    found += validate_pools.problems(workload, shape, site)
     found += topology.problems(workload, shape, site)
     if errors(found) or errors(decision.problems):
         return None, tuple(found)

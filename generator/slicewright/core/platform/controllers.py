@@ -112,7 +112,7 @@ def _restart(text: str) -> list[dict[str, str]]:
 def problems(
     site: Site, wanted: Iterable[Release], read_text: ReadText, shipped: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Yield what stands against the controllers of a cluster: a release that is not in the tree, or edited.
+    """Yield what is wrong in the controllers of a cluster: a release that is not in the tree, or edited.
 
     `shipped` holds the digests of the releases that come with slicewright, by the names of their folders.
     """

@@ -146,7 +146,7 @@ _RESTORE = "restore it (git checkout), or delete the folder: slicewright init --
 def problems(
     release: Release, read_text: ReadText, shipped: Mapping[str, str], *, configures: bool
 ) -> Iterator[Problem]:
-    """Yield what stands against a copy that is in the tree.
+    """Yield what is wrong in a copy that is in the tree.
 
     `shipped` holds the digests of the releases that come with slicewright, by the names of their folders;
     `configures` tells whether a cluster changes the configuration of Kueue.
@@ -185,7 +185,7 @@ def problems(
 
 
 def _against_text(release: Release, text: str, file: str, *, configures: bool) -> Iterator[Problem]:
-    """Yield what stands against manifests that are as somebody brought them."""
+    """Yield what is wrong in manifests that are as somebody brought them."""
     others = sorted(_tags(release.controller.name, text) - {release.version})
     if others:
         message = f"the manifests of {release.title} run the image of {others[0]}"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from slicewright.core.provision import (
     hcl,
     terraform_access,
-    terraform_against,
     terraform_cluster,
     terraform_pools,
     terraform_settings,
+    validate_environment,
 )
 from slicewright.core.provision.cloudbuild import cloudbuild
 from slicewright.core.provision.node_pool import node_pools
@@ -52,4 +52,4 @@ def files(site: Site) -> dict[str, str]:
 
 def problems(site: Site) -> tuple[Problem, ...]:
     """Return what is wrong with the environment of one cluster."""
-    return tuple(terraform_against.problems(site))
+    return tuple(validate_environment.problems(site))

@@ -1,4 +1,4 @@
-"""What stands against a `rehearsal:` block: faults that cannot strike or did not, names that nobody has."""
+"""Validate a `rehearsal:` block: faults that cannot strike or did not, names that nobody has."""
 
 from __future__ import annotations
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.document.read import read_documents
-from slicewright.core.gitops.argocd import against as against_argocd
+from slicewright.core.gitops.argocd import validate_projects
 from slicewright.core.intent import decode
 from slicewright.core.intent.mend import Mended, mended
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.plan.site import Site, survey
-from slicewright.core.platform import against as against_platform
-from slicewright.core.platform.against_configuration import against_configuration
-from slicewright.core.platform.against_sites import problems_between
-from slicewright.core.platform.against_workloads import problems_of_workloads
+from slicewright.core.platform import validate_platform
+from slicewright.core.platform.validate_configuration import validate_configuration
+from slicewright.core.platform.validate_sites import problems_between
+from slicewright.core.platform.validate_workloads import problems_of_workloads
 from slicewright.core.problem import Problem, did_you_mean
-from slicewright.core.provision import against as against_provision
+from slicewright.core.provision import validate_node_pools
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -104,13 +104,13 @@ def read_repository(
             continue
         site, problems = survey(decode.cluster(source), package.catalogue)
         found += problems
-        found += (source.placed(one) for one in against_configuration(source.data["spec"], package.schemas))
+        found += (source.placed(one) for one in validate_configuration(source.data["spec"], package.schemas))
         if site.cluster.name in sites:
             found.append(_twice(source, sites[site.cluster.name].cluster.source))
         sites.setdefault(site.cluster.name, site)
     found += identities(workloads)
     found += _platform_problems(sites, workloads, package.catalogue)
-    found += against_argocd.problems(sites.values())
+    found += validate_projects.problems(sites.values())
     left = (one for one in found if not any(part.follows(one) for part in parts))
     return Repository(
         package,
@@ -129,8 +129,8 @@ def _platform_problems(
 ) -> Iterator[Problem]:
     """Yield what stands against the platforms, each by itself, all together, and with their workloads."""
     for site in sites.values():
-        yield from against_platform.problems(site)
-        yield from against_provision.problems(site, catalogue)
+        yield from validate_platform.problems(site)
+        yield from validate_node_pools.problems(site, catalogue)
     yield from problems_between(sites.values())
     yield from problems_of_workloads(sites, workloads)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_label_key
 from slicewright.core.kubernetes.labels import ELASTIC, MIN_PARALLELISM, PODSET
-from slicewright.core.plan.against import MAX_INT32
+from slicewright.core.plan.validate_workload import MAX_INT32
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

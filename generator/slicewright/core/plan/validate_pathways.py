@@ -1,11 +1,11 @@
-"""What stands against a Pathways workload, as a JobSet of its own or as a PathwaysJob."""
+"""Validate a Pathways workload, as a JobSet of its own or as a PathwaysJob."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from slicewright.core.plan import program
-from slicewright.core.plan.against_containers import RUNTIME
+from slicewright.core.plan.validate_containers import RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What stands against the node pools of a TPUCluster file before anybody runs a command."""
+"""Validate the node pools of a TPUCluster file before anybody runs a command."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What stands against a workload: fields that exclude each other, and shapes that cannot do what it asks."""
+"""Validate a workload: fields that exclude each other, and shapes that cannot do what it asks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan import against_containers, against_pathways, program
+from slicewright.core.plan import program, validate_containers, validate_pathways
 from slicewright.core.problem import Path, Problem, did_you_mean
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def fields(workload: Workload) -> Iterator[Problem]:
     if workload.api == "Job":
         yield from _job(workload)
     if workload.pathways is not None:
-        yield from against_pathways.fields(workload, workload.pathways)
+        yield from validate_pathways.fields(workload, workload.pathways)
     elif not program.has_image(workload):
         yield _nothing_to_run(workload)
     if workload.max_execution_time_seconds is not None and not workload.queue_name:
@@ -43,7 +43,7 @@ def fields(workload: Workload) -> Iterator[Problem]:
         yield from _in_place(workload)
     yield from _failure_rules(workload)
     yield from _auxiliary_jobs(workload)
-    yield from against_containers.fields(workload)
+    yield from validate_containers.fields(workload)
     for field in ("onHostMaintenance", "restartOnExitCodes"):
         if field in workload.spec.get("failurePolicy", {}):
             yield from _pod_failures(workload, field)
@@ -176,7 +176,7 @@ def shape(workload: Workload, found: Shape, generation: Generation) -> Iterator[
     """Yield what the resolved shape cannot do."""
     source = workload.source
     label = f"{found.topology} on {found.machine_type}"
-    yield from against_containers.share_of_chips(workload, found)
+    yield from validate_containers.share_of_chips(workload, found)
     if workload.slices > 1 and workload.pathways is None and not found.multislice:
         why = f"{label} is one host"
         hint = "write slices: 1, or several workloads, or a topology of several hosts"

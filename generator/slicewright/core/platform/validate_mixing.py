@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path, Problem
 
 
-def against_mixing(site: Site) -> Iterator[Problem]:
+def validate_mixing(site: Site) -> Iterator[Problem]:
     """Warn of flavors whose taint is turned off: what Kueue may count there."""
     for name, one in kept_apart(site).items():
         if one.flavor.may_have_taint:

@@ -1,4 +1,4 @@
-"""What stands against the containers of a pod: two of one name, and mounts that hide each other."""
+"""Validate the containers of a pod: two of one name, and mounts that hide each other."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class _Entry:
     parent: str
 
 
-def against_quota(site: Site) -> Iterator[Problem]:
+def validate_quota(site: Site) -> Iterator[Problem]:
     """Yield the problems of quotas."""
     known = capacities(site)
     all_entries: list[_Entry] = []

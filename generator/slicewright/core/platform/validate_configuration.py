@@ -21,8 +21,8 @@ SCHEMA = "kinds/config.kueue.x-k8s.io/configuration_v1beta2.json"
 _FIELD = "kueue"
 
 
-def against_configuration(spec: dict[str, Any], schemas: Schemas) -> Iterator[Problem]:
-    """Yield what stands against `kueue` in the spec of a TPUCluster, with paths and no places yet.
+def validate_configuration(spec: dict[str, Any], schemas: Schemas) -> Iterator[Problem]:
+    """Yield what is wrong in `kueue` in the spec of a TPUCluster, with paths and no places yet.
 
     Ids are those of the input formats (IN001 to IN006). The schema is that of v0.19.2: of a release with the
     same version of the API the problems are warnings, and of an earlier version nothing is known.

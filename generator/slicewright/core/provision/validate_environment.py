@@ -1,4 +1,4 @@
-"""What stands against an environment: what Google Cloud would refuse, or only tell when it is too late."""
+"""Validate an environment: what Google Cloud would refuse, or only tell when it is too late."""
 
 from __future__ import annotations
 

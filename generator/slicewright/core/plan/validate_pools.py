@@ -1,4 +1,4 @@
-"""What stands against a workload among the pools of its cluster: no nodes for it, as far as the file says."""
+"""Validate a workload against the pools of its cluster: the file must name nodes for it."""
 
 from __future__ import annotations
 

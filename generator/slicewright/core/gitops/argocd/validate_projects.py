@@ -1,4 +1,4 @@
-"""What stands against what clusters write of Argo CD: names of AppProjects, and URLs."""
+"""Validate what clusters write of Argo CD: names of AppProjects, and URLs."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _OF_GKE = frozenset({ACCELERATOR, ACCELERATOR_COUNT, NODE_POOL, TOPOLOGY})
 """Labels that GKE gives every node by what it is; flavors and pods select by them."""
 
 
-def against_pools(site: Site) -> Iterator[Problem]:
+def validate_pools(site: Site) -> Iterator[Problem]:
     """Yield the problems of pools, topologies and ComputeClasses."""
     yield from _flavors(site)
     yield from _labels(site)

@@ -29,7 +29,7 @@ _HIGHEST_OF_PODS = 1_000_000_000
 """The highest value that a PriorityClass of users may have (Kubernetes)."""
 
 
-def against_references(site: Site) -> Iterator[Problem]:
+def validate_references(site: Site) -> Iterator[Problem]:
     """Yield the problems of names."""
     yield from _twice(site)
     yield from _pools(site)

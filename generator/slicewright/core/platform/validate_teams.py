@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path, Problem
 
 
-def against_teams(site: Site) -> Iterator[Problem]:
+def validate_teams(site: Site) -> Iterator[Problem]:
     """Yield the problems of teams."""
     queues = {queue.namespace for queue in site.cluster.local_queues}
     names: set[str] = set()
