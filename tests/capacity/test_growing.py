@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.platforms.kit import one, said, site
 
-from slicewright.core.plan.extent import Bounds, extent
+from slicewright.core.plan.scaling import SizeRange, size_range
 from slicewright.rehearsal.capacity import capacity, room
 
 from .kit import record
@@ -53,7 +53,7 @@ def test_queue_gets_all_that_a_pool_can_have(pool: str, least: int, most: int) -
     """Without a number the quota is the most that a pool can have, or Kueue would never let it grow."""
     assert {"google.com/tpu": str(8 * most)} == quotas(spec(pool))
     assert "QUOTA008" not in said(spec(pool))
-    assert Bounds(least, most) == extent(site(spec(pool)), site(spec(pool)).cluster.tpu_pools[0])
+    assert SizeRange(least, most) == size_range(site(spec(pool)), site(spec(pool)).cluster.tpu_pools[0])
 
 
 @OF_SLICES

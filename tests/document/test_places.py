@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 
 from slicewright.core.document import read
-from slicewright.core.document.careful import places_of_all
 from slicewright.core.document.read import Places, read_places
 from slicewright.core.document.scalar import write_string
 from slicewright.core.document.write import write_document
+from slicewright.core.document.yaml_strict import places_of_all
 
 from .kit import json_like
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.testbed.bed import Bed
     from slicewright.workspace.read import Checkout
 
@@ -65,7 +65,7 @@ def composed(folder: str) -> list[Object]:
     return copy.deepcopy(list(made.objects))
 
 
-def site(name: str) -> Site:
+def site(name: str) -> ResolvedCluster:
     """Return a cluster of this repository."""
     return checkout().repository.sites[name]
 

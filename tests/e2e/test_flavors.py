@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.testbed.bed import Bed
 
 
@@ -86,7 +86,7 @@ def queue_name(mixture: Mixture) -> str:
     return "-".join(mixture)
 
 
-def rendered(site: Object, specs: dict[str, Object]) -> tuple[Site, dict[str, Object]]:
+def rendered(site: Object, specs: dict[str, Object]) -> tuple[ResolvedCluster, dict[str, Object]]:
     """Return the site of a cluster, and the run object of each of some workloads, as they are rendered."""
     files = [SourceFile("clusters/c1.yaml", json.dumps(site))]
     for name, spec in specs.items():
@@ -168,7 +168,7 @@ def ran(bed: Bed) -> dict[str, tuple[str, str]]:
     return found
 
 
-def flavor_names(site: Site) -> dict[str, str]:
+def flavor_names(site: ResolvedCluster) -> dict[str, str]:
     """Return the name of the flavor of each pool."""
     return {name: one.flavor.name for name, one in capacities(site).items()}
 

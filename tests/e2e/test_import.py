@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner
 
 from slicewright.cli.main import cli
-from slicewright.core.plan.extent import slice_names
+from slicewright.core.plan.scaling import slice_names
 from slicewright.core.platform.tree import objects
 from slicewright.testbed.nodes import simulated_nodes
 from slicewright.testbed.sites import site_of
@@ -21,7 +21,7 @@ from .test_platform import EVERYTHING, platform_bed, put_up
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.testbed.bed import Bed
 
 
@@ -41,7 +41,7 @@ def run(bed: Bed, *options: str, code: int = 0) -> str:
     return done.stdout
 
 
-def nodes(site: Site) -> list[Object]:
+def nodes(site: ResolvedCluster) -> list[Object]:
     """Return simulated nodes; those of Autopilot are called as GKE calls them, which is all that tells it."""
     found = simulated_nodes(site)
     for node in found if site.cluster.mode == "Autopilot" else ():
@@ -49,7 +49,7 @@ def nodes(site: Site) -> list[Object]:
     return found
 
 
-def facts(site: Site) -> dict[str, Any]:
+def facts(site: ResolvedCluster) -> dict[str, Any]:
     """Return what a cluster's file says of capacity, queues and priorities, defaults filled in."""
     cluster = site.cluster
     return {
@@ -67,7 +67,7 @@ def facts(site: Site) -> dict[str, Any]:
     }
 
 
-def platform(site: Site) -> dict[tuple[str, str, str], Object]:
+def platform(site: ResolvedCluster) -> dict[tuple[str, str, str], Object]:
     """Return the objects of a platform that an import reads, by kind, namespace and name."""
     return {
         (item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"]): item
@@ -76,7 +76,7 @@ def platform(site: Site) -> dict[tuple[str, str, str], Object]:
     }
 
 
-def managed(text: str) -> Site:
+def managed(text: str) -> ResolvedCluster:
     """Return the site of an imported file, as if it were ours to make."""
     return site_of(text.replace("managed: false", "managed: true"))
 

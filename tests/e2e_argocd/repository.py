@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 _IDENTITY = ("-c", "user.name=Anybody", "-c", "user.email=anybody@example.com", "-c", "commit.gpgsign=false")
@@ -93,7 +93,7 @@ class Tree(Git):
         self.write("clusters/sample.yaml", sample + more)
 
     @property
-    def site(self) -> Site:
+    def site(self) -> ResolvedCluster:
         """Return the cluster, of which there is one."""
         (site,) = slicewright.load(self.root).repository.sites.values()
         return site

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from tests.schema_kinds.kit import KINDS, SCHEMAS, is_same, load, rebuild
 
-from slicewright.core.schema.beside import KEY
 from slicewright.core.schema.crd import from_crd
+from slicewright.core.schema.crd_extensions import KEY
 from slicewright.core.schema.openapi import from_openapi, trimmed
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.conftest import Repo
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 FLUX = "sourceRef: {name: flux-system}"
@@ -54,7 +54,7 @@ def declared(flux: str = FLUX, *, managed: bool = True) -> str:
     return f"{head}{QUEUES.lstrip()}{block}"
 
 
-def site(flux: str = FLUX, *, name: str = "c1", managed: bool = True) -> Site:
+def site(flux: str = FLUX, *, name: str = "c1", managed: bool = True) -> ResolvedCluster:
     """Return a cluster with a `flux` block of these fields, with one for Argo CD where there are none."""
     return repository(cluster(declared(flux, managed=managed), name=name)).sites[name]
 
@@ -76,7 +76,9 @@ def documents(text: str) -> list[Object]:
     return list(yaml.load_all(header.body_of(text), Loader=yaml.CSafeLoader))
 
 
-def files(of: Site, synced: tuple[SyncedNamespace, ...], *, platform: bool = True) -> dict[str, str]:
+def files(
+    of: ResolvedCluster, synced: tuple[SyncedNamespace, ...], *, platform: bool = True
+) -> dict[str, str]:
     """Return the files for Flux, and for nobody else."""
     made = tree.files(of, synced, {}, platform=platform)
     return {path: text for path, text in made.items() if "/_gitops/flux" in path}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.gitops.namespace import SyncedNamespace
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 URL = "https://example.com/tree.git"
@@ -46,7 +46,7 @@ def argocd(fields: str = "", *, name: str = "c1") -> str:
     return cluster(f"{PLATFORM.strip()}\n{block}", name=name)
 
 
-def site(fields: str = "", *, managed: bool = True) -> Site:
+def site(fields: str = "", *, managed: bool = True) -> ResolvedCluster:
     """Return a cluster that Argo CD syncs, against which nothing stands."""
     text = argocd(fields)
     found = repository(text if managed else text.replace("spec:\n", "spec:\n  managed: false\n"))
@@ -59,7 +59,7 @@ def said(*texts: str) -> str:
     return "".join(f"{problem.text()}\n" for problem in in_order(repository(*texts).problems))
 
 
-def made(of: Site, *namespaces: SyncedNamespace) -> dict[str, list[Object]]:
+def made(of: ResolvedCluster, *namespaces: SyncedNamespace) -> dict[str, list[Object]]:
     """Return the documents of the files for Argo CD by their names."""
     found = tree.files(of, namespaces, {})
     return {

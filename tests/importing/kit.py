@@ -12,7 +12,7 @@ from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 KINDS = {
@@ -43,7 +43,7 @@ def inventory(*items: Object, versions: tuple[str, ...] = ("v1beta2",)) -> Inven
     return Inventory(**{field: tuple(some) for field, some in found.items()}, kueue_versions=versions)
 
 
-def living(site: Site) -> Inventory:
+def living(site: ResolvedCluster) -> Inventory:
     """Return a cluster with the nodes and the platform of a site."""
     return inventory(*simulated_nodes(site), *(item for item in objects(site) if item["kind"] in KINDS))
 

@@ -22,10 +22,10 @@ from .kit import KINDS, living
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
-def platform(site: Site) -> dict[tuple[str, str, str], Any]:
+def platform(site: ResolvedCluster) -> dict[tuple[str, str, str], Any]:
     """Return the objects of a platform that are read, by kind, namespace and name."""
     return {
         (item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"]): item

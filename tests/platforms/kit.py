@@ -16,7 +16,7 @@ from slicewright.core.run import header
 from slicewright.workspace.package import package
 
 if TYPE_CHECKING:
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 POOLS = "pools: [{name: tpus, tpu: v5litepod-8, slices: 3}]"
 FOLDER = "overlays/c1/_platform"
@@ -51,7 +51,7 @@ def said(*specs: str) -> str:
     return "".join(f"{problem.text()}\n" for problem in problems)
 
 
-def site(spec: str) -> Site:
+def site(spec: str) -> ResolvedCluster:
     """Return a cluster against which nothing but warnings stands."""
     found = repository(cluster(spec))
     assert [problem.text() for problem in found.problems if problem.severity == "error"] == []

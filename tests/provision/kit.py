@@ -11,7 +11,7 @@ from pathlib import Path
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.decode import cluster as decode_cluster
 from slicewright.core.intent.source import Source, SourceFile
-from slicewright.core.plan.site import Site, survey
+from slicewright.core.plan.resolve import ResolvedCluster, resolve_cluster
 from slicewright.core.problem import in_order
 from slicewright.core.provision import validate_node_pools
 from slicewright.core.provision.tree import files
@@ -50,22 +50,22 @@ def text(spec: str, *, name: str = "c1") -> str:
     return f"{head}metadata: {{name: {name}}}\nspec:\n  managed: true\n{body}\n"
 
 
-def surveyed(written: str, path: str = "clusters/c1.yaml") -> tuple[Site, str]:
+def surveyed(written: str, path: str = "clusters/c1.yaml") -> tuple[ResolvedCluster, str]:
     """Return a cluster as it is understood, and what is said against its pools and its environment."""
     documents, _ = read_documents(written, "")
     source = Source(SourceFile(path, written), documents[0])
     assert tuple(package().schemas.problems("slicewright/tpucluster.json", source.data)) == ()
-    site, _ = survey(decode_cluster(source), package().catalogue)
+    site, _ = resolve_cluster(decode_cluster(source), package().catalogue)
     found = in_order(validate_node_pools.problems(site, package().catalogue))
     return site, "".join(f"{problem.text()}\n" for problem in found)
 
 
-def site(spec: str, *, name: str = "c1") -> Site:
+def site(spec: str, *, name: str = "c1") -> ResolvedCluster:
     """Return a cluster of a spec."""
     return surveyed(text(spec, name=name))[0]
 
 
-def committed(name: str) -> Site:
+def committed(name: str) -> ResolvedCluster:
     """Return a cluster of this repository, as one that we provision."""
     path = f"clusters/{name}.yaml"
     written = (ROOT / path).read_text(encoding="utf-8").replace("managed: false", "managed: true")
@@ -131,7 +131,7 @@ class Machine:
         return Done(done.returncode, done.stdout, done.stderr, calls)
 
 
-def machine(root: Path, of: Site) -> Machine:
+def machine(root: Path, of: ResolvedCluster) -> Machine:
     """Write the files of a cluster to a folder, and begin with an empty project."""
     (root / "cloud").mkdir()
     made = Machine(root, of.cluster.name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 pytestmark = pytest.mark.tools
 
@@ -73,7 +73,7 @@ POOLS = (
 """What a pool may say besides."""
 
 
-def of_commands(cluster: Site) -> dict[str, dict[str, Any]]:
+def of_commands(cluster: ResolvedCluster) -> dict[str, dict[str, Any]]:
     """Return what the commands say of each node pool."""
     found: dict[str, dict[str, Any]] = {}
     for pool in node_pools(cluster):

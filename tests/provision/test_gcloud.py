@@ -14,7 +14,7 @@ from slicewright.workspace.package import package
 from .kit import PLACE, site
 
 if TYPE_CHECKING:
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 DISK = "--disk-type=hyperdisk-balanced"
 SHAPES = [
@@ -72,7 +72,9 @@ GROWING = {
 }
 
 
-def one(machine_type: str, accelerator: str, topology: str, provisioning: str, more: str = "") -> Site:
+def one(
+    machine_type: str, accelerator: str, topology: str, provisioning: str, more: str = ""
+) -> ResolvedCluster:
     """Return a cluster with one pool of one slice."""
     tpu = f"{{accelerator: {accelerator}, topology: {topology}, machineType: {machine_type}}}"
     return site(f"{PLACE}pools: [{{name: a, tpu: {tpu}, provisioning: {provisioning}{more}}}]")

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import slicewright
-from slicewright.core.build import finish
+from slicewright.core.build import normalize
 from slicewright.core.catalogue.read import FILES, read_catalogue
 from slicewright.workspace import read
 from slicewright.workspace.package import package
@@ -62,13 +62,13 @@ def change_cluster(repo: Repo, _monkeypatch: pytest.MonkeyPatch) -> None:
 
 def change_tool(_repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run another version of the tool, whose builder writes something else."""
-    build = finish.finish
+    build = normalize.normalize
 
-    def finish_otherwise(item: dict[str, Any]) -> None:
+    def normalize_otherwise(item: dict[str, Any]) -> None:
         build(item)
         item["metadata"]["labels"]["new"] = "yes"
 
-    monkeypatch.setattr(finish, "finish", finish_otherwise)
+    monkeypatch.setattr(normalize, "normalize", normalize_otherwise)
     tool = replace(package(), version="0.1.9")
     monkeypatch.setattr(read, "package", lambda: tool)
 

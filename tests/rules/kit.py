@@ -13,14 +13,14 @@ from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent import decode
 from slicewright.core.intent.source import Source, SourceFile
-from slicewright.core.plan.site import survey
+from slicewright.core.plan.resolve import resolve_cluster
 from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.check.rule import Rule
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
 
 HERE = Path(__file__).parent
@@ -28,12 +28,12 @@ FIXTURES = HERE / "fixtures"
 OVERLAY = "overlays/west/research/train"
 
 
-def site_of(data: dict[str, Any], text: str = "", index: int = 0) -> Site:
+def site_of(data: dict[str, Any], text: str = "", index: int = 0) -> ResolvedCluster:
     """Return the site of a TPUCluster document."""
     documents, _ = read_documents(text, "cluster.yaml") if text else ((), ())
     source = Source(SourceFile("cluster.yaml", text), documents[index]) if documents else None
     cluster = decode.cluster(source if source is not None else _bare(data))
-    return survey(cluster, catalogue())[0]
+    return resolve_cluster(cluster, catalogue())[0]
 
 
 @cache

@@ -22,14 +22,14 @@ from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 MIXTURES = [*permutations(WAYS, 2), *permutations(WAYS, 3)]
 
 
 @pytest.fixture(scope="module")
-def everything() -> tuple[Site, list[Object]]:
+def everything() -> tuple[ResolvedCluster, list[Object]]:
     """Return a site with each ordered pair and triple of ways in a queue, and runs of each way in it."""
     quotas = {mixture: [{"pool": name, "nominalSlices": 1} for name in mixture] for mixture in MIXTURES}
     specs = {name: {"provisioning": way, "queueName": queue_name(of(name))} for name, way in WAYS.items()}
@@ -41,7 +41,7 @@ def everything() -> tuple[Site, list[Object]]:
     ]
 
 
-def _world(site: Site, platform: list[Object], runs: list[Object]) -> World:
+def _world(site: ResolvedCluster, platform: list[Object], runs: list[Object]) -> World:
     return World([Item(data, "") for data in (*platform, *runs)], catalogue(), site)
 
 
@@ -63,7 +63,7 @@ def _said(world: World) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_rendered_runs_are_given_their_own_flavors(everything: tuple[Site, list[Object]]) -> None:
+def test_rendered_runs_are_given_their_own_flavors(everything: tuple[ResolvedCluster, list[Object]]) -> None:
     """As tests/e2e/test_flavors.py sees it on Kueue and the scheduler; the rules of flavors are silent."""
     site, runs = everything
     world = _world(site, objects(site), runs)
@@ -76,7 +76,7 @@ def test_rendered_runs_are_given_their_own_flavors(everything: tuple[Site, list[
 
 @pytest.mark.slow
 def test_without_taints_the_rules_name_every_run_that_is_given_another_flavor(
-    everything: tuple[Site, list[Object]],
+    everything: tuple[ResolvedCluster, list[Object]],
 ) -> None:
     """With an error, and no other run; those that can be given another flavor later with a warning."""
     site, runs = everything

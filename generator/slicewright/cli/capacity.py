@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slicewright.core.capacity.capacity import Capacity
     from slicewright.core.capacity.quotas import Holder
     from slicewright.core.capacity.workloads import Workload
-    from slicewright.core.plan.extent import Bounds
+    from slicewright.core.plan.scaling import SizeRange
     from slicewright.core.problem import Problem
 
 _NONE = "-"
@@ -110,7 +110,7 @@ def _pools(one: Capacity) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _span(bounds: Bounds) -> str:
+def _span(bounds: SizeRange) -> str:
     """Return `3`, or `1..4` of what grows by itself; a dash of what there never is."""
     if bounds.least == bounds.most:
         return str(bounds.most) if bounds.most else _NONE

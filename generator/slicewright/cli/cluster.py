@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slicewright.core.compose.spec import ReadText
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 _BROKEN = 3
 _TAKEN = "BED001"
@@ -131,7 +131,7 @@ def _named(name: str) -> registry.Running:
     return found[name]
 
 
-def _site(folder: Path, name: str) -> tuple[Site, ReadText]:
+def _site(folder: Path, name: str) -> tuple[ResolvedCluster, ReadText]:
     from slicewright.workspace.read import read_checkout  # noqa: PLC0415 - not for `status` and `down`
 
     repository = show.checked(read_checkout, show.root_of(folder)).repository

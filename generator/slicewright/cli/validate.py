@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.check.examine import Examined
     from slicewright.core.check.origin import Origins
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.workspace.kubeconform import Kubeconform
     from slicewright.workspace.units import Found
 
@@ -190,7 +190,7 @@ def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
     return found
 
 
-def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, Site], Origins]:
+def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, ResolvedCluster], Origins]:
     """Return what stands against the input of a repository, its clusters, and the way back to that input."""
     from slicewright.cli import show  # noqa: PLC0415
     from slicewright.core.check.origin import Origins  # noqa: PLC0415

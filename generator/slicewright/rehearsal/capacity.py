@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
-from slicewright.core.plan.extent import extent, slice_names
+from slicewright.core.plan.scaling import size_range, slice_names
 from slicewright.testbed import kwok
 from slicewright.testbed.nodes import simulated_nodes
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.intent.cluster import CpuPool
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 _CPU_NODES = 100
@@ -64,20 +64,20 @@ def chips_of(nodes: Iterable[Object]) -> int:
     return sum(int(node["status"]["capacity"].get(TPU, 0)) for node in nodes)
 
 
-def room(site: Site) -> int:
+def room(site: ResolvedCluster) -> int:
     """Return the chips that a cluster can have, what it grows by included."""
-    return sum(extent(site, pool).most * shape.chips for pool, shape in site.pools)
+    return sum(size_range(site, pool).most * shape.chips for pool, shape in site.pools)
 
 
-def capacity(site: Site, *, played: str = kwok.USUAL) -> Capacity:
+def capacity(site: ResolvedCluster, *, played: str = kwok.USUAL) -> Capacity:
     """Return the node pools of a cluster with their simulated nodes, which are annotated as `played`.
 
     Flex-start pools start empty; of a TPU pool with automatic scaling its least number stands. On Autopilot,
     and with ComputeClasses that make node pools, what the file declares is what there is. Of a CPU pool all
     nodes stand that it can have: Kueue admits up to their quota, and slices alone come on demand here.
     """
-    least = {pool.name: extent(site, pool).least for pool, _ in site.pools}
-    pools = [(replace(pool, slices=extent(site, pool).most), shape) for pool, shape in site.pools]
+    least = {pool.name: size_range(site, pool).least for pool, _ in site.pools}
+    pools = [(replace(pool, slices=size_range(site, pool).most), shape) for pool, shape in site.pools]
     cpus = tuple(replace(pool, nodes=_nodes(site, pool)) for pool in site.cluster.cpu_pools)
     grown = replace(site, pools=tuple(pools), cluster=replace(site.cluster, cpu_pools=cpus))
     by_name: dict[str, list[Object]] = {}
@@ -95,9 +95,9 @@ def capacity(site: Site, *, played: str = kwok.USUAL) -> Capacity:
     return Capacity(tuple(standing), tuple(growing))
 
 
-def _nodes(site: Site, pool: CpuPool) -> int:
+def _nodes(site: ResolvedCluster, pool: CpuPool) -> int:
     """Return how many nodes of a CPU pool are simulated: a large `max` is a bound, and not what is used."""
-    return max(pool.nodes, min(extent(site, pool).most, _CPU_NODES))
+    return max(pool.nodes, min(size_range(site, pool).most, _CPU_NODES))
 
 
 def _added(pools: tuple[NodePool, ...]) -> dict[str, int]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.rehearsal.script import Part
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.platform import PlatformChange
@@ -45,7 +45,7 @@ _KUEUE = "kueue-manager-config.yaml"
 class Scenario:
     """What one rehearsal is about."""
 
-    site: Site
+    site: ResolvedCluster
     parts: tuple[Part, ...]
     platform: tuple[Object, ...]
     catalogue: Catalogue
@@ -129,7 +129,9 @@ def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]
         yield run.cluster, Problem("REH007", message, hint, severity="warning", file=folder)
 
 
-def _stale_platform(checkout: Checkout, site: Site, changes: Iterable[PlatformChange]) -> Iterator[Problem]:
+def _stale_platform(
+    checkout: Checkout, site: ResolvedCluster, changes: Iterable[PlatformChange]
+) -> Iterator[Problem]:
     """Yield a warning of what a render would change about a platform that stands in overlays/."""
     listed = list(changes)
     parts = {platform.folder(site.cluster.name): "the platform is"}
@@ -152,7 +154,7 @@ def _stale_folder(checkout: Checkout, folder: str, files: list[str], what: str) 
     return Problem("REH007", message, hint, severity="warning", file=folder)
 
 
-def _platform(checkout: Checkout, site: Site) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:
+def _platform(checkout: Checkout, site: ResolvedCluster) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:
     """Return the platform as an overlay holds it; without one, as the TPUCluster file asks for it."""
     folder = platform.folder(site.cluster.name)
     if not site.cluster.managed or f"{folder}/{FILE_NAME}" not in checkout.existing:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.testbed.kubeconfig import Access
 
 START_SECONDS = 180
@@ -149,7 +149,7 @@ class Bed:
                 self.stop()
             raise
 
-    def add_nodes(self, site: Site) -> int:
+    def add_nodes(self, site: ResolvedCluster) -> int:
         """Create the simulated nodes of a cluster's pools, many at once; return how many."""
         nodes = simulated_nodes(site, played=self.plays)
         self.api.each(self.api.create, nodes)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.compose.spec import ReadText
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
 
 
@@ -30,7 +30,7 @@ class Installation:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-def installation(site: Site, read_text: ReadText) -> tuple[Installation, tuple[Problem, ...]]:
+def installation(site: ResolvedCluster, read_text: ReadText) -> tuple[Installation, tuple[Problem, ...]]:
     """Return what the folder of a cluster's controllers installs, and what stands against playing it.
 
     Where the file has no `kueue`, Kueue looks after Jobs and JobSets; its release looks after pods too, which
@@ -46,7 +46,7 @@ def installation(site: Site, read_text: ReadText) -> tuple[Installation, tuple[P
     return Installation(composed.objects, settings), composed.problems
 
 
-def _others(site: Site) -> Iterator[Problem]:
+def _others(site: ResolvedCluster) -> Iterator[Problem]:
     """Warn of each release that is not the one that is played."""
     written = site.cluster.spec.get("versions", {})
     for controller in CONTROLLERS:

@@ -23,7 +23,7 @@ from slicewright.core.kubernetes.labels import (
     ZONE,
 )
 from slicewright.core.plan import placement
-from slicewright.core.plan.extent import slice_names
+from slicewright.core.plan.scaling import slice_names
 from slicewright.core.provision.node_pool import creates_itself
 from slicewright.testbed import kwok, machine
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import CpuPool, TpuPool
     from slicewright.core.intent.workload import Provisioning
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 TPU_TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
 SIMULATED = "slicewright.dev/simulated"
@@ -57,7 +57,7 @@ _CONDITIONS = (
 )
 
 
-def simulated_nodes(site: Site, *, played: str = kwok.USUAL) -> list[dict[str, Any]]:
+def simulated_nodes(site: ResolvedCluster, *, played: str = kwok.USUAL) -> list[dict[str, Any]]:
     """Return the nodes of all pools of a cluster: one node pool a slice, one node a TPU VM.
 
     `played` is the value of the annotation by which a KWOK knows its nodes.
@@ -70,7 +70,7 @@ def simulated_nodes(site: Site, *, played: str = kwok.USUAL) -> list[dict[str, A
     return found
 
 
-def _tpu_nodes(site: Site) -> Iterator[dict[str, Any]]:
+def _tpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
     for pool, shape in site.pools:
         labels = {
             **_place(site, pool),
@@ -91,7 +91,7 @@ def _tpu_nodes(site: Site) -> Iterator[dict[str, Any]]:
                 )
 
 
-def _cpu_nodes(site: Site) -> Iterator[dict[str, Any]]:
+def _cpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
     for pool in site.cluster.cpu_pools:
         labels = {
             **_place(site, pool),
@@ -119,12 +119,12 @@ def _shape_labels(shape: Shape) -> dict[str, str]:
     }
 
 
-def _labels_of(site: Site, pool: TpuPool | CpuPool) -> dict[str, str]:
+def _labels_of(site: ResolvedCluster, pool: TpuPool | CpuPool) -> dict[str, str]:
     labels: dict[str, str] = site.cluster.spec["pools"][pool.index].get("labels", {})
     return labels
 
 
-def _place(site: Site, pool: TpuPool | CpuPool) -> dict[str, str]:
+def _place(site: ResolvedCluster, pool: TpuPool | CpuPool) -> dict[str, str]:
     spec = site.cluster.spec
     zones = spec["pools"][pool.index].get("nodeLocations") or spec.get("nodeLocations")
     labels = {REGION: spec.get("location", ""), ZONE: ""}
@@ -133,7 +133,7 @@ def _place(site: Site, pool: TpuPool | CpuPool) -> dict[str, str]:
     return {key: value for key, value in labels.items() if value}
 
 
-def _provisioning_labels(site: Site, pool: TpuPool) -> dict[str, str]:
+def _provisioning_labels(site: ResolvedCluster, pool: TpuPool) -> dict[str, str]:
     wanted = pool.provisioning
     seconds = site.cluster.spec["pools"][pool.index].get("maxRunDurationSeconds")
     labels: dict[str, str] = {}

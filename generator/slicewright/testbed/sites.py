@@ -11,10 +11,10 @@ from slicewright.testbed.trouble import BedError
 from slicewright.workspace.package import package
 
 if TYPE_CHECKING:
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
-def site_of(text: str) -> Site:
+def site_of(text: str) -> ResolvedCluster:
     """Return the only site of a text. Raises BedError with the first problem of the text."""
     repository = read_repository([SourceFile("cluster.yaml", text)], Settings(), package(), lambda _: None)
     for problem in errors(repository.problems):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.build import finish, flaws, job, jobset, pathways, pathwaysjob
+from slicewright.core.build import job, jobset, normalize, pathways, pathwaysjob, unsupported_values
 from slicewright.core.build.scope import is_namespaced
 from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import identity, is_object, matching
@@ -31,7 +31,7 @@ def build(plan: Plan, base: list[Object]) -> list[Object]:
     for item in objects:
         if identity(item)[3] == MARKER:
             _fill(item, plan)
-            finish.finish(item)
+            normalize.normalize(item)
         elif is_namespaced(*identity(item)[:2]):
             item["metadata"].setdefault("namespace", plan.namespace)
             if item["kind"] == "PersistentVolumeClaim":
@@ -111,5 +111,5 @@ def patched(plan: Plan, objects: list[Object], source: Source) -> tuple[list[Obj
             hint = "names, namespaces and kinds follow from metadata, naming and api"
             found.append(source.problem("PATCH003", (*path, "ops"), message, hint))
             return objects, tuple(found)
-    found += flaws.markers(objects, source)
+    found += unsupported_values.markers(objects, source)
     return objects, tuple(found)

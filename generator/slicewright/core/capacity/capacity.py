@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slicewright.core.check.silence import Entry
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.repository import Repository
@@ -127,7 +127,7 @@ def _about(repository: Repository, clusters: Sequence[str], found: Iterable[Prob
 
 def _of_cluster(
     repository: Repository,
-    site: Site,
+    site: ResolvedCluster,
     planned: Iterable[Planned],
     existing: Mapping[str, str],
     problems: Iterable[Problem],

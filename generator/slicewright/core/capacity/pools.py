@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.plan.extent import extent
+from slicewright.core.plan.scaling import size_range
 from slicewright.core.plan.ways import called
 from slicewright.core.platform.flavor import TpuCapacity, capacities
 from slicewright.core.platform.quota import allocatable
 
 if TYPE_CHECKING:
-    from slicewright.core.plan.extent import Bounds
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.core.plan.scaling import SizeRange
     from slicewright.core.platform.flavor import Capacity, CpuCapacity
 
 
@@ -33,10 +33,10 @@ class Pool:
     hosts: int
     """Nodes of all slices."""
     chips: int
-    of_slices: Bounds
+    of_slices: SizeRange
     """How many slices it has at least and at most."""
-    of_hosts: Bounds
-    of_chips: Bounds
+    of_hosts: SizeRange
+    of_chips: SizeRange
     allocatable: dict[str, str]
     """What pods may ask of the nodes that a CPU pool is given, where its machine type is known."""
 
@@ -63,16 +63,16 @@ class Pool:
         }
 
 
-def pools(site: Site) -> tuple[Pool, ...]:
+def pools(site: ResolvedCluster) -> tuple[Pool, ...]:
     """Return the pools in the order of the file; those whose TPU is not known are left out."""
     return tuple(_pool(site, capacity) for capacity in capacities(site).values())
 
 
-def _pool(site: Site, capacity: Capacity) -> Pool:
+def _pool(site: ResolvedCluster, capacity: Capacity) -> Pool:
     if not isinstance(capacity, TpuCapacity):
         return _cpu_pool(site, capacity)
     pool, shape = capacity.pool, capacity.shape
-    reach = extent(site, pool)
+    reach = size_range(site, pool)
     return Pool(
         index=pool.index,
         name=pool.name,
@@ -91,8 +91,8 @@ def _pool(site: Site, capacity: Capacity) -> Pool:
     )
 
 
-def _cpu_pool(site: Site, capacity: CpuCapacity) -> Pool:
-    pool, machine, reach = capacity.pool, capacity.machine, extent(site, capacity.pool)
+def _cpu_pool(site: ResolvedCluster, capacity: CpuCapacity) -> Pool:
+    pool, machine, reach = capacity.pool, capacity.machine, size_range(site, capacity.pool)
     return Pool(
         index=pool.index,
         name=pool.name,

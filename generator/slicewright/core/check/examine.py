@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.run import RuleSet
     from slicewright.core.check.silence import Ignores
     from slicewright.core.intent.check import Schemas
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 _UNUSED = "IGN102"
 """A reason for silence where there is nothing to silence."""
@@ -112,7 +112,7 @@ def examine(
     schemas: Callable[[], Schemas],
     *,
     found: Iterable[Problem] = (),
-    sites: Mapping[str, Site] | None = None,
+    sites: Mapping[str, ResolvedCluster] | None = None,
     origins: Origins | None = None,
     ignores: Ignores | None = None,
     known: Callable[[], Collection[str]] = tuple,
@@ -178,7 +178,10 @@ def examine(
 
 
 def _worlds(
-    checks: Iterable[Checked], cluster_of: Mapping[int, str], catalogue: Catalogue, sites: Mapping[str, Site]
+    checks: Iterable[Checked],
+    cluster_of: Mapping[int, str],
+    catalogue: Catalogue,
+    sites: Mapping[str, ResolvedCluster],
 ) -> dict[str, World]:
     """Return the objects that the rules see together: those of each cluster, and beside them those of all."""
     by_cluster: dict[str, list[Item]] = defaultdict(list)

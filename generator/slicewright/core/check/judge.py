@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.silence import Entry
     from slicewright.core.intent.workload import Workload
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.repository import Repository
@@ -142,7 +142,7 @@ def _read(path: str, text: str) -> list[Item]:
 
 
 def _against(
-    site: Site,
+    site: ResolvedCluster,
     objects: list[Object],
     runs: list[_Run],
     catalogue: Catalogue,
@@ -177,7 +177,7 @@ def _items(places: _Places) -> list[Item]:
     return [item for item, _ in places.values()]
 
 
-def _world(site: Site, catalogue: Catalogue, below: list[Item], *runs: _Places) -> World:
+def _world(site: ResolvedCluster, catalogue: Catalogue, below: list[Item], *runs: _Places) -> World:
     return World((*below, *(item for some in runs for item in _items(some))), catalogue, site)
 
 

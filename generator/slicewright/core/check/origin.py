@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.item import Item
     from slicewright.core.intent.source import Source
     from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
 _NAME: Path = ("metadata", "name")
@@ -61,7 +61,7 @@ _PLACEMENT: tuple[Path, ...] = (("spec", "provisioning"), ("spec", "tpu"))
 class Origins:
     """The documents that the objects of a tree follow from."""
 
-    def __init__(self, workloads: Iterable[Workload], sites: Mapping[str, Site]) -> None:
+    def __init__(self, workloads: Iterable[Workload], sites: Mapping[str, ResolvedCluster]) -> None:
         """Take the workloads, and the clusters by their names."""
         self._sites = sites
         everyone = tuple(workloads)
@@ -195,7 +195,7 @@ def _first(written: Any, ways: Iterable[Path]) -> Path:
     return next((way for way in ways if _get(written, way) is not None), _NAME)
 
 
-def of_cluster(site: Site, item: dict[str, Any], path: Path = ()) -> Path:
+def of_cluster(site: ResolvedCluster, item: dict[str, Any], path: Path = ()) -> Path:
     """Return the field of a TPUCluster to change for a value of an object of its platform."""
     spec = site.cluster.spec
     field = _OF_CLUSTER.get(item["kind"], "")
@@ -223,11 +223,11 @@ def of_cluster(site: Site, item: dict[str, Any], path: Path = ()) -> Path:
     return start
 
 
-def _pools_of(site: Site, flavor: str) -> list[int]:
+def _pools_of(site: ResolvedCluster, flavor: str) -> list[int]:
     return [found.pool.index for found in capacities(site).values() if found.flavor.name == flavor]
 
 
-def _quota(site: Site, item: dict[str, Any], path: Path, entry: Path) -> Path:
+def _quota(site: ResolvedCluster, item: dict[str, Any], path: Path, entry: Path) -> Path:
     """Return the quota of a queue or a cohort behind a value of its resource groups; () for other values."""
     if path[:2] != ("spec", "resourceGroups"):
         return ()

@@ -11,9 +11,9 @@ from slicewright.core.intent.decode import provisioning
 from slicewright.core.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, TPU
 from slicewright.core.kubernetes.quantity import UNLIMITED, amount
 from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, words
-from slicewright.core.plan.extent import extent
 from slicewright.core.plan.placement import flavor_name as default_name
 from slicewright.core.plan.placement import provisioning_selector, shape_selector
+from slicewright.core.plan.scaling import size_range
 from slicewright.core.plan.ways import node_labels
 from slicewright.core.platform.kueue_configuration import KEY, NAME
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.check.item import Item
     from slicewright.core.check.world import World
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 _ZERO = Fraction(0)
 
@@ -107,9 +107,9 @@ def flavor_name(pool: dict[str, Any], shape: Shape | None) -> str:
     return text(pool.get("flavor")) or default_name(shape, wanted)
 
 
-def pools_of(site: Site) -> Iterator[tuple[dict[str, Any], Shape | None, int]]:
+def pools_of(site: ResolvedCluster) -> Iterator[tuple[dict[str, Any], Shape | None, int]]:
     """Yield (pool as written, its shape, the slices it can have) of a cluster; CPU pools have no shape."""
-    shapes = {pool.name: (shape, extent(site, pool).most) for pool, shape in site.pools}
+    shapes = {pool.name: (shape, size_range(site, pool).most) for pool, shape in site.pools}
     for _, pool in entries(site.cluster.spec.get("pools")):
         shape, slices = shapes.get(text(pool.get("name")), (None, 0))
         yield pool, shape, slices
@@ -134,7 +134,7 @@ def pool_labels(pool: dict[str, Any], shape: Shape | None) -> dict[str, tuple[st
     return {**{key: (value,) for key, value in labels.items()}, NODE_POOL: node_pools}
 
 
-def _declared(site: Site) -> Quotas:
+def _declared(site: ResolvedCluster) -> Quotas:
     pools = {text(pool.get("name")): (pool, shape, slices) for pool, shape, slices in pools_of(site)}
     queues = {
         text(queue.get("name")): _declared_node(queue, text(queue.get("cohortName")), pools)

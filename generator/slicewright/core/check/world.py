@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.item import Item
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 Made = TypeVar("Made")
 
@@ -23,7 +23,7 @@ class World:
         self,
         items: Iterable[Item],
         catalogue: Catalogue,
-        site: Site | None = None,
+        site: ResolvedCluster | None = None,
         beside: Iterable[Item] = (),
     ) -> None:
         """Take the objects, the TPU catalogue, the TPUCluster when there is one, and what is `beside` them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from slicewright.core.document.scalar import NotPortableError, Scalar, is_disputed, read_plain
 
 UNUSUAL = object()
-"""Stands for what only the careful reader may judge."""
+"""Stands for what only the strict reader may judge."""
 _MOST = 50_000
 
 

@@ -1,6 +1,6 @@
 """Text to documents: YAML 1.2 scalars, strict about duplicates, bounded in depth and in alias expansion.
 
-Two readers agree about every text that both answer for. `quick` reads what is usual; `careful` reads
+Two readers agree about every text that both answer for. `yaml_fast` reads what is usual; `yaml_strict` reads
 everything else, and finds every problem.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from slicewright.core.document.careful import places_of_all, read_carefully
 from slicewright.core.document.document import MAX_DEPTH, MAX_VALUES, Document, Places
-from slicewright.core.document.quick import read_quickly
+from slicewright.core.document.yaml_fast import read_fast
+from slicewright.core.document.yaml_strict import places_of_all, read_strictly
 
 if TYPE_CHECKING:
     from slicewright.core.problem import Problem
@@ -29,9 +29,9 @@ def read_documents(
     too deeply or aliases that expand to too much, YAML005 a tag or an anchor that has no meaning here,
     YAML006 a number that is not portable, YAML007 a disputed scalar, YAML010 too many documents.
     """
-    documents = read_quickly(text)
+    documents = read_fast(text)
     if documents is None:
-        return read_carefully(text, file, undisputed=undisputed)
+        return read_strictly(text, file, undisputed=undisputed)
     return documents, ()
 
 

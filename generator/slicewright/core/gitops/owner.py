@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.gitops.argocd.project import HOME
 
 if TYPE_CHECKING:
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 _HERE = ({"server": HOME}, {"name": "in-cluster"})
 """The cluster in which Argo CD runs, as it calls it."""
@@ -15,7 +15,7 @@ _SYSTEM = "kube-"
 """How the names of Kubernetes' own namespaces begin."""
 
 
-def owner(site: Site, namespace: str) -> str:
+def owner(site: ResolvedCluster, namespace: str) -> str:
     """Return whose a namespace is: that of who syncs the cluster, or of Kubernetes; '' for all others."""
     argocd, flux = site.cluster.gitops.argocd, site.cluster.gitops.flux
     if namespace.startswith(_SYSTEM):

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from slicewright.core.gitops.controllers import SyncedControllers
     from slicewright.core.gitops.namespace import SyncedNamespace
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 def files(
-    site: Site,
+    site: ResolvedCluster,
     namespaces: tuple[SyncedNamespace, ...],
     checks: Mapping[str, str],
     *,

@@ -10,16 +10,16 @@ from slicewright.core.kubernetes.labels import ACKNOWLEDGED, MAX_EXECUTION_TIME,
 from slicewright.core.plan import (
     accounts,
     names,
-    owned,
     pathways,
     placement,
     program,
+    reserved_fields,
     topology,
     validate_pools,
     validate_workload,
 )
 from slicewright.core.plan.plan import Auxiliary, Pattern, Plan
-from slicewright.core.plan.site import is_older
+from slicewright.core.plan.resolve import is_older
 from slicewright.core.plan.ways import apart
 from slicewright.core.problem import Path, Problem, did_you_mean, errors
 from slicewright.core.run.identity import id_of, intent_digest
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import Cluster
     from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 _MESSAGE_PATTERNS = (0, 10, 0)
@@ -52,7 +52,7 @@ def decide_shape(workload: Workload, catalogue: Catalogue) -> Decision:
     answer = resolve(catalogue, workload.tpu)
     shape = None if isinstance(answer, Refusal) else answer
     found = [
-        *owned.in_workload(workload),
+        *reserved_fields.problems(workload),
         *validate_workload.fields(workload),
         *placement.refusals(workload, shape),
     ]
@@ -64,7 +64,7 @@ def decide_shape(workload: Workload, catalogue: Catalogue) -> Decision:
     return Decision(workload, shape, tuple(found))
 
 
-def decide(decision: Decision, site: Site) -> tuple[Plan | None, tuple[Problem, ...]]:
+def decide(decision: Decision, site: ResolvedCluster) -> tuple[Plan | None, tuple[Problem, ...]]:
     """Return the plan of a workload on a cluster and what is wrong there.
 
     There is no plan where the shape is unknown or an error was found.
@@ -84,7 +84,7 @@ def decide(decision: Decision, site: Site) -> tuple[Plan | None, tuple[Problem, 
     return plan, tuple(found)
 
 
-def _plan(workload: Workload, shape: Shape, site: Site) -> Plan:
+def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
     cluster = site.cluster
     pattern = _pattern(workload, shape)
     intent = intent_digest(workload.spec) if workload.naming == "Hashed" else ""
@@ -113,7 +113,7 @@ def _plan(workload: Workload, shape: Shape, site: Site) -> Plan:
         annotations={**_annotations(workload), **placed.annotations},
         node_selector=placed.node_selector,
         apart=apart(workload, shape, site),
-        env=dict(zip(owned.ENV, (workload.name, run), strict=True)) if run else {},
+        env=dict(zip(reserved_fields.ENV, (workload.name, run), strict=True)) if run else {},
         main_container=program.main_container(workload),
         container=workload.container,
         pod_template=workload.pod_template,

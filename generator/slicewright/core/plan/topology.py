@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
 SLICE_LEVEL = f"{PODSET}slice-required-topology"
@@ -25,7 +25,7 @@ SLICE_SIZE = f"{PODSET}slice-size"
 UNCONSTRAINED = f"{PODSET}unconstrained-topology"
 
 
-def of_slices(workload: Workload, shape: Shape, site: Site) -> dict[str, str]:
+def of_slices(workload: Workload, shape: Shape, site: ResolvedCluster) -> dict[str, str]:
     """Return the annotations by which each slice gets a node pool of its own; none without a Topology.
 
     A request that the user writes is left as it is: then these are none, but what is left of the user's.
@@ -37,7 +37,7 @@ def of_slices(workload: Workload, shape: Shape, site: Site) -> dict[str, str]:
     return own or {SLICE_LEVEL: NODE_POOL, SLICE_SIZE: str(shape.hosts)}
 
 
-def of_pool(workload: Workload, name: str, site: Site) -> dict[str, str]:
+def of_pool(workload: Workload, name: str, site: ResolvedCluster) -> dict[str, str]:
     """Return the annotations of a queued pod on a CPU pool, which may run on any of its nodes."""
     pools = {cpu.name: cpu.index for cpu in site.cluster.cpu_pools}
     if not workload.queue_name or name not in pools:
@@ -45,7 +45,7 @@ def of_pool(workload: Workload, name: str, site: Site) -> dict[str, str]:
     return {UNCONSTRAINED: "true"} if site.cluster.spec["pools"][pools[name]].get("topologyName") else {}
 
 
-def problems(workload: Workload, shape: Shape, site: Site) -> Iterator[Problem]:
+def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterator[Problem]:
     """Warn where a run cannot ask for its slices by node pool."""
     by_way = _by_way(workload, shape, site)
     names = set[str]().union(*by_way) - {""}
@@ -77,7 +77,7 @@ def _never_given(workload: Workload, by_way: list[set[str]]) -> Iterator[Problem
             yield workload.source.problem("TPU156", path, message, hint, warning=names != {""})
 
 
-def _by_way(workload: Workload, shape: Shape, site: Site) -> list[set[str]]:
+def _by_way(workload: Workload, shape: Shape, site: ResolvedCluster) -> list[set[str]]:
     """Return, for each way of a run, the Topologies of the pools that it can get; '' for a pool without one.
 
     Nothing without a queue, or where no pool of the cluster has a Topology.

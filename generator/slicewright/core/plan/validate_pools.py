@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import CpuPool, TpuPool
     from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
 
 _TAINTED = ("Spot", "FlexStartQueued", "ComputeClass")
 """The ways of provisioning whose nodes keep off pods that do not tolerate it."""
 
 
-def problems(workload: Workload, shape: Shape, site: Site) -> Iterator[Problem]:
+def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterator[Problem]:
     """Say where no pool of the cluster has what the pods select: the run would wait forever.
 
     It is an error where that is certain, else a warning.
@@ -62,7 +62,9 @@ def problems(workload: Workload, shape: Shape, site: Site) -> Iterator[Problem]:
         yield workload.source.problem("REF006", ("spec", "tpu"), message, hint, warning=not certain)
 
 
-def _alternatives(workload: Workload, shape: Shape, site: Site, same: list[TpuPool]) -> Iterator[Problem]:
+def _alternatives(
+    workload: Workload, shape: Shape, site: ResolvedCluster, same: list[TpuPool]
+) -> Iterator[Problem]:
     """Say which of the other ways that a run may take no pool of its shape has."""
     for index, way in enumerate(workload.alternative_provisioning):
         if not any(fits(way, pool.provisioning) for pool in same):
@@ -74,7 +76,7 @@ def _alternatives(workload: Workload, shape: Shape, site: Site, same: list[TpuPo
             yield workload.source.problem("REF006", place, message, hint, warning=not certain)
 
 
-def _has_no_other_nodes(site: Site) -> bool:
+def _has_no_other_nodes(site: ResolvedCluster) -> bool:
     """Tell whether the pools of the file are all that makes TPU nodes on a cluster.
 
     Autopilot makes nodes for whatever pods select. What somebody else makes (`managed: false`) the file may
@@ -102,7 +104,7 @@ def _keeps_off(workload: Workload, pool: TpuPool) -> bool:
     return pool.provisioning.type in _TAINTED and not tolerates
 
 
-def _run_time(workload: Workload, pools: list[TpuPool], site: Site) -> Iterator[Problem]:
+def _run_time(workload: Workload, pools: list[TpuPool], site: ResolvedCluster) -> Iterator[Problem]:
     """Warn where no pool gives its nodes the time that a run wants them for.
 
     On a Standard cluster the nodes live for as long as their pool says. Only Autopilot makes nodes for the
@@ -133,7 +135,7 @@ _WRITING = (
 """The scopes with which a node may write to Cloud Storage, where its account may."""
 
 
-def _scratch(workload: Workload, pools: list[TpuPool], site: Site) -> Iterator[Problem]:
+def _scratch(workload: Workload, pools: list[TpuPool], site: ResolvedCluster) -> Iterator[Problem]:
     """Warn where Pathways acts as nodes that cannot write to its bucket.
 
     Pods on the host network have the identity of their node, and those of a PathwaysJob always are on it.

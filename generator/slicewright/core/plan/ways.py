@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.kubernetes.labels import FLEX_START, NODE_POOL, PROVISIONING, TPU
-from slicewright.core.plan.extent import extent, slice_names
 from slicewright.core.plan.placement import provisioning_selector, shape_selector, tolerated_taints
 from slicewright.core.plan.placement import tolerations as placed_tolerations
+from slicewright.core.plan.scaling import size_range, slice_names
 from slicewright.core.run.identity import digest
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import Cluster, TpuPool
     from slicewright.core.intent.workload import Provisioning, Workload
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 Fields = dict[str, Any]
 
@@ -94,12 +94,12 @@ def fits(wanted: Provisioning, has: Provisioning) -> bool:
     return same and provisioning_selector(wanted).items() <= provisioning_selector(has).items()
 
 
-def alike(site: Site, shape: Shape) -> list[TpuPool]:
+def alike(site: ResolvedCluster, shape: Shape) -> list[TpuPool]:
     """Return the pools of a cluster whose nodes have the labels of a shape."""
     return [pool for pool, has in site.pools if shape_selector(has) == shape_selector(shape)]
 
 
-def apart(workload: Workload, shape: Shape, site: Site) -> Apart:
+def apart(workload: Workload, shape: Shape, site: ResolvedCluster) -> Apart:
     """Return what keeps a run apart from the other ways of its shape on a cluster; nothing where it is alone.
 
     On Autopilot GKE makes the nodes for the pods and keeps others off.
@@ -146,7 +146,9 @@ def _tolerates(pods: Iterable[Provisioning], nodes: Provisioning) -> bool:
     return {*tolerated_taints(nodes)} <= {key for way in pods for key in tolerated_taints(way)}
 
 
-def _required(site: Site, own: tuple[Provisioning, ...], others: list[TpuPool]) -> Iterator[Fields]:
+def _required(
+    site: ResolvedCluster, own: tuple[Provisioning, ...], others: list[TpuPool]
+) -> Iterator[Fields]:
     """Yield what nodes of other ways do not match: by a label of theirs, else by names of node pools."""
     ours = {item for way in own for item in node_labels(way).items()}
     refused: dict[str, set[str]] = {}
@@ -169,7 +171,9 @@ def _required(site: Site, own: tuple[Provisioning, ...], others: list[TpuPool]) 
         yield {"key": NODE_POOL, "operator": "NotIn", "values": _node_pools(site, named)}
 
 
-def _preferred(site: Site, own: tuple[Provisioning, ...], pools: list[TpuPool]) -> Iterator[Fields]:
+def _preferred(
+    site: ResolvedCluster, own: tuple[Provisioning, ...], pools: list[TpuPool]
+) -> Iterator[Fields]:
     """Yield which nodes to take first of those that the labels of the admitted flavor leave.
 
     Kueue adds the labels of the flavor, and tolerations, but no affinity: without a label of its own a way
@@ -184,5 +188,5 @@ def _preferred(site: Site, own: tuple[Provisioning, ...], pools: list[TpuPool]) 
             yield {"weight": weight, "preference": {"matchExpressions": [expression]}}
 
 
-def _node_pools(site: Site, pools: list[TpuPool]) -> list[str]:
-    return [name for pool in pools for name in slice_names(pool, extent(site, pool).most)]
+def _node_pools(site: ResolvedCluster, pools: list[TpuPool]) -> list[str]:
+    return [name for pool in pools for name in slice_names(pool, size_range(site, pool).most)]

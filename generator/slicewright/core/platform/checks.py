@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 QUEUED_CHECK = "flex-start-queued"
 """The check, and the configuration of its requests, that queues with queued flex-start flavors get."""
 _RETRIES = {"backoffLimitCount": 3, "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800}
 
 
-def checks(site: Site) -> Iterator[Object]:
+def checks(site: ResolvedCluster) -> Iterator[Object]:
     """Yield ProvisioningRequestConfigs, then the AdmissionChecks that use them."""
     spec = site.cluster.spec
     configs = {item["name"]: item for item in spec.get("provisioningRequestConfigs", [])}
@@ -38,7 +38,7 @@ def checks(site: Site) -> Iterator[Object]:
         yield _check(site, item["name"], {key: value for key, value in item.items() if key != "name"})
 
 
-def _check(site: Site, name: str, spec: dict[str, Any]) -> Object:
+def _check(site: ResolvedCluster, name: str, spec: dict[str, Any]) -> Object:
     return kueue_object(site, "AdmissionCheck", name, spec=spec)
 
 

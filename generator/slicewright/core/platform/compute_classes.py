@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from slicewright.core.intent.cluster import Rung
     from slicewright.core.intent.workload import Provisioning
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
-def compute_classes(site: Site) -> Iterator[Object]:
+def compute_classes(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the ComputeClasses; without a rung that has capacity pods wait, and no other machine comes."""
     for item, rungs in site.compute_classes:
         yield {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from slicewright.core.compose.spec import ReadText
     from slicewright.core.intent.workload import Workload
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
 NAME = "_controllers"
@@ -45,7 +45,7 @@ def is_folder(path: str) -> bool:
     return posixpath.basename(path) == NAME
 
 
-def releases(site: Site, workloads: Iterable[Workload]) -> tuple[Release, ...]:
+def releases(site: ResolvedCluster, workloads: Iterable[Workload]) -> tuple[Release, ...]:
     """Return what a cluster needs, none where somebody else installs it.
 
     Kueue where the file says anything of it, JobSet for Kueue and for all that makes JobSets, the operator of
@@ -68,7 +68,7 @@ def releases(site: Site, workloads: Iterable[Workload]) -> tuple[Release, ...]:
     )
 
 
-def files(site: Site, wanted: Iterable[Release]) -> dict[str, str]:
+def files(site: ResolvedCluster, wanted: Iterable[Release]) -> dict[str, str]:
     """Return the files of a cluster's controllers by path."""
     here = folder(site.cluster.name)
     listed = list(wanted)
@@ -110,7 +110,7 @@ def _restart(text: str) -> list[dict[str, str]]:
 
 
 def problems(
-    site: Site, wanted: Iterable[Release], read_text: ReadText, shipped: Mapping[str, str]
+    site: ResolvedCluster, wanted: Iterable[Release], read_text: ReadText, shipped: Mapping[str, str]
 ) -> Iterator[Problem]:
     """Yield what is wrong in the controllers of a cluster: a release that is not in the tree, or edited.
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.kubernetes.labels import NODE_POOL
-from slicewright.core.plan.extent import extent
 from slicewright.core.plan.placement import flavor_name, provisioning_selector, shape_selector, tolerations
+from slicewright.core.plan.scaling import size_range
 from slicewright.core.plan.ways import taint
 from slicewright.core.platform.kueue import kueue_object
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slicewright.core.intent.cluster import ClusterQueue, Cohort, CpuPool, TpuPool
     from slicewright.core.intent.workload import Provisioning
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +69,27 @@ class CpuCapacity:
 Capacity = TpuCapacity | CpuCapacity
 
 
-def capacities(site: Site) -> dict[str, Capacity]:
+def capacities(site: ResolvedCluster) -> dict[str, Capacity]:
     """Return the pools of a cluster by name; those whose TPU is not known are left out."""
     found: list[Capacity] = [
         TpuCapacity(
-            pool, _of_shape(site, pool, shape), shape, site.machines[pool.name], extent(site, pool).most
+            pool, _of_shape(site, pool, shape), shape, site.machines[pool.name], size_range(site, pool).most
         )
         for pool, shape in site.pools
     ]
     found += [
-        CpuCapacity(pool, _of_nodes(site, pool), site.machines.get(pool.name), extent(site, pool).most)
+        CpuCapacity(pool, _of_nodes(site, pool), site.machines.get(pool.name), size_range(site, pool).most)
         for pool in site.cluster.cpu_pools
     ]
     return {entry.pool.name: entry for entry in sorted(found, key=lambda entry: entry.pool.index)}
 
 
-def holders(site: Site) -> tuple[Cohort | ClusterQueue, ...]:
+def holders(site: ResolvedCluster) -> tuple[Cohort | ClusterQueue, ...]:
     """Return what may have quota: the cohorts, then the queues."""
     return (*site.cluster.cohorts, *site.cluster.cluster_queues)
 
 
-def used(site: Site) -> dict[str, Capacity]:
+def used(site: ResolvedCluster) -> dict[str, Capacity]:
     """Return a pool for each flavor that a queue or a cohort has quota of, by the flavor's name."""
     named = {quota.pool for holder in holders(site) for quota in holder.quota}
     found: dict[str, Capacity] = {}
@@ -99,7 +99,7 @@ def used(site: Site) -> dict[str, Capacity]:
     return found
 
 
-def kept_apart(site: Site) -> dict[str, TpuCapacity]:
+def kept_apart(site: ResolvedCluster) -> dict[str, TpuCapacity]:
     """Return a pool for each flavor whose shape queues have in several ways, by the flavor's name.
 
     Flavors in one resource group with those of CPU pools are among them: heads of Pathways and auxiliary
@@ -123,7 +123,7 @@ def _shape_of(capacity: TpuCapacity) -> tuple[tuple[str, str], ...]:
     return tuple(shape_selector(capacity.shape).items())
 
 
-def flavors(site: Site, untainted: Collection[str] = ()) -> Iterator[Object]:
+def flavors(site: ResolvedCluster, untainted: Collection[str] = ()) -> Iterator[Object]:
     """Yield the ResourceFlavors that queues use; some get no taint as long as runs do not tolerate it."""
     tainted = {
         name: taint(one.pool.provisioning)
@@ -149,7 +149,7 @@ def queued(used_flavors: Iterable[Capacity]) -> list[str]:
     return [capacity.flavor.name for capacity in used_flavors if capacity.flavor.is_queued]
 
 
-def _of_shape(site: Site, pool: TpuPool, shape: Shape) -> Flavor:
+def _of_shape(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Flavor:
     written = site.cluster.spec["pools"][pool.index]
     wanted = pool.provisioning
     return Flavor(
@@ -162,7 +162,7 @@ def _of_shape(site: Site, pool: TpuPool, shape: Shape) -> Flavor:
     )
 
 
-def _of_nodes(site: Site, pool: CpuPool) -> Flavor:
+def _of_nodes(site: ResolvedCluster, pool: CpuPool) -> Flavor:
     """Return the flavor of a CPU pool; on Autopilot nobody knows the node pools that GKE makes."""
     written = site.cluster.spec["pools"][pool.index]
     labels = {NODE_POOL: pool.node_pool_names[0]} if site.cluster.mode == "Standard" else {}

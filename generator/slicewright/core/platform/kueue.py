@@ -8,7 +8,7 @@ from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 DEFAULT_RELEASE = "v0.19.2"
@@ -29,12 +29,12 @@ _FIELDS = frozenset(
 """Fields of a TPUCluster of which each says that the cluster has Kueue."""
 
 
-def has_kueue(site: Site) -> bool:
+def has_kueue(site: ResolvedCluster) -> bool:
     """Tell whether a cluster's file says anything of Kueue; a cluster without it gets none of its objects."""
     return not _FIELDS.isdisjoint(site.cluster.spec)
 
 
-def release(site: Site) -> tuple[int, int]:
+def release(site: ResolvedCluster) -> tuple[int, int]:
     """Return the minor release of a cluster's Kueue."""
     return release_of(site.cluster.spec)
 
@@ -46,12 +46,12 @@ def release_of(spec: dict[str, Any]) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def is_v1beta2(site: Site) -> bool:
+def is_v1beta2(site: ResolvedCluster) -> bool:
     """Tell whether the cluster's Kueue has the API v1beta2."""
     return release(site) >= V1BETA2_SINCE
 
 
-def kueue_object(site: Site, kind: str, name: str, namespace: str = "", **fields: Any) -> Object:
+def kueue_object(site: ResolvedCluster, kind: str, name: str, namespace: str = "", **fields: Any) -> Object:
     """Return an object of Kueue's API; `fields` stand beside its metadata."""
     version = "v1beta2" if is_v1beta2(site) else "v1beta1"
     if kind == "Topology" and release(site) < _TOPOLOGY_SINCE:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 NAMESPACE = "kueue-system"
 NAME = "kueue-manager-config"
@@ -31,7 +31,7 @@ _IGNORES_UNDECLARED_SINCE = (0, 19)
 _UNCOUNTED = ("cpu", "memory", "ephemeral-storage")
 
 
-def kueue_configuration(site: Site) -> Iterator[Object]:
+def kueue_configuration(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the ConfigMap where the file has `kueue:` and somebody else installs Kueue.
 
     Where Kueue is ours to install, the ConfigMap of its release is patched beside it: an object has one home.
@@ -55,7 +55,7 @@ _PLAYED = ("fairSharing", "admissionFairSharing", "resources")
 """What decides who is admitted; timeouts of ours are of real time, in which nobody rehearses."""
 
 
-def played(site: Site) -> dict[str, Any]:
+def played(site: ResolvedCluster) -> dict[str, Any]:
     """Return the settings with which Kueue is rehearsed: as written, and what we add that decides."""
     written: dict[str, Any] | None = site.cluster.spec.get("kueue")
     if written is None:
@@ -64,7 +64,7 @@ def played(site: Site) -> dict[str, Any]:
     return {**written, **{key: rendered[key] for key in _PLAYED if key in rendered}}
 
 
-def configuration(site: Site, written: dict[str, Any]) -> dict[str, Any]:
+def configuration(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:
     """Return the Configuration: addresses as in the release, our defaults, and over them what is written."""
     ours: dict[str, Any] = {
         "apiVersion": KUEUE_CONFIGURATION_VERSION if is_v1beta2(site) else BEFORE_V1BETA2,
@@ -100,7 +100,7 @@ def merged(below: Any, above: Any) -> Any:
     return {**below, **{key: merged(below.get(key), value) for key, value in above.items()}}
 
 
-def _wait_for_pods(site: Site) -> dict[str, Any]:
+def _wait_for_pods(site: ResolvedCluster) -> dict[str, Any]:
     timeout = _STANDING
     for pool, _ in site.pools:
         scales = "autoscaling" in site.cluster.spec["pools"][pool.index]
@@ -118,7 +118,7 @@ def _wait_for_pods(site: Site) -> dict[str, Any]:
     }
 
 
-def _shares(site: Site, written: dict[str, Any]) -> dict[str, Any]:
+def _shares(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:
     """Turn fair sharing on where something has a weight; Kueue has no default for the strategies."""
     found: dict[str, Any] = {}
     asked = isinstance(written.get("fairSharing"), dict)
@@ -131,7 +131,7 @@ def _shares(site: Site, written: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _resources(site: Site, written: dict[str, Any]) -> dict[str, Any]:
+def _resources(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:
     """Return how Kueue takes what no queue has quota of: pods that ask for some cpu need not wait forever.
 
     The two ways exclude each other, so ours gives way to either.
@@ -145,7 +145,7 @@ def _resources(site: Site, written: dict[str, Any]) -> dict[str, Any]:
     return {"resources": {"excludeResourcePrefixes": prefixes}} if prefixes else {}
 
 
-def _covered(site: Site) -> set[str]:
+def _covered(site: ResolvedCluster) -> set[str]:
     """Return what some queue has quota of: of the CPU pools cpu and memory, or what the file writes."""
     cpus = {pool.name for pool in site.cluster.cpu_pools}
     found: set[str] = set()

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
-def priority_classes(site: Site) -> Iterator[Object]:
+def priority_classes(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the classes in order of their value.
 
     Those for pods preempt nobody: the scheduler would tear single pods out of slices, where Kueue takes
@@ -36,7 +36,7 @@ def priority_classes(site: Site) -> Iterator[Object]:
             }
 
 
-def topologies(site: Site) -> Iterator[Object]:
+def topologies(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the Topologies, for topology-aware scheduling."""
     for item in site.cluster.spec.get("topologies", []):
         yield kueue_object(site, "Topology", item["name"], spec={"levels": item["levels"]})

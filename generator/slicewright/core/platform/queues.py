@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.intent.cluster import ClusterQueue
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 _BEFORE_V1BETA2 = {
     ("whenCanBorrow", "MayStopSearch"): "Borrow",
@@ -24,7 +24,7 @@ _BEFORE_V1BETA2 = {
 """What v1beta1 calls the values of flavorFungibility."""
 
 
-def cohorts(site: Site) -> Iterator[Object]:
+def cohorts(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the Cohorts."""
     for cohort in site.cluster.cohorts:
         spec: dict[str, Any] = {}
@@ -36,13 +36,13 @@ def cohorts(site: Site) -> Iterator[Object]:
         yield kueue_object(site, "Cohort", cohort.name, spec={**spec, **_fair_sharing(cohort.weight)})
 
 
-def cluster_queues(site: Site) -> Iterator[Object]:
+def cluster_queues(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the ClusterQueues."""
     for queue in site.cluster.cluster_queues:
         yield kueue_object(site, "ClusterQueue", queue.name, spec=_spec(site, queue))
 
 
-def local_queues(site: Site) -> Iterator[Object]:
+def local_queues(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the LocalQueues."""
     for queue in site.cluster.local_queues:
         yield kueue_object(
@@ -58,7 +58,7 @@ def local_queues(site: Site) -> Iterator[Object]:
         )
 
 
-def shares_by_usage(site: Site, cluster_queue: str = "") -> bool:
+def shares_by_usage(site: ResolvedCluster, cluster_queue: str = "") -> bool:
     """Tell whether LocalQueues (of one ClusterQueue) have weights, which count only in the share by usage."""
     return any(
         queue.weight is not None
@@ -67,7 +67,7 @@ def shares_by_usage(site: Site, cluster_queue: str = "") -> bool:
     )
 
 
-def _spec(site: Site, queue: ClusterQueue) -> dict[str, Any]:
+def _spec(site: ResolvedCluster, queue: ClusterQueue) -> dict[str, Any]:
     written = queue.written
     spec: dict[str, Any] = {}
     if queue.cohort_name:
@@ -97,7 +97,7 @@ def _preemption(written: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _fungibility(site: Site, written: dict[str, str]) -> dict[str, str]:
+def _fungibility(site: ResolvedCluster, written: dict[str, str]) -> dict[str, str]:
     found = {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor", **written}
     if is_v1beta2(site):
         return found
@@ -108,7 +108,7 @@ def _fair_sharing(weight: str | float | None) -> dict[str, Any]:
     return {} if weight is None else {"fairSharing": {"weight": canonical(weight)}}
 
 
-def _checks(site: Site, queue: ClusterQueue) -> list[dict[str, Any]]:
+def _checks(site: ResolvedCluster, queue: ClusterQueue) -> list[dict[str, Any]]:
     """Return the checks of a queue: that of its queued flavors, then those that the file gives it."""
     known = capacities(site)
     own = [known[quota.pool] for quota in queue.quota if quota.pool in known]

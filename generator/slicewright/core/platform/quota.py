@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.cpu_machine import CpuMachine
     from slicewright.core.intent.cluster import Quota
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def allocatable(machine: CpuMachine, count: int) -> dict[str, str]:
     }
 
 
-def resource_groups(site: Site, quotas: Iterable[Quota]) -> list[dict[str, Any]]:
+def resource_groups(site: ResolvedCluster, quotas: Iterable[Quota]) -> list[dict[str, Any]]:
     """Return the resource groups of a queue or a cohort: one for chips, one for what CPU pools have.
 
     Flavors stand in the order of the quotas, in which Kueue tries them; pools of one flavor add up. A quota

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.intent.cluster import Account, Team
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 _READ = ["get", "list", "watch"]
@@ -34,7 +34,7 @@ def is_given(namespace: str) -> bool:
     return namespace == "default" or namespace.startswith("kube-")
 
 
-def namespaces(site: Site) -> Iterator[Object]:
+def namespaces(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the namespaces of teams and of LocalQueues, but those that every cluster has."""
     teams = site.cluster.teams
     names = [team.namespace for team in teams] + [queue.namespace for queue in site.cluster.local_queues]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 def folder(cluster: str) -> str:
@@ -28,7 +28,7 @@ def folder(cluster: str) -> str:
     return f"overlays/{cluster}/_platform"
 
 
-def files(site: Site, untainted: Collection[str] = ()) -> dict[str, str]:
+def files(site: ResolvedCluster, untainted: Collection[str] = ()) -> dict[str, str]:
     """Return the files of a cluster's platform by path; none where the platform is not ours to make.
 
     `untainted` are flavors whose taint waits until no run is left that does not tolerate it.
@@ -46,12 +46,12 @@ def files(site: Site, untainted: Collection[str] = ()) -> dict[str, str]:
     return {f"{folder(site.cluster.name)}/{name}": text for name, text in made.items()}
 
 
-def objects(site: Site, untainted: Collection[str] = ()) -> list[Object]:
+def objects(site: ResolvedCluster, untainted: Collection[str] = ()) -> list[Object]:
     """Return the objects of a cluster's platform, also of one that is not ours to make."""
     return [item for _, found in _parts(site, untainted) for item in found]
 
 
-def _parts(site: Site, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[Object]]]:
+def _parts(site: ResolvedCluster, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[Object]]]:
     """Yield each file's name and its objects, in order of the list."""
     yield "namespaces.yaml", namespaces(site)
     yield "priority-classes.yaml", priority_classes(site)

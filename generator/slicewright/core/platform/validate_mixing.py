@@ -11,11 +11,11 @@ from slicewright.core.platform.flavor import kept_apart
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
 
-def validate_mixing(site: Site) -> Iterator[Problem]:
+def validate_mixing(site: ResolvedCluster) -> Iterator[Problem]:
     """Warn of flavors whose taint is turned off: what Kueue may count there."""
     for name, one in kept_apart(site).items():
         if one.flavor.may_have_taint:

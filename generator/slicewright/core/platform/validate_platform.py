@@ -11,11 +11,11 @@ from slicewright.core.platform.validate_references import validate_references
 from slicewright.core.platform.validate_teams import validate_teams
 
 if TYPE_CHECKING:
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
 
 
-def problems(site: Site) -> tuple[Problem, ...]:
+def problems(site: ResolvedCluster) -> tuple[Problem, ...]:
     """Return the problems of a platform that is ours to make; one that exists may be as it likes."""
     if not site.cluster.managed:
         return ()

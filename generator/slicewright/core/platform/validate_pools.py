@@ -11,7 +11,7 @@ from slicewright.core.problem import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.platform.flavor import Capacity
     from slicewright.core.problem import Path, Problem
 
@@ -19,7 +19,7 @@ _OF_GKE = frozenset({ACCELERATOR, ACCELERATOR_COUNT, NODE_POOL, TOPOLOGY})
 """Labels that GKE gives every node by what it is; flavors and pods select by them."""
 
 
-def validate_pools(site: Site) -> Iterator[Problem]:
+def validate_pools(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield the problems of pools, topologies and ComputeClasses."""
     yield from _flavors(site)
     yield from _labels(site)
@@ -34,7 +34,7 @@ def validate_pools(site: Site) -> Iterator[Problem]:
             yield site.cluster.source.problem("POOL017", place, message, did_you_mean(name, known))
 
 
-def _flavors(site: Site) -> Iterator[Problem]:
+def _flavors(site: ResolvedCluster) -> Iterator[Problem]:
     taken: dict[str, Capacity] = {}
     for capacity in capacities(site).values():
         first = taken.setdefault(capacity.flavor.name, capacity)
@@ -51,7 +51,7 @@ def _flavors(site: Site) -> Iterator[Problem]:
         yield site.cluster.source.problem("POOL015", place, message, hint)
 
 
-def _labels(site: Site) -> Iterator[Problem]:
+def _labels(site: ResolvedCluster) -> Iterator[Problem]:
     for index, pool in enumerate(site.cluster.spec["pools"]):
         for key in pool.get("labels", {}):
             if key in _OF_GKE:
@@ -61,7 +61,7 @@ def _labels(site: Site) -> Iterator[Problem]:
                 yield site.cluster.source.problem("FIELD002", place, message, hint, key=True)
 
 
-def _levels(site: Site) -> Iterator[Problem]:
+def _levels(site: ResolvedCluster) -> Iterator[Problem]:
     for at, item in enumerate(site.cluster.spec.get("topologies", [])):
         labels = [level["nodeLabel"] for level in item["levels"]]
         for index, label in enumerate(labels):
@@ -74,7 +74,7 @@ def _levels(site: Site) -> Iterator[Problem]:
                 yield site.cluster.source.problem("QUOTA015", place, message, hint)
 
 
-def _rungs(site: Site) -> Iterator[Problem]:
+def _rungs(site: ResolvedCluster) -> Iterator[Problem]:
     source = site.cluster.source
     for item, rungs in site.compute_classes:
         shapes = dict(rungs)

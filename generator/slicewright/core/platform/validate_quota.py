@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.intent.cluster import Quota
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.platform.flavor import Capacity
     from slicewright.core.problem import Path, Problem
 
@@ -33,7 +33,7 @@ class _Entry:
     parent: str
 
 
-def validate_quota(site: Site) -> Iterator[Problem]:
+def validate_quota(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield the problems of quotas."""
     known = capacities(site)
     all_entries: list[_Entry] = []
@@ -57,7 +57,7 @@ def validate_quota(site: Site) -> Iterator[Problem]:
     yield from _without(site)
 
 
-def _of_entry(site: Site, entry: _Entry) -> Iterator[Problem]:
+def _of_entry(site: ResolvedCluster, entry: _Entry) -> Iterator[Problem]:
     yield from _unit(site, entry)
     yield from _limits(site, entry)
     if isinstance(entry.capacity, CpuCapacity):
@@ -66,7 +66,7 @@ def _of_entry(site: Site, entry: _Entry) -> Iterator[Problem]:
         yield from _of_slices(site, entry, entry.capacity)
 
 
-def _unit(site: Site, entry: _Entry) -> Iterator[Problem]:
+def _unit(site: ResolvedCluster, entry: _Entry) -> Iterator[Problem]:
     is_cpu = isinstance(entry.capacity, CpuCapacity)
     of_slices = _OF_SLICES | _WITH_SLICES
     wrong, right = (of_slices, _OF_NODES) if is_cpu else (_OF_NODES, _OF_SLICES)
@@ -78,7 +78,7 @@ def _unit(site: Site, entry: _Entry) -> Iterator[Problem]:
             yield site.cluster.source.problem("QUOTA003", (*entry.path, field), message, hint, key=True)
 
 
-def _limits(site: Site, entry: _Entry) -> Iterator[Problem]:
+def _limits(site: ResolvedCluster, entry: _Entry) -> Iterator[Problem]:
     above = "parentName" if entry.path[1] == "cohorts" else "cohortName"
     for field, attribute in _LIMITS.items():
         if getattr(entry.quota, attribute) is not None and not entry.parent:
@@ -87,7 +87,7 @@ def _limits(site: Site, entry: _Entry) -> Iterator[Problem]:
             yield site.cluster.source.problem("QUOTA005", (*entry.path, field), message, hint, key=True)
 
 
-def _of_slices(site: Site, entry: _Entry, capacity: TpuCapacity) -> Iterator[Problem]:
+def _of_slices(site: ResolvedCluster, entry: _Entry, capacity: TpuCapacity) -> Iterator[Problem]:
     quota, source = entry.quota, site.cluster.source
     pool, each = capacity.pool, capacity.shape.chips
     in_chips = quota.nominal_chips is not None
@@ -106,7 +106,7 @@ def _of_slices(site: Site, entry: _Entry, capacity: TpuCapacity) -> Iterator[Pro
         yield _lends_more(site, entry, found.lending, found.nominal, "chips")
 
 
-def _of_nodes(site: Site, entry: _Entry, capacity: CpuCapacity) -> Iterator[Problem]:
+def _of_nodes(site: ResolvedCluster, entry: _Entry, capacity: CpuCapacity) -> Iterator[Problem]:
     quota, pool, source = entry.quota, capacity.pool, site.cluster.source
     lending = quota.lending_limit
     if quota.nominal_quota is None and lending is not None and lending > nodes(quota, capacity):
@@ -125,13 +125,13 @@ def _of_nodes(site: Site, entry: _Entry, capacity: CpuCapacity) -> Iterator[Prob
         yield source.problem("QUOTA009", (*entry.path, "nominalQuota", TPU), message, hint, key=True)
 
 
-def _lends_more(site: Site, entry: _Entry, lending: int, nominal: int, unit: str) -> Problem:
+def _lends_more(site: ResolvedCluster, entry: _Entry, lending: int, nominal: int, unit: str) -> Problem:
     message = f"lendingLimit is {lending} {unit}, and the quota is {nominal}"
     hint = "lend less, or leave the limit out to lend all"
     return site.cluster.source.problem("QUOTA006", (*entry.path, "lendingLimit"), message, hint)
 
 
-def _limits_alike(site: Site, entries: list[_Entry]) -> Iterator[Problem]:
+def _limits_alike(site: ResolvedCluster, entries: list[_Entry]) -> Iterator[Problem]:
     """Pools of one flavor add up, and so do their limits: all have one, or none."""
     first: dict[str, _Entry] = {}
     for entry in entries:
@@ -145,7 +145,7 @@ def _limits_alike(site: Site, entries: list[_Entry]) -> Iterator[Problem]:
                 yield site.cluster.source.problem("QUOTA007", entry.path, message, hint)
 
 
-def _resources_alike(site: Site, entries: list[_Entry]) -> Iterator[Problem]:
+def _resources_alike(site: ResolvedCluster, entries: list[_Entry]) -> Iterator[Problem]:
     """Each flavor of a resource group has all of its resources."""
     first: tuple[_Entry, list[str]] | None = None
     for entry in entries:
@@ -161,7 +161,9 @@ def _resources_alike(site: Site, entries: list[_Entry]) -> Iterator[Problem]:
             yield site.cluster.source.problem("QUOTA009", entry.path, message, hint)
 
 
-def _beyond_pools(site: Site, known: dict[str, Capacity], entries: list[_Entry]) -> Iterator[Problem]:
+def _beyond_pools(
+    site: ResolvedCluster, known: dict[str, Capacity], entries: list[_Entry]
+) -> Iterator[Problem]:
     """Warn at the quota with which all of a flavor are more than its pools can ever have."""
     has: dict[str, int] = {}
     for capacity in known.values():
@@ -193,7 +195,7 @@ def _given(entry: _Entry) -> int:
     return 0 if entry.quota.nominal_quota is not None else nodes(entry.quota, entry.capacity)
 
 
-def _without(site: Site) -> Iterator[Problem]:
+def _without(site: ResolvedCluster) -> Iterator[Problem]:
     """Warn of queues without any quota: what Kueue does with their workloads hangs on its configuration."""
     for at, queue in enumerate(site.cluster.cluster_queues):
         if not queue.quota:
@@ -204,7 +206,7 @@ def _without(site: Site) -> Iterator[Problem]:
             yield site.cluster.source.problem("QUOTA016", place, message, hint, warning=True)
 
 
-def _policies(site: Site) -> Iterator[Problem]:
+def _policies(site: ResolvedCluster) -> Iterator[Problem]:
     for at, queue in enumerate(site.cluster.cluster_queues):
         path: Path = ("spec", "clusterQueues", at)
         preemption: dict[str, Any] = queue.written.get("preemption", {})

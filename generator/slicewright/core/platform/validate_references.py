@@ -12,7 +12,7 @@ from slicewright.core.problem import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
 _NAMED = {
@@ -29,7 +29,7 @@ _HIGHEST_OF_PODS = 1_000_000_000
 """The highest value that a PriorityClass of users may have (Kubernetes)."""
 
 
-def validate_references(site: Site) -> Iterator[Problem]:
+def validate_references(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield the problems of names."""
     yield from _twice(site)
     yield from _pools(site)
@@ -42,18 +42,20 @@ def validate_references(site: Site) -> Iterator[Problem]:
         yield from _unknown(site, "Topology", pool.get("topologyName", ""), _names(site, "topologies"), place)
 
 
-def _names(site: Site, field: str) -> list[str]:
+def _names(site: ResolvedCluster, field: str) -> list[str]:
     return [item["name"] for item in site.cluster.spec.get(field, [])]
 
 
-def _unknown(site: Site, kind: str, name: str, known: Iterable[str], path: Path) -> Iterator[Problem]:
+def _unknown(
+    site: ResolvedCluster, kind: str, name: str, known: Iterable[str], path: Path
+) -> Iterator[Problem]:
     """Yield a problem where something is named and is not among what is known."""
     if name and name not in known:
         hint = did_you_mean(name, known) or f"declare it in {site.cluster.source.file.path}"
         yield site.cluster.source.problem("QUOTA002", path, f"there is no {kind} '{name}'", hint)
 
 
-def _twice(site: Site) -> Iterator[Problem]:
+def _twice(site: ResolvedCluster) -> Iterator[Problem]:
     for field, kind in _NAMED.items():
         named = [(name, ("spec", field, index, "name")) for index, name in enumerate(_names(site, field))]
         yield from _repeated(site, kind, named)
@@ -69,7 +71,7 @@ def _twice(site: Site) -> Iterator[Problem]:
 
 
 def _repeated(
-    site: Site, kind: str, named: Iterable[tuple[str, Path]], hint: str = "give each its own name"
+    site: ResolvedCluster, kind: str, named: Iterable[tuple[str, Path]], hint: str = "give each its own name"
 ) -> Iterator[Problem]:
     seen: set[str] = set()
     for name, path in named:
@@ -79,7 +81,7 @@ def _repeated(
         seen.add(name)
 
 
-def _pools(site: Site) -> Iterator[Problem]:
+def _pools(site: ResolvedCluster) -> Iterator[Problem]:
     known = _names(site, "pools")
     for field in _HOLDERS:
         for at, holder in enumerate(site.cluster.spec.get(field, [])):
@@ -91,14 +93,14 @@ def _pools(site: Site) -> Iterator[Problem]:
             yield from _repeated(site, "the quota of pool", named, "one quota says it all: make one of them")
 
 
-def _cohorts(site: Site) -> Iterator[Problem]:
+def _cohorts(site: ResolvedCluster) -> Iterator[Problem]:
     known = _names(site, "cohorts")
     for field, key in (("cohorts", "parentName"), ("clusterQueues", "cohortName")):
         for index, holder in enumerate(site.cluster.spec.get(field, [])):
             yield from _unknown(site, "Cohort", holder.get(key, ""), known, ("spec", field, index, key))
 
 
-def _cycles(site: Site) -> Iterator[Problem]:
+def _cycles(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield one problem a cycle, at the first of its cohorts."""
     parents = {cohort.name: cohort.parent_name for cohort in site.cluster.cohorts}
     known: set[str] = set()
@@ -118,7 +120,7 @@ def _cycles(site: Site) -> Iterator[Problem]:
             known.update(way)
 
 
-def _priorities(site: Site) -> Iterator[Problem]:
+def _priorities(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield what the API server refuses of priorities that are for pods too."""
     for index, entry in enumerate(site.cluster.spec.get("priorityClasses", [])):
         if not entry.get("podPriorityClass", False):
@@ -134,7 +136,7 @@ def _priorities(site: Site) -> Iterator[Problem]:
             yield site.cluster.source.problem("IN005", (*path, "name"), message, hint)
 
 
-def _checks(site: Site) -> Iterator[Problem]:
+def _checks(site: ResolvedCluster) -> Iterator[Problem]:
     source, declared = site.cluster.source, site.cluster.spec.get("admissionChecks", [])
     configs = [*_names(site, "provisioningRequestConfigs"), QUEUED_CHECK]
     for index, check in enumerate(declared):
@@ -161,7 +163,7 @@ def _checks(site: Site) -> Iterator[Problem]:
 
 
 def _queue_checks(
-    site: Site, at: int, written: list[dict[str, Any]], known: list[str], flavors: list[str]
+    site: ResolvedCluster, at: int, written: list[dict[str, Any]], known: list[str], flavors: list[str]
 ) -> Iterator[Problem]:
     base: Path = ("spec", "clusterQueues", at, "admissionChecks")
     named = [(check["name"], (*base, index, "name")) for index, check in enumerate(written)]

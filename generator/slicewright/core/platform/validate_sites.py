@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.plan.policy import placed_by_policy, policy_name
-from slicewright.core.plan.site import region_of
+from slicewright.core.plan.resolve import region_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slicewright.core.intent.cluster import TpuPool
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
 _DEFAULTS = {
@@ -27,7 +27,7 @@ _GLOBAL = frozenset({"artifactRepositoryBucketName"})
 """Names that no other project may have either."""
 
 
-def problems_between(sites: Iterable[Site]) -> Iterator[Problem]:
+def problems_between(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
     """Yield a problem for each name that two clusters have in common.
 
     Clusters need no such check: a GKE cluster is called as its TPUCluster, of which there is one by name.
@@ -37,7 +37,7 @@ def problems_between(sites: Iterable[Site]) -> Iterator[Problem]:
     yield from _policies(site for site in ours if site.cluster.mode == "Standard")
 
 
-def _policies(sites: Iterable[Site]) -> Iterator[Problem]:
+def _policies(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
     """Yield a problem for each workload policy that would be made with the name of another one.
 
     Its default name is that of the cluster and of the pool, and both may hold a hyphen: `a-b` and `c` make
@@ -49,7 +49,7 @@ def _policies(sites: Iterable[Site]) -> Iterator[Problem]:
         for pool, shape in site.pools
         if placed_by_policy(shape)
     ]
-    taken: dict[tuple[str, ...], tuple[Site, TpuPool, str]] = {}
+    taken: dict[tuple[str, ...], tuple[ResolvedCluster, TpuPool, str]] = {}
     for site, pool, topology, written in sorted(found, key=lambda entry: bool(entry[3])):
         spec = site.cluster.spec
         name = policy_name(site, pool)
@@ -67,8 +67,8 @@ def _policies(sites: Iterable[Site]) -> Iterator[Problem]:
         yield site.cluster.source.problem("POOL032", place, message, hint)
 
 
-def _environments(sites: Iterable[Site]) -> Iterator[Problem]:
-    taken: dict[tuple[str, ...], Site] = {}
+def _environments(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
+    taken: dict[tuple[str, ...], ResolvedCluster] = {}
     for site in sites:
         environment = site.cluster.spec.get("environment")
         if environment is None:
@@ -84,7 +84,7 @@ def _environments(sites: Iterable[Site]) -> Iterator[Problem]:
                 yield site.cluster.source.problem("ENV021", place, message, hint, key=not written)
 
 
-def _names(site: Site, environment: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+def _names(site: ResolvedCluster, environment: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...], str]]:
     """Yield field, what must be unique, and how it is shown."""
     project: str = site.cluster.spec.get("project", "")
     prefix = environment.get("resourcePrefix", project)

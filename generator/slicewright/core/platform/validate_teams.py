@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.intent.cluster import Team
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
 
-def validate_teams(site: Site) -> Iterator[Problem]:
+def validate_teams(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield the problems of teams."""
     queues = {queue.namespace for queue in site.cluster.local_queues}
     names: set[str] = set()
@@ -40,7 +40,7 @@ def _path(team: Team) -> Path:
     return ("spec", "teams", team.index)
 
 
-def _given(site: Site, team: Team) -> Iterator[Problem]:
+def _given(site: ResolvedCluster, team: Team) -> Iterator[Problem]:
     """Refuse what would have to be written into a namespace that is not ours to make."""
     written = site.cluster.spec["teams"][team.index]
     for field in ("labels", "podSecurity"):
@@ -51,7 +51,7 @@ def _given(site: Site, team: Team) -> Iterator[Problem]:
             yield site.cluster.source.problem("TEAM005", place, message, hint, key=True)
 
 
-def _together(site: Site) -> Iterator[Problem]:
+def _together(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield a problem where two teams of one namespace differ in what the namespace has once."""
     source = site.cluster.source
     levels: dict[str, Team] = {}

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
 
 
-def problems_of_workloads(sites: Mapping[str, Site], workloads: Iterable[Workload]) -> Iterator[Problem]:
+def problems_of_workloads(
+    sites: Mapping[str, ResolvedCluster], workloads: Iterable[Workload]
+) -> Iterator[Problem]:
     """Yield what workloads ask for in vain, where the platform of the cluster is ours."""
     ours = {name: site for name, site in sites.items() if site.cluster.managed}
     made = {name: [item["metadata"]["name"] for item in namespaces(site)] for name, site in ours.items()}
@@ -26,7 +28,7 @@ def problems_of_workloads(sites: Mapping[str, Site], workloads: Iterable[Workloa
                 yield from _compute_class(workload, ours[cluster])
 
 
-def _namespace(workload: Workload, site: Site, made: list[str]) -> Iterator[Problem]:
+def _namespace(workload: Workload, site: ResolvedCluster, made: list[str]) -> Iterator[Problem]:
     """Warn of a namespace that nothing makes: somebody else may."""
     if is_given(workload.namespace) or workload.namespace in made:
         return
@@ -35,7 +37,7 @@ def _namespace(workload: Workload, site: Site, made: list[str]) -> Iterator[Prob
     yield workload.source.problem("TEAM006", ("metadata", "namespace"), message, hint, warning=True)
 
 
-def _compute_class(workload: Workload, site: Site) -> Iterator[Problem]:
+def _compute_class(workload: Workload, site: ResolvedCluster) -> Iterator[Problem]:
     """Refuse a ComputeClass that is not among those of the file; where it has none, any is taken on trust."""
     known = [item.name for item in site.cluster.compute_classes]
     name = workload.provisioning.name

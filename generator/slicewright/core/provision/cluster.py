@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.provision.script import ASK, RUN, head, options, written
 
 if TYPE_CHECKING:
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 ADDONS = ("HorizontalPodAutoscaling", "HttpLoadBalancing", "GcePersistentDiskCsiDriver", "GcsFuseCsiDriver")
 """Those that gcloud adds by itself, and drops when others are named; and Cloud Storage FUSE for `gcsFuse`."""
@@ -32,7 +32,7 @@ else
 fi"""
 
 
-def cluster_script(site: Site) -> str:
+def cluster_script(site: ResolvedCluster) -> str:
     """Return the script: create for Standard, create-auto for Autopilot, which has all add-ons as it is."""
     create = "create-auto" if site.cluster.mode == "Autopilot" else "create"
     flags = "".join(f"    {flag} \\\n" for flag in _flags(site))
@@ -52,7 +52,7 @@ def cluster_script(site: Site) -> str:
     )
 
 
-def _flags(site: Site) -> list[str]:
+def _flags(site: ResolvedCluster) -> list[str]:
     """Return the flags of the cluster, quoted."""
     spec = site.cluster.spec
     gke = spec.get("gke", {})

@@ -10,7 +10,7 @@ from slicewright.core.provision.script import ASK, RUN, head, options, region, w
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.provision.node_pool import NodePool
 
 OBJECTS = ("local-queues", "queues", "checks", "flavors", "topologies")
@@ -101,7 +101,7 @@ echo "# next: terraform -chdir=provision/@cluster@ destroy, which made node pool
 echo "# then: where clusters/ declares $CLUSTER no more, delete provision/$CLUSTER\""""
 
 
-def destroy_script(site: Site, pools: tuple[NodePool, ...]) -> str:
+def destroy_script(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
     """Return the script; where Terraform made the cluster, it deletes what Kueue holds on to and no more."""
     name = site.cluster.name
     by_terraform = "environment" in site.cluster.spec

@@ -18,11 +18,11 @@ from slicewright.core.provision.terraform_values import environment
 from slicewright.core.run import header
 
 if TYPE_CHECKING:
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
 
 
-def files(site: Site) -> dict[str, str]:
+def files(site: ResolvedCluster) -> dict[str, str]:
     """Return the files by path; none where the cluster has no environment or is somebody else's."""
     if not site.cluster.managed or "environment" not in site.cluster.spec:
         return {}
@@ -50,6 +50,6 @@ def files(site: Site) -> dict[str, str]:
     }
 
 
-def problems(site: Site) -> tuple[Problem, ...]:
+def problems(site: ResolvedCluster) -> tuple[Problem, ...]:
     """Return what is wrong with the environment of one cluster."""
     return tuple(validate_environment.problems(site))

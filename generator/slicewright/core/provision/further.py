@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.intent.cluster import CpuPool, TpuPool
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
     from slicewright.core.provision.hcl import Item
     from slicewright.core.provision.node_pool import NodePool
@@ -93,7 +93,7 @@ _SIMPLE = (str, bool, int)
 _FORM = "write --flag or --flag=value, in one line of characters that can be seen"
 
 
-def problems(site: Site) -> Iterator[Problem]:
+def problems(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield what is wrong with `nodeConfig` of the pools of a cluster that we provision."""
     by_terraform = "environment" in site.cluster.spec
     made = {made.pool: made for made in node_pools(site)}
@@ -117,7 +117,7 @@ def problems(site: Site) -> Iterator[Problem]:
             yield from _extra(site, made[pool.name], (*path, field), config[field])
 
 
-def _disk(site: Site, pool: TpuPool | CpuPool, path: Path) -> Iterator[Problem]:
+def _disk(site: ResolvedCluster, pool: TpuPool | CpuPool, path: Path) -> Iterator[Problem]:
     """Yield a disk type that the machine does not boot from."""
     written = declared(site, pool).get("nodeConfig", {}).get("disk", {}).get("type")
     only = next((shape.machine.boot_disk for tpu, shape in site.pools if tpu is pool), "")
@@ -127,7 +127,7 @@ def _disk(site: Site, pool: TpuPool | CpuPool, path: Path) -> Iterator[Problem]:
         yield site.cluster.source.problem("POOL041", (*path, "disk", "type"), message, hint)
 
 
-def _extra(site: Site, pool: NodePool, path: Path, written: Any) -> Iterator[Problem]:
+def _extra(site: ResolvedCluster, pool: NodePool, path: Path, written: Any) -> Iterator[Problem]:
     """Yield what is wrong with further flags or arguments, and that nobody here knows them."""
     wrong = list(_flags(pool, written) if isinstance(written, list) else _arguments(written, (), ()))
     for place, number, message, hint in wrong:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.intent.workload import Provisioning
 from slicewright.core.kubernetes.labels import COMPUTE_CLASS, SPOT
-from slicewright.core.plan.extent import extent, scaling, slice_names
 from slicewright.core.plan.policy import placed_by_policy, policy_name
+from slicewright.core.plan.scaling import autoscaling, size_range, slice_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import CpuPool, TpuPool
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 _ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z0-9]+")
 
@@ -76,7 +76,7 @@ class NodePool:
     """Further arguments, which nothing here knows; equal for all node pools of a pool."""
 
 
-def node_pools(site: Site) -> tuple[NodePool, ...]:
+def node_pools(site: ResolvedCluster) -> tuple[NodePool, ...]:
     """Return the node pools of a cluster in the order of its file; none on Autopilot, which makes its own."""
     if site.cluster.mode == "Autopilot":
         return ()
@@ -86,13 +86,13 @@ def node_pools(site: Site) -> tuple[NodePool, ...]:
     return tuple(node_pool for _, found in sorted(pools, key=lambda entry: entry[0]) for node_pool in found)
 
 
-def declared(site: Site, pool: TpuPool | CpuPool) -> dict[str, Any]:
+def declared(site: ResolvedCluster, pool: TpuPool | CpuPool) -> dict[str, Any]:
     """Return a pool as the file writes it."""
     written: dict[str, Any] = site.cluster.spec["pools"][pool.index]
     return written
 
 
-def zones(site: Site, pool: TpuPool | CpuPool) -> tuple[str, ...]:
+def zones(site: ResolvedCluster, pool: TpuPool | CpuPool) -> tuple[str, ...]:
     """Return the zones that a pool may use: its own, else the cluster's; none where no field says."""
     spec = site.cluster.spec
     written = declared(site, pool).get("nodeLocations") or spec.get("nodeLocations")
@@ -102,7 +102,7 @@ def zones(site: Site, pool: TpuPool | CpuPool) -> tuple[str, ...]:
     return (location,) if _ZONE.fullmatch(location) else ()
 
 
-def creates_itself(site: Site, pool: TpuPool) -> bool:
+def creates_itself(site: ResolvedCluster, pool: TpuPool) -> bool:
     """Tell whether GKE makes the node pools of a TPU pool, because its ComputeClass lets it."""
     if pool.provisioning.type != "ComputeClass":
         return False
@@ -111,12 +111,12 @@ def creates_itself(site: Site, pool: TpuPool) -> bool:
     return auto_creation
 
 
-def _slices(site: Site, pool: TpuPool, shape: Shape) -> Iterator[NodePool]:
+def _slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[NodePool]:
     """Yield one node pool a slice: the first ones stand, those above autoscaling.min come on demand."""
     if creates_itself(site, pool):
         return
     written = declared(site, pool)
-    reach = extent(site, pool)
+    reach = size_range(site, pool)
     names = slice_names(pool, reach.most)
     by_policy = placed_by_policy(shape)
     of_class = pool.provisioning.name if pool.provisioning.type == "ComputeClass" else ""
@@ -158,13 +158,13 @@ def _taints(pool: TpuPool) -> dict[str, str]:
     return {SPOT: "true"} if pool.provisioning.type == "Spot" else {}
 
 
-def _cpu_nodes(site: Site, pool: CpuPool) -> Iterator[NodePool]:
+def _cpu_nodes(site: ResolvedCluster, pool: CpuPool) -> Iterator[NodePool]:
     """Yield the node pools of a CPU pool, over which its nodes are spread as evenly as they go.
 
     GKE counts nodes by zone, so each node pool has as many of the zones as its numbers can be divided by.
     """
     written = declared(site, pool)
-    scales = scaling(site, pool)
+    scales = autoscaling(site, pool)
     wanted = (pool.nodes, scales.least, scales.most) if scales else (pool.nodes,)
     where = zones(site, pool)
     for index, name in enumerate(pool.node_pool_names):

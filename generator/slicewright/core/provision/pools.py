@@ -11,7 +11,7 @@ from slicewright.core.provision.script import ASK, RUN, call, head, options, reg
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.provision.node_pool import NodePool
 
 _LIST = """\
@@ -52,7 +52,7 @@ needs_workload_policy() {
 }"""
 
 
-def node_pools_script(site: Site, pools: tuple[NodePool, ...]) -> str:
+def node_pools_script(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
     """Return the script for at least one node pool."""
     policies = [pool for pool in pools if pool.workload_policy]
     blocks = [

@@ -8,13 +8,13 @@ from __future__ import annotations
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan.site import region_of
+from slicewright.core.plan.resolve import region_of
 from slicewright.core.run.header import GENERATED, inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 _USAGE = """\
 for option in "$@"; do
@@ -50,7 +50,7 @@ ask() {
 has() { grep -qxF -e "$2" <<<"$1"; }"""
 
 
-def head(site: Site, *, purpose: str) -> str:
+def head(site: ResolvedCluster, *, purpose: str) -> str:
     """Return how a script begins: header, purpose, strictness and the variables."""
     source, spec = site.cluster.source, site.cluster.spec
     comment = "\n".join(f"# {line}" for line in purpose.split("\n"))
@@ -82,7 +82,7 @@ def options(*names: str) -> str:
     return defaults + _USAGE.format(cases=cases, words=words)
 
 
-def region(site: Site) -> str:
+def region(site: ResolvedCluster) -> str:
     """Return the region that a cluster is in, whether it is regional or zonal."""
     return region_of(site.cluster.spec["location"])
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import RESERVATION_AFFINITY
-from slicewright.core.plan.extent import FLEX_START
+from slicewright.core.plan.scaling import FLEX_START
 from slicewright.core.provision.further import with_arguments
 from slicewright.core.provision.gcloud import reservation
 from slicewright.core.provision.hcl import Block, Call, Expression, block

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 DEFAULTS: dict[str, Any] = {
     "subnetIpRange": "10.129.0.0/20",
@@ -60,7 +60,7 @@ class Environment:
         return self.region != self.location
 
 
-def environment(site: Site) -> Environment:
+def environment(site: ResolvedCluster) -> Environment:
     """Return the environment of a cluster that has the block."""
     spec = site.cluster.spec
     written = spec["environment"]

@@ -12,10 +12,10 @@ from slicewright.core.provision.pools import node_pools_script
 from slicewright.core.provision.verify import verify_script
 
 if TYPE_CHECKING:
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
-def files(site: Site) -> dict[str, str]:
+def files(site: ResolvedCluster) -> dict[str, str]:
     """Return the files of one cluster by path; none where the platform is somebody else's.
 
     Where the file has an `environment`, Terraform makes cluster and node pools, and a script that made them

@@ -14,7 +14,7 @@ from slicewright.core.provision.terraform_values import environment
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
     from slicewright.core.provision.node_pool import NodePool
 
@@ -37,7 +37,7 @@ _DERIVED = {
 """Names with defaults that are made from others."""
 
 
-def problems(site: Site) -> Iterator[Problem]:
+def problems(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield what is wrong with the environment of one cluster; nothing where it has none."""
     if "environment" not in site.cluster.spec:
         return
@@ -55,7 +55,7 @@ def problems(site: Site) -> Iterator[Problem]:
     yield from _team(site)
 
 
-def _missing(site: Site) -> Iterator[Problem]:
+def _missing(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield the fields that Terraform needs and other platforms do not; every one needs a location."""
     made = environment(site)
     needed = [("project", "my-project", made.project)]
@@ -68,7 +68,7 @@ def _missing(site: Site) -> Iterator[Problem]:
             yield site.cluster.source.problem("ENV001", _AT, message, hint, key=True)
 
 
-def _names(site: Site) -> Iterator[Problem]:
+def _names(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield derived names that cannot be: a name that is written has passed the schema.
 
     A name with capitals is made from a placeholder such as PROJECT_ID, and nothing is said of it.
@@ -83,7 +83,7 @@ def _names(site: Site) -> Iterator[Problem]:
             yield _problem(site, "ENV002", field, message, hint)
 
 
-def _accounts(site: Site) -> Iterator[Problem]:
+def _accounts(site: ResolvedCluster) -> Iterator[Problem]:
     fields = environment(site).fields
     low, high = _ACCOUNT_LENGTH
     for field in _ACCOUNTS:
@@ -97,7 +97,7 @@ def _accounts(site: Site) -> Iterator[Problem]:
         yield _problem(site, "ENV003", "gkeSaName", message, hint)
 
 
-def _ranges(site: Site) -> Iterator[Problem]:
+def _ranges(site: ResolvedCluster) -> Iterator[Problem]:
     fields = environment(site).fields
     found: dict[str, IPv4Network] = {}
     for field in _RANGES:
@@ -133,7 +133,7 @@ def _addresses(pool: NodePool) -> int:
     return 1 << (2 * pods - 1).bit_length()
 
 
-def _team(site: Site) -> Iterator[Problem]:
+def _team(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield warnings where no team has the Kubernetes service account that Workload Identity is bound to."""
     fields = environment(site).fields
     teams = site.cluster.spec.get("teams")
@@ -149,7 +149,7 @@ def _team(site: Site) -> Iterator[Problem]:
 
 
 def _problem(
-    site: Site, number: str, field: str, message: str, hint: str, *, warning: bool = False
+    site: ResolvedCluster, number: str, field: str, message: str, hint: str, *, warning: bool = False
 ) -> Problem:
     """Return a problem at a field of the block, at the block itself where the field is a default."""
     written = field in site.cluster.spec["environment"]

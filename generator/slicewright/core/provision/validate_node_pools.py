@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.version import is_below
 from slicewright.core.plan import policy
-from slicewright.core.plan.extent import count, extent, grows, scaling, slice_names
+from slicewright.core.plan.scaling import autoscaling, count, size_range, slice_names, starts_empty
 from slicewright.core.provision import environment, further, node_pool, where
 from slicewright.core.provision.node_pool import creates_itself, declared
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import CpuPool, TpuPool
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
 NAME_LENGTH = 40
@@ -29,7 +29,7 @@ NODE_POOLS = 1000
 """The most node pools of a cluster that scripts are written for: each is a command of its own."""
 
 
-def problems(site: Site, catalogue: Catalogue) -> tuple[Problem, ...]:
+def problems(site: ResolvedCluster, catalogue: Catalogue) -> tuple[Problem, ...]:
     """Return what is wrong with the pools and the environment of a cluster that we provision.
 
     Nothing stands against the pools of one that somebody else provisions.
@@ -62,7 +62,7 @@ def problems(site: Site, catalogue: Catalogue) -> tuple[Problem, ...]:
     return tuple(found)
 
 
-def _machine(site: Site, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
+def _machine(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
     """Yield that the machines of a CPU pool are not known, or have TPUs and how a pool of them is written."""
     shape = next((row for row in catalogue.rows() if row.machine_type == pool.machine_type), None)
     if shape is None:
@@ -76,7 +76,7 @@ def _machine(site: Site, catalogue: Catalogue, pool: CpuPool) -> Iterator[Proble
     yield site.cluster.source.problem("POOL033", (*_path(pool), "machineType"), message, hint)
 
 
-def _unknown(site: Site, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
+def _unknown(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
     """Yield that no source tells of a machine type: a typing error, or one that is new.
 
     It is an error where a quota is computed from it (QUOTA010). Without a quota it is a warning, for the
@@ -104,30 +104,30 @@ def _unknown(site: Site, catalogue: Catalogue, pool: CpuPool) -> Iterator[Proble
     yield source.problem("POOL034", place, message, hint, warning=True)
 
 
-def _empty(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
+def _empty(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield what is doubtful or wrong about a pool that starts empty."""
-    if not grows(pool):
+    if not starts_empty(pool):
         return
     source, path, kind = site.cluster.source, _path(pool), pool.provisioning.type
     if kind == "FlexStartQueued" and shape.machine.queued is None:
         message = f"no source says that {shape.machine_type} can be had as FlexStartQueued"
         hint = "write FlexStart unless it is known to work in your project"
         yield source.problem("POOL021", (*path, "provisioning"), message, hint, warning=True)
-    scales = scaling(site, pool)
+    scales = autoscaling(site, pool)
     if scales and scales.least:
         message = f"a {kind} pool starts empty, and autoscaling.min is {scales.least}"
         place = (*path, "autoscaling", "min")
         yield source.problem("POOL022", place, message, "leave min out, or write min: 0")
 
 
-def _versions(site: Site, catalogue: Catalogue, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
+def _versions(site: ResolvedCluster, catalogue: Catalogue, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield what the cluster's version is too old for; that of several slices only warns, for it is a use."""
     version = site.cluster.spec.get("gke", {}).get("version")
     if version is None:
         return
     autopilot = site.cluster.mode == "Autopilot"
     features = [("autopilot" if autopilot else "standard", shape.generation)]
-    if grows(pool):
+    if starts_empty(pool):
         features.append(("flexStart", "flex-start"))
     if creates_itself(site, pool):
         features.append(("autoProvisioning", "node auto-provisioning"))
@@ -144,9 +144,9 @@ def _versions(site: Site, catalogue: Catalogue, pool: TpuPool, shape: Shape) -> 
             yield site.cluster.source.problem("POOL023", place, message, hint, warning=name == "multislice")
 
 
-def _autoscaling(site: Site, pool: TpuPool | CpuPool, unit: str) -> Iterator[Problem]:
+def _autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool, unit: str) -> Iterator[Problem]:
     """Yield bounds that do not hold what the pool is said to have."""
-    scales, has = scaling(site, pool), count(pool)
+    scales, has = autoscaling(site, pool), count(pool)
     if scales is None:
         return
     path: Path = (*_path(pool), "autoscaling")
@@ -162,7 +162,7 @@ def _autoscaling(site: Site, pool: TpuPool | CpuPool, unit: str) -> Iterator[Pro
         yield site.cluster.source.problem("POOL024", (*path, "min"), message, hint)
 
 
-def _policy(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
+def _policy(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield a name of a workload policy that has no effect, or that Compute Engine would refuse."""
     path = _path(pool)
     name = policy.policy_name(site, pool)
@@ -180,7 +180,7 @@ def _policy(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
         yield site.cluster.source.problem("POOL026", (*path, "name"), message, hint)
 
 
-def _names(site: Site) -> Iterator[Problem]:
+def _names(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield names that GKE would refuse, and those of more slices than a pool has that meet another's."""
     source, name = site.cluster.source, site.cluster.name
     if len(name) > NAME_LENGTH:
@@ -199,7 +199,7 @@ def _names(site: Site) -> Iterator[Problem]:
                 yield source.problem("POOL001", (*_path(pool), "autoscaling", "max"), message, hint)
 
 
-def _too_long(site: Site) -> Iterator[Problem]:
+def _too_long(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield the node pools, the longest of each pool, whose names GKE would refuse."""
     longest: dict[str, str] = {}
     for made in node_pool.node_pools(site):
@@ -215,14 +215,14 @@ def _too_long(site: Site) -> Iterator[Problem]:
             yield site.cluster.source.problem("POOL026", (*_path(pool), field), message, hint)
 
 
-def _counts(site: Site) -> list[tuple[TpuPool, int]]:
+def _counts(site: ResolvedCluster) -> list[tuple[TpuPool, int]]:
     """Return how many node pools each TPU pool has that are ours to make."""
     if site.cluster.mode == "Autopilot":
         return []
-    return [(pool, extent(site, pool).most) for pool, _ in site.pools if not creates_itself(site, pool)]
+    return [(pool, size_range(site, pool).most) for pool, _ in site.pools if not creates_itself(site, pool)]
 
 
-def _node_pools(site: Site) -> int:
+def _node_pools(site: ResolvedCluster) -> int:
     return sum(most for _, most in _counts(site)) + sum(
         len(cpu.node_pool_names) for cpu in site.cluster.cpu_pools
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.provision.script import head, written
 
 if TYPE_CHECKING:
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.provision.node_pool import NodePool
 
 _NO_OPTIONS = """\
@@ -106,7 +106,7 @@ _END = """\
 echo {said}"""
 
 
-def verify_script(site: Site, pools: tuple[NodePool, ...]) -> str:
+def verify_script(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
     """Return the script; it exits 1 with a table where something differs, and 3 where it cannot see."""
     said = f"cluster {site.cluster.name} is there, and {_all(pools)} as {site.cluster.source.file.path} says"
     blocks = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan.extent import extent, grows
-from slicewright.core.plan.site import region_of
+from slicewright.core.plan.resolve import region_of
+from slicewright.core.plan.scaling import size_range, starts_empty
 from slicewright.core.provision.node_pool import creates_itself, declared, zones
 
 if TYPE_CHECKING:
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import CpuPool, TpuPool
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
 
-def problems(site: Site) -> Iterator[Problem]:
+def problems(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield what is wrong with the zones of a cluster and of its pools."""
     yield from _outside(site, ("spec",), site.cluster.spec.get("nodeLocations", []))
     for pool, shape in site.pools:
@@ -33,7 +33,7 @@ def problems(site: Site) -> Iterator[Problem]:
             yield site.cluster.source.problem("POOL028", _path(cpu), message, hint)
 
 
-def _outside(site: Site, path: Path, written: list[str]) -> Iterator[Problem]:
+def _outside(site: ResolvedCluster, path: Path, written: list[str]) -> Iterator[Problem]:
     """Yield zones that are not of the cluster's region."""
     location = site.cluster.spec.get("location", "")
     for index, zone in enumerate(written):
@@ -44,7 +44,7 @@ def _outside(site: Site, path: Path, written: list[str]) -> Iterator[Problem]:
             yield site.cluster.source.problem("POOL029", place, message, hint)
 
 
-def _of_slices(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
+def _of_slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield too many zones for a slice that spans hosts, and no zone where the nodes are counted."""
     known, path = zones(site, pool), _path(pool)
     if shape.multi_host and len(known) > 1:
@@ -52,7 +52,7 @@ def _of_slices(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
         message = f"a slice of {shape.hosts} hosts lies in one zone, and pool '{pool.name}' has {len(known)}"
         hint = f"write nodeLocations: [{_proposed(site, pool, shape)}] for the pool, and a pool for each zone"
         yield site.cluster.source.problem("POOL028", (*path, "nodeLocations") if own else path, message, hint)
-    if not known and (shape.multi_host or extent(site, pool).least > 0):
+    if not known and (shape.multi_host or size_range(site, pool).least > 0):
         message = (
             f"pool '{pool.name}' names no zone: GKE makes a node pool's nodes in each zone of the region"
         )
@@ -60,13 +60,13 @@ def _of_slices(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
         yield site.cluster.source.problem("POOL028", path, message, hint)
 
 
-def _hinted(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
+def _hinted(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield a warning for zones that no source names; zones change, so it is no more than that."""
     listed = _listed(pool, shape)
     own = "nodeLocations" in declared(site, pool)
     for index, zone in enumerate(zones(site, pool)):
         if listed and zone not in listed:
-            way = f" as {pool.provisioning.type}" if grows(pool) else ""
+            way = f" as {pool.provisioning.type}" if starts_empty(pool) else ""
             message = f"no source has {shape.machine_type}{way} in {zone}"
             hint = f"known are {', '.join(listed)}; zones change, so look at what your project is offered"
             place: Path = ("spec", "nodeLocations", index)
@@ -79,10 +79,10 @@ def _hinted(site: Site, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
 
 def _listed(pool: TpuPool, shape: Shape) -> tuple[str, ...]:
     """Return the zones that sources name for a shape, with flex-start where the pool is of that kind."""
-    return (shape.machine.flex_start_zones if grows(pool) else ()) or shape.zones
+    return (shape.machine.flex_start_zones if starts_empty(pool) else ()) or shape.zones
 
 
-def _proposed(site: Site, pool: TpuPool, shape: Shape) -> str:
+def _proposed(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> str:
     """Return a zone to propose: of those that the pool has, else of the region, one that sources name."""
     location = site.cluster.spec.get("location", "")
     listed = _listed(pool, shape)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.origin import of_cluster
 
 if TYPE_CHECKING:
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
 
 
-def refused(site: Site, item: dict[str, Any], message: str, hint: str) -> Problem:
+def refused(site: ResolvedCluster, item: dict[str, Any], message: str, hint: str) -> Problem:
     """Return the problem of an object that cannot be made, at the nearest place that is known."""
     return site.cluster.source.problem("REH006", of_cluster(site, item), message, hint)

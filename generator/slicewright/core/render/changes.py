@@ -11,7 +11,7 @@ from slicewright.core.compose.spec import OTHER_NAMES, second
 from slicewright.core.gitops import anchor, place
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render import gitops, platform, tree
-from slicewright.core.render.clashes import clashes
+from slicewright.core.render.conflicts import conflicts
 from slicewright.core.render.existing import ROOT, Existing, edited, is_namespace, is_workload, reused
 from slicewright.core.render.lockout import locked_out, refused, waiting
 from slicewright.core.render.plans import Planned, plan_all
@@ -21,7 +21,7 @@ from slicewright.core.run.listing import is_same_list
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.render.platform import PlatformChange
     from slicewright.core.render.repository import Repository
 
@@ -156,7 +156,7 @@ def render(
         _keep_others(draft, touched, listed, synced)
     beside = [entry for folder, entry in wanted.items() if posixpath.dirname(folder) in listed]
     staying = tuple(sorted(draft.kept & draft.existing.frozen.keys()))
-    draft.problems += clashes(beside, staying, anchor.held(draft.files), bases, draft.existing)
+    draft.problems += conflicts(beside, staying, anchor.held(draft.files), bases, draft.existing)
     sites = repository.sites
     untainted = {name: locked_out(site, draft.existing, draft.kept) for name, site in sites.items()}
     if selected is None and not errors(problems):
@@ -299,7 +299,7 @@ def _lists(
             draft.files |= tree.workload_list(namespace, workloads, first)
 
 
-def _site(folder: str, repository: Repository) -> Site | None:
+def _site(folder: str, repository: Repository) -> ResolvedCluster | None:
     return repository.sites.get(folder.split("/")[1])
 
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from slicewright.core.intent.cluster import ClusterQueue
     from slicewright.core.intent.workload import Workload
     from slicewright.core.plan.plan import Plan
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
 
-def against_flavors(workload: Workload, plan: Plan, site: Site) -> Iterator[Problem]:
+def against_flavors(workload: Workload, plan: Plan, site: ResolvedCluster) -> Iterator[Problem]:
     """Say where the flavors of a run's queue are not those on whose nodes it can run."""
     if plan.pattern == "pathwaysjob" and plan.apart.required:
         message = "nothing keeps the workers of a PathwaysJob off nodes that are had in another way"
@@ -29,7 +29,7 @@ def against_flavors(workload: Workload, plan: Plan, site: Site) -> Iterator[Prob
         yield from _requests(workload, plan, site, queue)
 
 
-def _ways(workload: Workload, plan: Plan, site: Site, queue: ClusterQueue) -> Iterator[Problem]:
+def _ways(workload: Workload, plan: Plan, site: ResolvedCluster, queue: ClusterQueue) -> Iterator[Problem]:
     """Yield the ways of a run of which its queue has no quota, where it has the shape in others."""
     quoted = {quota.pool for quota in queue.quota}
     has = [pool.provisioning for pool in alike(site, plan.shape) if pool.name in quoted]
@@ -46,7 +46,9 @@ def _ways(workload: Workload, plan: Plan, site: Site, queue: ClusterQueue) -> It
         yield workload.source.problem("REF150", place, message, hint, warning=warning)
 
 
-def _requests(workload: Workload, plan: Plan, site: Site, queue: ClusterQueue) -> Iterator[Problem]:
+def _requests(
+    workload: Workload, plan: Plan, site: ResolvedCluster, queue: ClusterQueue
+) -> Iterator[Problem]:
     """Refuse requests of pods on TPU hosts that the queue has only on the nodes of a CPU pool.
 
     Kueue adds the labels of every flavor that a pod gets: its pods would select nodes of both pools.

@@ -21,15 +21,15 @@ from slicewright.core.platform import tree as platform_tree
 from slicewright.core.platform.controllers import installed
 from slicewright.core.platform.release import MANIFESTS
 from slicewright.core.problem import Problem
-from slicewright.core.render.beyond import Brought, against_namespaces, against_objects, is_granted
 from slicewright.core.render.existing import PATCH, ROOT, is_namespace, is_workload
+from slicewright.core.render.privileges import Brought, against_namespaces, against_objects, is_granted
 from slicewright.core.run import header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.intent.source import Source
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.render.existing import Existing
     from slicewright.core.render.repository import ReadText, Repository
 
@@ -51,12 +51,12 @@ class Trees:
     """The TPUWorkloads that are rendered, by their folder."""
 
 
-def is_synced(site: Site | None) -> bool:
+def is_synced(site: ResolvedCluster | None) -> bool:
     """Tell whether somebody is to sync a cluster."""
     return site is not None and bool(site.cluster.gitops.argocd or site.cluster.gitops.flux)
 
 
-def lasting(sites: Mapping[str, Site], existing: Existing) -> set[str]:
+def lasting(sites: Mapping[str, ResolvedCluster], existing: Existing) -> set[str]:
     """Return the folders of the namespaces that are synced whatever is in them.
 
     They are those of teams and of LocalQueues, and every one that was synced before: what was in it last is
@@ -74,12 +74,12 @@ def lasting(sites: Mapping[str, Site], existing: Existing) -> set[str]:
     return {folder for folder in found if not _is_owned(folder, sites)}
 
 
-def _is_owned(folder: str, sites: Mapping[str, Site]) -> bool:
+def _is_owned(folder: str, sites: Mapping[str, ResolvedCluster]) -> bool:
     _, cluster, namespace = folder.split("/")
     return bool(owner(sites[cluster], namespace))
 
 
-def _named(site: Site) -> Iterator[str]:
+def _named(site: ResolvedCluster) -> Iterator[str]:
     yield from (team.namespace for team in site.cluster.teams)
     yield from (queue.namespace for queue in site.cluster.local_queues)
 
@@ -128,7 +128,7 @@ def _controllers(
 
 
 def _namespaces(
-    repository: Repository, site: Site, trees: Trees, found: list[Problem]
+    repository: Repository, site: ResolvedCluster, trees: Trees, found: list[Problem]
 ) -> tuple[SyncedNamespace, ...]:
     texts, sources = trees.texts, trees.sources
     start = f"{ROOT}/{site.cluster.name}/"

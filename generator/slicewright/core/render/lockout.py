@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import ClusterQueue
     from slicewright.core.intent.workload import Provisioning
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
     from slicewright.core.render.existing import Existing
     from slicewright.core.render.plans import Planned
@@ -40,7 +40,7 @@ _DEFAULT = "default"
 _SHOWN = 3
 
 
-def locked_out(site: Site, existing: Existing, paths: Iterable[str]) -> dict[str, list[str]]:
+def locked_out(site: ResolvedCluster, existing: Existing, paths: Iterable[str]) -> dict[str, list[str]]:
     """Return the files of frozen runs among some paths that a taint would lock out, by the flavor's name."""
     tainted = {name: one for name, one in kept_apart(site).items() if one.flavor.may_have_taint}
     found: dict[str, list[str]] = {}
@@ -59,7 +59,7 @@ def locked_out(site: Site, existing: Existing, paths: Iterable[str]) -> dict[str
     return found
 
 
-def waiting(site: Site, found: Mapping[str, list[str]]) -> Iterator[Problem]:
+def waiting(site: ResolvedCluster, found: Mapping[str, list[str]]) -> Iterator[Problem]:
     """Warn of each flavor whose taint waits for runs to end."""
     apart = kept_apart(site)
     for name, paths in found.items() if site.cluster.managed else ():
@@ -75,7 +75,7 @@ def waiting(site: Site, found: Mapping[str, list[str]]) -> Iterator[Problem]:
         yield site.cluster.source.problem("POOL051", place, message, hint, warning=True)
 
 
-def refused(entry: Planned, site: Site) -> Iterator[Problem]:
+def refused(entry: Planned, site: ResolvedCluster) -> Iterator[Problem]:
     """Refuse a new PathwaysJob where all flavors of its own way have a taint: its workers tolerate nothing.
 
     The taints of the others keep it off them, as they should.
@@ -98,7 +98,7 @@ def refused(entry: Planned, site: Site) -> Iterator[Problem]:
         yield workload.source.problem("REF152", ("spec", "api"), message, hint)
 
 
-def _capacities(site: Site, queue: ClusterQueue | None) -> list[TpuCapacity]:
+def _capacities(site: ResolvedCluster, queue: ClusterQueue | None) -> list[TpuCapacity]:
     """Return the TPU pools of a queue in the order in which Kueue tries their flavors."""
     known = capacities(site)
     pools = [known.get(quota.pool) for quota in queue.quota] if queue else []

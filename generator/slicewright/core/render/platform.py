@@ -16,7 +16,7 @@ from slicewright.core.provision import tree as provision
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.render.repository import Repository
 
 PROVISION = "provision"
@@ -61,7 +61,7 @@ def files(
 
 
 def left_behind(
-    folders: Mapping[str, Iterable[str]], sites: Mapping[str, Site]
+    folders: Mapping[str, Iterable[str]], sites: Mapping[str, ResolvedCluster]
 ) -> Iterator[tuple[list[str], Problem]]:
     """Yield the files that take down a cluster which no file declares any more, and a warning of them.
 
@@ -90,7 +90,7 @@ def cluster_of(folder: str) -> str:
     return cluster if ours else ""
 
 
-def change(path: str, effect: PlatformEffect, sites: Mapping[str, Site]) -> PlatformChange:
+def change(path: str, effect: PlatformEffect, sites: Mapping[str, ResolvedCluster]) -> PlatformChange:
     """Say what happens to a file of a platform, and why."""
     cluster = cluster_of(posixpath.dirname(path))
     syncs = place.is_below(posixpath.dirname(path))

@@ -13,7 +13,7 @@ from slicewright.core.intent import decode
 from slicewright.core.intent.mend import Mended, mended
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
-from slicewright.core.plan.site import Site, survey
+from slicewright.core.plan.resolve import ResolvedCluster, resolve_cluster
 from slicewright.core.platform import validate_platform
 from slicewright.core.platform.validate_configuration import validate_configuration
 from slicewright.core.platform.validate_sites import problems_between
@@ -62,7 +62,7 @@ class Repository:
     package: Package
     settings: Settings
     workloads: tuple[Workload, ...]
-    sites: dict[str, Site]
+    sites: dict[str, ResolvedCluster]
     read_text: ReadText
     """Reads a file of the tree, for bases and components."""
     problems: tuple[Problem, ...] = ()
@@ -84,7 +84,7 @@ def read_repository(
     """Return the repository that some input files make; its problems are complete, never raised."""
     found: list[Problem] = []
     workloads: list[Workload] = []
-    sites: dict[str, Site] = {}
+    sites: dict[str, ResolvedCluster] = {}
     refused_clusters: set[str] = set()
     parts: list[Mended] = []
     refused: list[Problem] = []
@@ -102,7 +102,7 @@ def read_repository(
         if source.data["kind"] == "TPUWorkload":
             workloads.append(decode.workload(source))
             continue
-        site, problems = survey(decode.cluster(source), package.catalogue)
+        site, problems = resolve_cluster(decode.cluster(source), package.catalogue)
         found += problems
         found += (source.placed(one) for one in validate_configuration(source.data["spec"], package.schemas))
         if site.cluster.name in sites:
@@ -125,7 +125,7 @@ def read_repository(
 
 
 def _platform_problems(
-    sites: Mapping[str, Site], workloads: Iterable[Workload], catalogue: Catalogue
+    sites: Mapping[str, ResolvedCluster], workloads: Iterable[Workload], catalogue: Catalogue
 ) -> Iterator[Problem]:
     """Yield what stands against the platforms, each by itself, all together, and with their workloads."""
     for site in sites.values():

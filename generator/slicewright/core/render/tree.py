@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slicewright.core.build import flaws
-from slicewright.core.build.needs import missing
+from slicewright.core.build import unsupported_values
+from slicewright.core.build.base_contract import missing
 from slicewright.core.build.objects import build, patched
 from slicewright.core.build.overlay import makes, overlay
 from slicewright.core.build.scope import is_namespaced
@@ -67,7 +67,7 @@ class Bases:
             message = f"{feature} is outside of what slicewright evaluates itself"
             hint = "write resources, components and JSON 6902 patches with a target"
             return Problem("KUS007", message, hint, file=file)
-        return self._unfit(plan, objects) or Base(objects, flaws.is_fragile(objects))
+        return self._unfit(plan, objects) or Base(objects, unsupported_values.is_fragile(objects))
 
     def _unfit(self, plan: Plan, objects: list[Object]) -> Problem | None:
         """Return the problem of a base in which the builder would not find what it fills in."""
@@ -75,7 +75,7 @@ class Bases:
         if problem:
             return problem
         for index, item in enumerate(objects):
-            for lost in flaws.in_base(item):
+            for lost in unsupported_values.in_base(item):
                 file = origins(plan.base, plan.components, self._read_text)[index]
                 return Problem("BUILD002", lost, "leave it out of the base or the component", file=file)
         lacks = missing(plan.pattern, plan.components, objects, self._schemas)
@@ -113,7 +113,11 @@ def make(planned: Planned, bases: Bases) -> tuple[Made | None, tuple[Problem, ..
     if isinstance(base, Problem):
         return None, (_at_component(planned, base),)
     objects, problems = patched(plan, build(plan, base.objects), source)
-    problems = (*problems, *flaws.in_words(source, patched=not plan.run), *_twins(plan, objects, source))
+    problems = (
+        *problems,
+        *unsupported_values.in_words(source, patched=not plan.run),
+        *_twins(plan, objects, source),
+    )
     if problems:
         return None, problems
     return Made(planned, base, objects, _inputs(plan, source)), ()
@@ -223,7 +227,7 @@ def live_files(made: Made) -> tuple[dict[str, str], tuple[Problem, ...]]:
     """Return the files of a Fixed workload's overlay by path, and what stands against them."""
     plan, source = made.planned.plan, made.planned.workload.source
     documents = overlay(plan, made.base.objects, made.objects)
-    lost = flaws.in_patches(documents) if made.base.fragile else ()
+    lost = unsupported_values.in_patches(documents) if made.base.fragile else ()
     problems = [source.problem("BUILD002", ("spec",), what, _FRAGILE, key=True) for what in lost]
     # The difference holds by itself where nothing but our own objects is there; to try it takes its time.
     own_words = plan.patches or made.planned.workload.components

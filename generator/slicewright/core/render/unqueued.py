@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
 
 _DEFAULT = "default"
 """A LocalQueue of this name takes, by Kueue's webhook, what its namespace has without a queue."""
 
 
-def against_queueless(workload: Workload, site: Site) -> Iterator[Problem]:
+def against_queueless(workload: Workload, site: ResolvedCluster) -> Iterator[Problem]:
     """Warn of a workload without a queue in a namespace for which the platform renders one.
 
     Of a platform that exists already the file may know a part only, so nothing is said there.
@@ -32,7 +32,7 @@ def against_queueless(workload: Workload, site: Site) -> Iterator[Problem]:
     yield workload.source.problem("REF008", ("spec",), message, hint, key=True, warning=True)
 
 
-def _consequence(site: Site) -> str:
+def _consequence(site: ResolvedCluster) -> str:
     if site.cluster.spec.get("kueue", {}).get("manageJobsWithoutQueueName") is True:
         return "Kueue is told to hold such runs back, and it would wait forever"
     return "it starts at once, beside Kueue, on nodes that are counted for others"

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose import pointer
-from slicewright.core.schema import beside, metadata
+from slicewright.core.schema import crd_extensions, metadata
 from slicewright.core.schema.kind import Kind, KindSchema, document
 from slicewright.core.schema_from_crd import convert
 
@@ -57,7 +57,7 @@ def from_structural(of: Kind, node: Mapping[str, Any], more: Mapping[str, Any]) 
     body["properties"] = {**body.get("properties", {}), "metadata": metadata.of_root(of.group, of.kind)}
     if node.get("x-kubernetes-preserve-unknown-fields"):
         body["additionalProperties"] = True
-    schema = document(of, body, {**more, **beside.of_crd(node)})
+    schema = document(of, body, {**more, **crd_extensions.of_crd(node)})
     return KindSchema(of, schema, tuple(notes))
 
 
@@ -75,7 +75,7 @@ def from_configuration(
     for place, keywords in (checked or {}).items():
         found = _changed(found, pointer.parse(place), partial(_merged, keywords))
     body = convert(_checkable(found, notes), nulls=True)
-    return KindSchema(of, document(of, body, beside.of_crd(node)), tuple(notes))
+    return KindSchema(of, document(of, body, crd_extensions.of_crd(node)), tuple(notes))
 
 
 def _voluntary(node: Any) -> Any:

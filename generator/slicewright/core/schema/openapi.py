@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.schema import metadata
-from slicewright.core.schema.beside import list_map, written
+from slicewright.core.schema.crd_extensions import list_map, written
 from slicewright.core.schema.kind import Kind, KindSchema, document
 
 if TYPE_CHECKING:

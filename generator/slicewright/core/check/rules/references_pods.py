@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.item import Item
     from slicewright.core.check.rule import Check
     from slicewright.core.check.world import World
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path
 
 _PODS = "Kubernetes documentation, page Pod Lifecycle"
@@ -65,7 +65,7 @@ def _namespaced(kind: str) -> Check:
     return check
 
 
-def _not_in_tree(kind: str, item: Item, world: World, site: Site) -> Iterator[Finding]:
+def _not_in_tree(kind: str, item: Item, world: World, site: ResolvedCluster) -> Iterator[Finding]:
     """Yield what the repository of a cluster holds nowhere, once: at the first object that needs it."""
     missing = world.once("what is not in the tree", _missing)
     for namespace, name, path, others in missing.get((kind, id(item)), ()):

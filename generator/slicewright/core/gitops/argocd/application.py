@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
     from slicewright.core.intent.gitops import ArgoCD
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 _HASHED = f'select(.metadata.labels["{RUN}"] != null) | .spec'
@@ -32,21 +32,21 @@ _RETRIES = 10
 _BACKOFF = {"duration": "5s", "factor": 2, "maxDuration": "5m"}
 
 
-def root(site: Site, argocd: ArgoCD) -> Object:
+def root(site: ResolvedCluster, argocd: ArgoCD) -> Object:
     """Return the Application that keeps the Applications and AppProjects, itself among them."""
     name = names(site, argocd).gitops
     path = f"{folder(site.cluster.name)}/argocd"
     return _application(argocd, name, name, path, {"server": HOME, "namespace": argocd.namespace})
 
 
-def platform(site: Site, argocd: ArgoCD) -> Object:
+def platform(site: ResolvedCluster, argocd: ArgoCD) -> Object:
     """Return the Application of what workloads stand on."""
     name = f"{site.cluster.name}-platform"
     path = platform_folder(site.cluster.name)
     return _application(argocd, name, names(site, argocd).platform, path, argocd.destination)
 
 
-def controllers(site: Site, argocd: ArgoCD, synced: SyncedControllers) -> Object:
+def controllers(site: ResolvedCluster, argocd: ArgoCD, synced: SyncedControllers) -> Object:
     """Return the Application of the controllers.
 
     Their definitions are too large for the annotation of a client-side apply. Without a controller nothing
@@ -61,14 +61,16 @@ def controllers(site: Site, argocd: ArgoCD, synced: SyncedControllers) -> Object
     return made
 
 
-def of_namespace(site: Site, argocd: ArgoCD, namespace: SyncedNamespace) -> Object:
+def of_namespace(site: ResolvedCluster, argocd: ArgoCD, namespace: SyncedNamespace) -> Object:
     """Return the Application of all runs in a namespace; what it synced outlives it."""
     project = names(site, argocd).namespace(namespace.name)
     outside = {path for workload in namespace.workloads for path in workload.outside}
     return _of_runs(argocd, project, project, namespace, namespace.folder, outside)
 
 
-def of_workload(site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload) -> Object:
+def of_workload(
+    site: ResolvedCluster, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload
+) -> Object:
     """Return the Application of the runs of a workload, which end with it: its TPUWorkload is gone then."""
     made = _of_workload(site, argocd, namespace, workload)
     made["metadata"]["finalizers"] = [FINALIZER]
@@ -76,7 +78,7 @@ def of_workload(site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload
 
 
 def of_handed_over(
-    site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload
+    site: ResolvedCluster, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload
 ) -> Object:
     """Return the Application of a workload whose runs another one syncs now: it may go without them.
 
@@ -87,7 +89,9 @@ def of_handed_over(
     return made
 
 
-def _of_workload(site: Site, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload) -> Object:
+def _of_workload(
+    site: ResolvedCluster, argocd: ArgoCD, namespace: SyncedNamespace, workload: SyncedWorkload
+) -> Object:
     project = names(site, argocd).namespace(namespace.name)
     name = f"{project}.{workload.name}"
     return _of_runs(argocd, name, project, namespace, workload.folder, set(workload.outside))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slicewright.core.gitops.namespace import SyncedNamespace
     from slicewright.core.intent.gitops import ArgoCD
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 API_VERSION = "argoproj.io/v1alpha1"
@@ -74,13 +74,13 @@ class Names:
         return f"{self.cluster}.{name}"
 
 
-def names(site: Site, argocd: ArgoCD) -> Names:
+def names(site: ResolvedCluster, argocd: ArgoCD) -> Names:
     """Return what the AppProjects of a cluster are called."""
     cluster = site.cluster.name
     return Names(cluster, argocd.project or f"{cluster}-platform")
 
 
-def root(site: Site, argocd: ArgoCD) -> Object:
+def root(site: ResolvedCluster, argocd: ArgoCD) -> Object:
     """Return the AppProject of the Applications and AppProjects of a cluster."""
     about = f"What Argo CD syncs to cluster {site.cluster.name}"
     kinds = ((ARGOCD_GROUP, "AppProject"), (ARGOCD_GROUP, "Application"))
@@ -88,7 +88,7 @@ def root(site: Site, argocd: ArgoCD) -> Object:
     return _project(argocd, names(site, argocd).gitops, about, home, kinds)
 
 
-def platform(site: Site, argocd: ArgoCD) -> Object:
+def platform(site: ResolvedCluster, argocd: ArgoCD) -> Object:
     """Return the AppProject of the platform: its kinds only, in every namespace.
 
     A list of namespaces would keep Argo CD from pruning what stands in one that leaves it.
@@ -100,7 +100,7 @@ def platform(site: Site, argocd: ArgoCD) -> Object:
     return made
 
 
-def controllers(site: Site, argocd: ArgoCD, synced: SyncedControllers) -> Object:
+def controllers(site: ResolvedCluster, argocd: ArgoCD, synced: SyncedControllers) -> Object:
     """Return the AppProject of the controllers: what their manifests hold, in their namespaces alone."""
     about = f"The controllers of cluster {site.cluster.name}"
     within = {(group, kind) for group, kind, namespace in synced.kinds if namespace}
@@ -112,7 +112,7 @@ def controllers(site: Site, argocd: ArgoCD, synced: SyncedControllers) -> Object
     return made
 
 
-def of_namespace(site: Site, argocd: ArgoCD, namespace: SyncedNamespace) -> Object:
+def of_namespace(site: ResolvedCluster, argocd: ArgoCD, namespace: SyncedNamespace) -> Object:
     """Return the AppProject of the teams of a namespace: one namespace, and no kind that stands in none."""
     name = names(site, argocd).namespace(namespace.name)
     where = f"in namespace {namespace.name} of cluster {site.cluster.name}"

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from slicewright.core.gitops.namespace import SyncedNamespace
     from slicewright.core.intent.gitops import ArgoCD
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 _Part = tuple[str, tuple["Object", ...]]
 """A file's name, and its objects."""
 
 
 def files(
-    site: Site,
+    site: ResolvedCluster,
     namespaces: tuple[SyncedNamespace, ...],
     checks: Mapping[str, str],
     *,
@@ -51,7 +51,7 @@ def files(
 
 
 def _parts(
-    site: Site,
+    site: ResolvedCluster,
     argocd: ArgoCD,
     namespaces: tuple[SyncedNamespace, ...],
     *,

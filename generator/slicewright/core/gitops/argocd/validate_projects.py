@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slicewright.core.intent.gitops import ArgoCD
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
 _AT: Path = ("spec", "gitops", "argocd", "project")
@@ -25,10 +25,10 @@ _BUILT_IN = "default"
 """The AppProject that every Argo CD has, and that Applications of anybody may be in."""
 
 
-def problems(sites: Iterable[Site]) -> Iterator[Problem]:
+def problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
     """Yield what is wrong with each URL, and with each AppProject that a TPUCluster names itself."""
     synced = [(site, argocd) for site in sites if (argocd := site.cluster.gitops.argocd) is not None]
-    taken: dict[tuple[str, str], tuple[Site, ArgoCD]] = {}
+    taken: dict[tuple[str, str], tuple[ResolvedCluster, ArgoCD]] = {}
     for site, argocd in synced:
         if _SECRET.search(argocd.repo_url):
             message = "the URL has a password or a token in it, which would be in every Application in Git"
@@ -54,7 +54,7 @@ def problems(sites: Iterable[Site]) -> Iterator[Problem]:
             yield _problem(site if argocd.project else first, message)
 
 
-def _owner(name: str, synced: list[tuple[Site, ArgoCD]]) -> str:
+def _owner(name: str, synced: list[tuple[ResolvedCluster, ArgoCD]]) -> str:
     """Return the cluster whose other AppProjects are called like this, or may be."""
     for site, argocd in synced:
         named = project.names(site, argocd)
@@ -63,12 +63,12 @@ def _owner(name: str, synced: list[tuple[Site, ArgoCD]]) -> str:
     return ""
 
 
-def _problem(site: Site, message: str) -> Problem:
+def _problem(site: ResolvedCluster, message: str) -> Problem:
     hint = f"leave project out: it is {site.cluster.name}-platform then"
     return site.cluster.source.problem("GITOPS001", _AT, message, hint)
 
 
-def _idle(site: Site, argocd: ArgoCD) -> Iterator[Problem]:
+def _idle(site: ResolvedCluster, argocd: ArgoCD) -> Iterator[Problem]:
     """Refuse a name for the AppProject of a platform that is not ours to sync."""
     if argocd.project:
         message = "'project' has no effect: managed is false, and the platform is not synced"

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
     from slicewright.core.intent.gitops import Flux
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 _ACCESS_FILE = "access.yaml"
 
 
 def files(
-    site: Site, namespaces: tuple[SyncedNamespace, ...], *, platform: bool, controllers: bool
+    site: ResolvedCluster, namespaces: tuple[SyncedNamespace, ...], *, platform: bool, controllers: bool
 ) -> dict[str, str]:
     """Return the files for Flux by path; none where the cluster's file asks for none.
 
@@ -66,7 +66,7 @@ def files(
 
 
 def _parts(
-    site: Site, flux: Flux, namespaces: tuple[SyncedNamespace, ...], depends: list[str]
+    site: ResolvedCluster, flux: Flux, namespaces: tuple[SyncedNamespace, ...], depends: list[str]
 ) -> Iterator[tuple[str, list[Object]]]:
     """Yield each file of Kustomizations with its objects, in order of the list.
 
@@ -88,14 +88,14 @@ def _parts(
                 yield name, [_synced(site, flux, namespace, depends, workload)]
 
 
-def _controllers(site: Site, flux: Flux) -> Object:
+def _controllers(site: ResolvedCluster, flux: Flux) -> Object:
     """Return the Kustomization of the controllers, which is ready when their pods are."""
     name = flux_name(f"{site.cluster.name}-controllers")
     path = controllers_folder(site.cluster.name)
     return kustomization(flux, name, path, deletionPolicy="Orphan", wait=True)
 
 
-def _platform(site: Site, flux: Flux, first: list[str]) -> Object:
+def _platform(site: ResolvedCluster, flux: Flux, first: list[str]) -> Object:
     name = flux_name(f"{site.cluster.name}-platform")
     path = platform_folder(site.cluster.name)
     return kustomization(
@@ -103,7 +103,7 @@ def _platform(site: Site, flux: Flux, first: list[str]) -> Object:
     )
 
 
-def _access(site: Site, flux: Flux, namespace: SyncedNamespace, depends: list[str]) -> Object:
+def _access(site: ResolvedCluster, flux: Flux, namespace: SyncedNamespace, depends: list[str]) -> Object:
     """Return the Kustomization of what Flux may do in a namespace.
 
     Its objects stay when it goes: a Kustomization that goes with it needs its account to end its run.
@@ -113,7 +113,7 @@ def _access(site: Site, flux: Flux, namespace: SyncedNamespace, depends: list[st
 
 
 def _synced(
-    site: Site,
+    site: ResolvedCluster,
     flux: Flux,
     namespace: SyncedNamespace,
     depends: list[str],
@@ -138,13 +138,13 @@ def _synced(
     )
 
 
-def _access_name(site: Site, namespace: SyncedNamespace) -> str:
+def _access_name(site: ResolvedCluster, namespace: SyncedNamespace) -> str:
     return flux_name(f"{site.cluster.name}-access", namespace.name)
 
 
-def _account(site: Site, namespace: SyncedNamespace) -> str:
+def _account(site: ResolvedCluster, namespace: SyncedNamespace) -> str:
     return flux_name(site.cluster.name, namespace.name)
 
 
-def _access_folder(site: Site, namespace: SyncedNamespace) -> str:
+def _access_folder(site: ResolvedCluster, namespace: SyncedNamespace) -> str:
     return f"{folder(site.cluster.name)}/flux-access/{namespace.name}"

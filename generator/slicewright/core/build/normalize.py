@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
 
-def finish(item: Object) -> None:
+def normalize(item: Object) -> None:
     """Bring an object into the form that the API server keeps, so that a later diff is empty.
 
     Custom resources get the defaults that their webhooks and schemas fill in only at creation

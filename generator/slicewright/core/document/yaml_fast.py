@@ -1,6 +1,6 @@
-"""The usual YAML of manifests, read in half the time; what is unusual is left to the careful reader.
+"""The usual YAML of manifests, read in half the time; what is unusual is left to the strict reader.
 
-Equal to `read_carefully(text, file, undisputed=True)` where it gives an answer, which tests hold it to. It
+Equal to `read_strictly(text, file, undisputed=True)` where it gives an answer, which tests hold it to. It
 has no answer for anchors, aliases, tags, merge keys, disputed scalars, and for everything that is wrong.
 """
 
@@ -15,8 +15,8 @@ from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VAL
 from slicewright.core.document.plain import MEANINGS, UNUSUAL
 
 
-def read_quickly(text: str) -> tuple[Document, ...] | None:
-    """Return the documents of a file, or None where the careful reader has to look."""
+def read_fast(text: str) -> tuple[Document, ...] | None:
+    """Return the documents of a file, or None where the strict reader has to look."""
     try:
         return _documents(CParser(text).get_event)
     except (yaml.YAMLError, UnicodeEncodeError):

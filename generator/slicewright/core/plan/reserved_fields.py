@@ -69,7 +69,7 @@ ENV = ("SLICEWRIGHT_WORKLOAD", "SLICEWRIGHT_RUN")
 Words = dict[str, Any]
 
 
-def in_workload(workload: Workload) -> Iterator[Problem]:
+def problems(workload: Workload) -> Iterator[Problem]:
     """Yield a problem for each thing in a workload's own words that only the generator may set."""
     source = workload.source
     yield from _in_metadata(source, source.data["metadata"], ("metadata",))

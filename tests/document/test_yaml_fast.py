@@ -1,4 +1,4 @@
-"""The quick reader and the careful one read alike, or the quick one gives no answer."""
+"""The fast reader and the strict one read alike, or the fast one gives no answer."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicewright.core.document import plain, quick
-from slicewright.core.document.careful import read_carefully
-from slicewright.core.document.quick import read_quickly
+from slicewright.core.document import plain, yaml_fast
 from slicewright.core.document.read import MAX_DEPTH
 from slicewright.core.document.write import write_documents
+from slicewright.core.document.yaml_fast import read_fast
+from slicewright.core.document.yaml_strict import read_strictly
 
 from .kit import json_like
 
@@ -55,10 +55,10 @@ LINES = st.lists(
 
 
 def agrees(text: str) -> bool:
-    """Tell whether the quick reader gives what the careful one gives, or nothing."""
-    documents, problems = read_carefully(text, "file.yaml", undisputed=True)
-    quickly = read_quickly(text)
-    return quickly is None or (documents == quickly and repr(documents) == repr(quickly) and problems == ())
+    """Tell whether the fast reader gives what the strict one gives, or nothing."""
+    documents, problems = read_strictly(text, "file.yaml", undisputed=True)
+    fast = read_fast(text)
+    return fast is None or (documents == fast and repr(documents) == repr(fast) and problems == ())
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_readers_agree_on_what_we_write(documents: list[Any]) -> None:
 
 def test_usual_manifests_are_read() -> None:
     """Documents, empty ones left out, with index and line."""
-    found = read_quickly("a: 1\n---\n---\n# text\n- b: [c, {d: 'on'}]\n  e: |\n    f\n")
+    found = read_fast("a: 1\n---\n---\n# text\n- b: [c, {d: 'on'}]\n  e: |\n    f\n")
     assert found is not None
     assert [(document.data, document.index, document.line) for document in found] == [
         ({"a": 1}, 0, 1),
@@ -115,8 +115,8 @@ def test_usual_manifests_are_read() -> None:
     ],
 )
 def test_what_is_unusual_is_left_to_the_careful_reader(text: str) -> None:
-    """Anchors, tags, merge keys, disputed scalars and everything wrong have no quick answer."""
-    assert read_quickly(text) is None
+    """Anchors, tags, merge keys, disputed scalars and everything wrong have no answer of the fast reader."""
+    assert read_fast(text) is None
 
 
 def test_memory_for_known_scalars_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,8 +127,8 @@ def test_memory_for_known_scalars_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_many_values_are_left_to_the_careful_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file beyond the limit of values is not read quickly, however they are spread over documents."""
-    monkeypatch.setattr(quick, "MAX_VALUES", 3)
-    assert read_quickly("[aa, bb]") is not None
-    assert read_quickly("[aa, bb, cc]") is None
-    assert read_quickly("[aa, bb]\n---\n[aa]") is None
+    """The fast reader refuses a file beyond the limit of values, however they are spread over documents."""
+    monkeypatch.setattr(yaml_fast, "MAX_VALUES", 3)
+    assert read_fast("[aa, bb]") is not None
+    assert read_fast("[aa, bb, cc]") is None
+    assert read_fast("[aa, bb]\n---\n[aa]") is None

@@ -25,7 +25,7 @@ _OLDEST_JOBSET = (0, 9, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ResolvedCluster:
     """One cluster, ready to take workloads."""
 
     cluster: Cluster
@@ -47,7 +47,7 @@ def region_of(location: str) -> str:
     return "-".join(location.split("-")[:2])
 
 
-def survey(cluster: Cluster, catalogue: Catalogue) -> tuple[Site, tuple[Problem, ...]]:
+def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedCluster, tuple[Problem, ...]]:
     """Return a cluster with the shapes of its TPU pools, and the problems of its file."""
     found = list(_not_yet(cluster))
     pools: list[tuple[TpuPool, Shape]] = []
@@ -71,7 +71,7 @@ def survey(cluster: Cluster, catalogue: Catalogue) -> tuple[Site, tuple[Problem,
     classes = tuple(
         (item, tuple(_rungs(cluster, item, catalogue, found))) for item in cluster.compute_classes
     )
-    return Site(cluster, tuple(pools), machines, classes), tuple(found)
+    return ResolvedCluster(cluster, tuple(pools), machines, classes), tuple(found)
 
 
 def _shape(

@@ -13,22 +13,22 @@ from slicewright.core.intent.cluster import TpuPool
 
 if TYPE_CHECKING:
     from slicewright.core.intent.cluster import CpuPool
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 FLEX_START = ("FlexStart", "FlexStartQueued")
 """The ways of provisioning whose node pools start empty."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class SizeRange:
     """How many slices (of a TPU pool) or nodes (of a CPU pool) there are at least and at most."""
 
     least: int
     most: int
 
-    def times(self, number: int) -> Bounds:
+    def times(self, number: int) -> SizeRange:
         """Return the bounds of so many things each, as hosts or chips of slices."""
-        return Bounds(self.least * number, self.most * number)
+        return SizeRange(self.least * number, self.most * number)
 
 
 def count(pool: TpuPool | CpuPool) -> int:
@@ -36,27 +36,27 @@ def count(pool: TpuPool | CpuPool) -> int:
     return pool.slices if isinstance(pool, TpuPool) else pool.nodes
 
 
-def grows(pool: TpuPool | CpuPool) -> bool:
+def starts_empty(pool: TpuPool | CpuPool) -> bool:
     """Tell whether all node pools of a TPU pool start empty, whatever its autoscaling says."""
     return isinstance(pool, TpuPool) and pool.provisioning.type in FLEX_START
 
 
-def scaling(site: Site, pool: TpuPool | CpuPool) -> Bounds | None:
+def autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange | None:
     """Return the bounds of `autoscaling` as they are written, wrong ones too; None where it is not."""
     written = site.cluster.spec["pools"][pool.index].get("autoscaling")
-    return None if written is None else Bounds(written.get("min", 0), written.get("max", count(pool)))
+    return None if written is None else SizeRange(written.get("min", 0), written.get("max", count(pool)))
 
 
-def extent(site: Site, pool: TpuPool | CpuPool) -> Bounds:
+def size_range(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange:
     """Return how many slices or nodes a pool has at least and at most.
 
     `slices` of a flex-start pool are the most that it has: it starts empty. The same holds on Autopilot and
     for ComputeClasses that make node pools, whose pools are declared capacity and go as far as the file says.
     """
-    now, scales = count(pool), scaling(site, pool)
+    now, scales = count(pool), autoscaling(site, pool)
     most = max(now, scales.most) if scales else now
-    least = 0 if grows(pool) else min(scales.least, most) if scales else now
-    return Bounds(least, most)
+    least = 0 if starts_empty(pool) else min(scales.least, most) if scales else now
+    return SizeRange(least, most)
 
 
 def slice_names(pool: TpuPool, count: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The careful reader: every YAML construct that has a meaning here, and a problem for the others."""
+"""The strict reader: every YAML construct that has a meaning here, and a problem for the others."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class _Refused(Exception):
         self.problem = problem
 
 
-def read_carefully(
+def read_strictly(
     text: str, file: str, *, undisputed: bool = False
 ) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
-    """Return what `read_documents` does, without asking the quick reader first."""
+    """Return what `read_documents` does, without asking the fast reader first."""
     try:
         return tuple(_Reader(text, file, undisputed=undisputed).documents()), ()
     except _Refused as refused:
@@ -74,7 +74,7 @@ def read_carefully(
 
 
 def places_of_all(text: str) -> dict[int, Places]:
-    """Return the places of each document, by its index, of a text that `read_carefully` accepts."""
+    """Return the places of each document, by its index, of a text that `read_strictly` accepts."""
     reader = _Reader(text, "", tracked=True)
     reader.documents()
     return reader.places

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.intent.source import Source
-    from slicewright.core.plan.site import Site
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
 
@@ -79,7 +79,7 @@ def _named(one: Brought, namespace: str) -> str:
     return f"{one.kind} in {one.namespace}" if one.namespace not in ("", namespace) else one.kind
 
 
-def against_namespaces(site: Site, sources: Mapping[str, Source]) -> Iterator[Problem]:
+def against_namespaces(site: ResolvedCluster, sources: Mapping[str, Source]) -> Iterator[Problem]:
     """Yield a problem for each team, queue and workload in a namespace of whoever syncs the cluster.
 
     `sources` are TPUWorkloads by their folder, those of other clusters too.
@@ -97,7 +97,7 @@ def against_namespaces(site: Site, sources: Mapping[str, Source]) -> Iterator[Pr
             yield from _owned(site, namespace, source, ("metadata", "namespace"))
 
 
-def _owned(site: Site, namespace: str, source: Source, place: Path) -> Iterator[Problem]:
+def _owned(site: ResolvedCluster, namespace: str, source: Source, place: Path) -> Iterator[Problem]:
     whose = owner(site, namespace)
     if whose:
         message = f"namespace '{namespace}' is {whose}'s own: whoever has runs synced there rules the cluster"

@@ -29,7 +29,7 @@ class _Claim:
     planned: Planned
 
 
-def clashes(
+def conflicts(
     planned: Iterable[Planned],
     staying: Iterable[str],
     anchored: Iterable[str],

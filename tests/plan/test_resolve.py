@@ -11,19 +11,19 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.intent.cluster import CpuPool
 from slicewright.core.intent.decode import cluster as decode_cluster
 from slicewright.core.intent.source import Source, SourceFile
-from slicewright.core.plan.site import Site, survey
+from slicewright.core.plan.resolve import ResolvedCluster, resolve_cluster
 from slicewright.core.problem import in_order
 from slicewright.workspace.package import package
 
 from .kit import cluster
 
 
-def surveyed(text: str) -> tuple[Site, str]:
+def surveyed(text: str) -> tuple[ResolvedCluster, str]:
     """Return a cluster as it is understood, and what is said against its file."""
     documents, _ = read_documents(text, "")
     source = Source(SourceFile("clusters/c1.yaml", text), documents[0])
     assert tuple(package().schemas.problems("slicewright/tpucluster.json", source.data)) == ()
-    site, problems = survey(decode_cluster(source), package().catalogue)
+    site, problems = resolve_cluster(decode_cluster(source), package().catalogue)
     return site, "".join(f"{problem.text()}\n" for problem in in_order(problems))
 
 
