@@ -22,7 +22,7 @@ from slicewright.cli.report.page_file import render_page as page
 from slicewright.core.rehearsal.clock import clock_settings
 from slicewright.rehearsal.rehearse import rehearse
 from slicewright.rehearsal.scenario import Scenario, scenarios
-from slicewright.testbed import keeper
+from slicewright.testbed import supervisor
 from slicewright.testbed.cluster import Cluster
 from slicewright.workspace.read import read_checkout
 
@@ -135,7 +135,7 @@ def measure(root: Path, slices: list[int]) -> dict[str, Any]:
 
 def cpu_seconds(bed: Bed) -> dict[str, float]:
     """Return the CPU time of each program of a bed, in user mode and in the kernel."""
-    pids: dict[str, int] = keeper.read_state(bed.held.folder)["programs"]
+    pids: dict[str, int] = supervisor.read_state(bed.processes.folder)["programs"]
     return {name: sum(map(int, _stat(pid)[11:13])) / _TICKS for name, pid in pids.items()}
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import slicewright
+from slicewright.testbed.errors import ApiError, BedError
 from slicewright.testbed.nodes import SIMULATED
-from slicewright.testbed.trouble import ApiError, BedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

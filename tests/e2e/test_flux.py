@@ -17,8 +17,8 @@ from tests.testbed.kit import eventually
 from slicewright.core.gitops.flux.health import HEALTH
 from slicewright.testbed import kubeconfig
 from slicewright.testbed.api import Api
+from slicewright.testbed.errors import ApiError
 from slicewright.testbed.kubeconfig import Access
-from slicewright.testbed.trouble import ApiError
 
 from . import kit
 from .test_platform import remove_platform

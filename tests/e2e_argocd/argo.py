@@ -47,12 +47,12 @@ def start(bed: Bed) -> None:
     """Define Argo CD's kinds, write its settings, start its programs and wait until they answer."""
     for item in _objects():
         bed.api.create(item)
-    folder = bed.held.folder / NAMESPACE
+    folder = bed.processes.folder / NAMESPACE
     programs = _program_folder(folder)
     shared = _environ(folder)
-    bed.held.start("redis", _redis(folder))
-    bed.held.start("repo-server", _repo_server(programs / "argocd-repo-server"), **shared)
-    bed.held.start(
+    bed.processes.start("redis", _redis(folder))
+    bed.processes.start("repo-server", _repo_server(programs / "argocd-repo-server"), **shared)
+    bed.processes.start(
         "application-controller",
         _controller(programs / "argocd-application-controller"),
         **shared,

@@ -9,9 +9,9 @@ import pytest
 
 from slicewright.rehearsal import stage
 from slicewright.rehearsal.stage import Stage
+from slicewright.testbed.errors import BedError
 from slicewright.testbed.nodes import simulated_nodes
 from slicewright.testbed.sites import site_of
-from slicewright.testbed.trouble import BedError
 
 from .test_elsewhere import everything
 

@@ -15,7 +15,7 @@ from tests.rules.verdicts import refusals
 
 from slicewright.core.check.item import Item
 from slicewright.core.check.unpack import unpack
-from slicewright.testbed.trouble import ApiError
+from slicewright.testbed.errors import ApiError
 from slicewright.workspace.reading import read
 from slicewright.workspace.units import Discovery
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from tests.rules.verdicts import FILES, expected
 
-from slicewright.testbed.trouble import ApiError
+from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.capacity import NodePool
 from slicewright.rehearsal.clock import Clock
 from slicewright.rehearsal.event_log import EventLog
-from slicewright.testbed.trouble import ApiError, BedError
+from slicewright.testbed.errors import ApiError, BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

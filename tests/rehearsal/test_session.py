@@ -14,7 +14,7 @@ from slicewright.rehearsal import session as module
 from slicewright.rehearsal.rehearse import not_played
 from slicewright.rehearsal.scenario import scenarios
 from slicewright.rehearsal.session import run_scenario
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.errors import BedError
 from slicewright.workspace.read import read_checkout
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from slicewright.rehearsal.faults.higher_priority_arrival import arrivals, tpu_p
 from slicewright.rehearsal.faults.injector import Injector
 from slicewright.rehearsal.termination import Termination
 from slicewright.rehearsal.timers import Timers
-from slicewright.testbed.trouble import ApiError
+from slicewright.testbed.errors import ApiError
 
 from .kit import jobset, part_of, replicated_job
 

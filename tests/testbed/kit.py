@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slicewright.testbed import keeper, wait
+from slicewright.testbed import supervisor, wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ def is_free(port: int) -> bool:
 
 def clusters(root: Path) -> list[Path]:
     """Return the folders of clusters below a root."""
-    return [entry for entry in root.iterdir() if entry.is_dir() and entry.name != keeper.SHELF]
+    return [entry for entry in root.iterdir() if entry.is_dir() and entry.name != supervisor.SHELF]
 
 
 def eventually(what: str, probe: Callable[[], object], seconds: float = DEADLINE) -> None:

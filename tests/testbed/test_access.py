@@ -12,8 +12,8 @@ from cryptography import x509
 
 from slicewright.testbed import credentials, kubeconfig
 from slicewright.testbed.certs import Authority
+from slicewright.testbed.errors import BedError
 from slicewright.testbed.kubeconfig import Access
-from slicewright.testbed.trouble import BedError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import pytest
 
 from slicewright.testbed.api import Api
 from slicewright.testbed.certs import Authority
+from slicewright.testbed.errors import ApiError
 from slicewright.testbed.kubeconfig import Access
-from slicewright.testbed.trouble import ApiError
 
 from .kit import eventually
 from .stub import serving

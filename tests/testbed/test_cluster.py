@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.testbed import keeper, kubeconfig, nodes, wait
+from slicewright.testbed import kubeconfig, nodes, supervisor, wait
 from slicewright.testbed.api import Api
 from slicewright.testbed.attached import Attached
 from slicewright.testbed.cluster import Cluster
-from slicewright.testbed.process import Held
+from slicewright.testbed.errors import ApiError, BedError
+from slicewright.testbed.process_group import ProcessGroup
 from slicewright.testbed.sites import site_of
-from slicewright.testbed.trouble import ApiError, BedError
 
 from .kit import GUEST, assert_nothing_left, eventually, listening, processes
 
@@ -54,7 +54,7 @@ def test_two_clusters_side_by_side(tmp_path: Path) -> None:
     took = time.monotonic() - started
     try:
         assert took < wait.stretched(2 * 10 * BUSY_MACHINE)
-        assert set(first.held.ports) & set(second.held.ports) == set()
+        assert set(first.processes.ports) & set(second.processes.ports) == set()
         for bed in (first, second):
             _assert_loopback_only(bed)
         _assert_own_authority(first, second)
@@ -62,9 +62,9 @@ def test_two_clusters_side_by_side(tmp_path: Path) -> None:
         assert second.api.list("v1", "Node") == []
         _assert_attached(first, tmp_path)
     finally:
-        ports = [*first.held.ports, *second.held.ports]
+        ports = [*first.processes.ports, *second.processes.ports]
         first.stop()
-        assert "ready" in keeper.read_state(second.held.folder)
+        assert "ready" in supervisor.read_state(second.processes.folder)
         second.stop()
     assert_nothing_left(tmp_path, ports)
 
@@ -77,11 +77,11 @@ def _started(root: Path, name: str) -> Cluster:
 
 def _assert_loopback_only(bed: Cluster) -> None:
     """Every program of the cluster listens where nobody else can reach it, or nowhere."""
-    pids = list(keeper.read_state(bed.held.folder)["programs"].values())
+    pids = list(supervisor.read_state(bed.processes.folder)["programs"].values())
     addresses = listening(pids)
 
     assert {address for address in addresses if not address.startswith("127.0.0.1:")} == set()
-    assert {int(address.rpartition(":")[2]) for address in addresses} == set(bed.held.ports)
+    assert {int(address.rpartition(":")[2]) for address in addresses} == set(bed.processes.ports)
 
 
 def _assert_own_authority(first: Cluster, second: Cluster) -> None:
@@ -120,7 +120,7 @@ def _assert_attached(bed: Cluster, root: Path) -> None:
     """
     namespaces = {item["metadata"]["name"] for item in bed.api.list("v1", "Namespace")}
     with Attached(bed.kubeconfig, root=root, plays="guest") as guest:
-        programs = keeper.read_state(guest.held.folder)["programs"]
+        programs = supervisor.read_state(guest.processes.folder)["programs"]
         assert set(programs) == {"kwok", "pathways"}
         assert len(guest.api.list("v1", "Node")) == 1024
         assert guest.add_nodes(site_of(GUEST)) == 1
@@ -158,15 +158,15 @@ def test_settings_of_kueue_hold(tmp_path: Path) -> None:
 
 def test_name_that_is_taken(tmp_path: Path) -> None:
     """A second cluster of a name is refused, and the first one lives on."""
-    held = Held(tmp_path, "mine", 1)
-    eventually("the keeper lives", lambda: len(processes(tmp_path)) == 1)
+    group = ProcessGroup(tmp_path, "mine", 1)
+    eventually("the supervisor lives", lambda: len(processes(tmp_path)) == 1)
 
     with pytest.raises(BedError, match="a cluster named 'mine' runs already"):
         Cluster("mine", root=tmp_path).start()
 
-    held.check()
-    held.close()
-    assert_nothing_left(tmp_path, list(held.ports))
+    group.check()
+    group.close()
+    assert_nothing_left(tmp_path, list(group.ports))
 
 
 @pytest.mark.parametrize("name", ["", "../up", "Upper", ".logs", "-", "a" * 43])

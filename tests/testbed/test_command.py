@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from slicewright.testbed import keeper, kubeconfig, pathways, registry
+from slicewright.testbed import kubeconfig, pathways, registry, supervisor
 from slicewright.testbed.api import Api
-from slicewright.testbed.process import Held
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.errors import BedError
+from slicewright.testbed.process_group import ProcessGroup
 
 from .kit import assert_nothing_left, eventually, processes
 
@@ -94,16 +94,16 @@ def test_folders_with_spaces(tmp_path: Path) -> None:
 
 
 def test_down_of_a_cluster_that_only_begins(tmp_path: Path) -> None:
-    """A keeper that has its folder but has not yet written who it is is waited for."""
+    """A supervisor that has its folder but has not yet written who it is is waited for."""
     folder = tmp_path / "lab"
     folder.mkdir()
-    with (folder / keeper.LOCK).open("wb") as lock, ThreadPoolExecutor(1) as pool:
+    with (folder / supervisor.LOCK).open("wb") as lock, ThreadPoolExecutor(1) as pool:
         fcntl.flock(lock, fcntl.LOCK_EX)
         (entry,) = registry.running(tmp_path)
         assert (entry.status, entry.state) == ("starting", {})
         ending = pool.submit(registry.end, entry)
         with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
-            (folder / keeper.STATE).write_text(json.dumps({"keeper": process.pid}), encoding="utf-8")
+            (folder / supervisor.STATE).write_text(json.dumps({"supervisor": process.pid}), encoding="utf-8")
             assert process.wait(30) == -signal.SIGTERM
         shutil.rmtree(folder)
         ending.result(30)
@@ -112,7 +112,7 @@ def test_down_of_a_cluster_that_only_begins(tmp_path: Path) -> None:
 def test_down_all(tmp_path: Path) -> None:
     """`down --all` ends every cluster, half-started ones and those of other processes too."""
     root = tmp_path / "cache" / "clusters"
-    held = [Held(root, name, 1) for name in ("one", "two")]
+    groups = [ProcessGroup(root, name, 1) for name in ("one", "two")]
     assert [(entry["name"], entry["status"]) for entry in status(tmp_path / "cache")] == [
         ("one", "starting"),
         ("two", "starting"),
@@ -122,8 +122,8 @@ def test_down_all(tmp_path: Path) -> None:
 
     assert (down.returncode, down.stderr) == (0, "one ended\ntwo ended\n")
     assert_nothing_left(root, [])
-    for entry in held:
-        with pytest.raises(BedError, match="keeper of the cluster ended"):
+    for entry in groups:
+        with pytest.raises(BedError, match="supervisor of the cluster ended"):
             entry.check()
         entry.close()
 
@@ -155,9 +155,9 @@ def test_missing_tools(tmp_path: Path) -> None:
 
 
 def test_dead_folders_are_not_shown(tmp_path: Path) -> None:
-    """A folder that no keeper holds is not a cluster."""
+    """A folder that no supervisor holds is not a cluster."""
     (tmp_path / "dead").mkdir()
-    (tmp_path / "dead" / keeper.LOCK).touch()
+    (tmp_path / "dead" / supervisor.LOCK).touch()
 
     assert registry.running(tmp_path) == []
     assert registry.running(tmp_path / "absent") == []

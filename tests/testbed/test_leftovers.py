@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.testbed import keeper, wait
+from slicewright.testbed import supervisor, wait
 from slicewright.testbed.cluster import Cluster
-from slicewright.testbed.process import Held
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.errors import BedError
+from slicewright.testbed.process_group import ProcessGroup
 
 from .kit import assert_nothing_left, clusters, eventually, processes
 
@@ -39,15 +39,15 @@ with Cluster(root=Path(sys.argv[1])):
 FULL_DISK = """
 import sys
 from pathlib import Path
-from slicewright.testbed.process import Held
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.process_group import ProcessGroup
+from slicewright.testbed.errors import BedError
 try:
-    held = Held(Path(sys.argv[1]), "full", 1)
+    group = ProcessGroup(Path(sys.argv[1]), "full", 1)
     try:
-        held.note(long="x" * 5000)
-        held.check()
+        group.note(long="x" * 5000)
+        group.check()
     finally:
-        held.close()
+        group.close()
 except BedError as error:
     print(error)
 """
@@ -71,7 +71,7 @@ def holder(root: Path) -> Iterator[subprocess.Popen[str]]:
 
 def ports_of(root: Path) -> list[int]:
     """Return the ports of all clusters below a root."""
-    return [port for folder in clusters(root) for port in keeper.read_state(folder).get("ports", [])]
+    return [port for folder in clusters(root) for port in supervisor.read_state(folder).get("ports", [])]
 
 
 def after(seconds: float, root: Path) -> list[int]:
@@ -109,34 +109,34 @@ def test_signalled_holder(number: signal.Signals, tmp_path: Path) -> None:
         assert_nothing_left(root, ports)
 
 
-def test_killed_keeper(tmp_path: Path) -> None:
-    """A killed keeper takes its programs with it, the holder hears of it, and the folder goes."""
-    held = Held(tmp_path, "kept", 2)
-    held.start("sleeper", [*SLEEP, str(tmp_path)])
+def test_killed_supervisor(tmp_path: Path) -> None:
+    """A killed supervisor takes its programs with it, the holder hears of it, and the folder goes."""
+    group = ProcessGroup(tmp_path, "kept", 2)
+    group.start("sleeper", [*SLEEP, str(tmp_path)])
     eventually("the program runs", lambda: len(processes(tmp_path)) == 2)
 
-    os.kill(held.pid, signal.SIGKILL)
+    os.kill(group.pid, signal.SIGKILL)
 
     eventually("the program has ended", lambda: not processes(tmp_path))
-    with pytest.raises(BedError, match="keeper of the cluster ended"):
-        held.check()
-    held.close()
-    assert_nothing_left(tmp_path, list(held.ports))
+    with pytest.raises(BedError, match="supervisor of the cluster ended"):
+        group.check()
+    group.close()
+    assert_nothing_left(tmp_path, list(group.ports))
 
 
-def test_block_that_is_left_after_the_keeper(tmp_path: Path) -> None:
-    """A block that is left by an exception because its keeper was killed puts away all the same."""
+def test_block_that_is_left_after_the_supervisor(tmp_path: Path) -> None:
+    """A block that is left by an exception because its supervisor was killed puts away all the same."""
     bed = Cluster(root=tmp_path)
     ports: list[int] = []
 
     def fail() -> None:
         with bed:
-            ports.extend(bed.held.ports)
-            os.kill(bed.held.pid, signal.SIGKILL)
-            eventually("the loss is noticed", lambda: complaint(bed.held))
-            bed.held.check()
+            ports.extend(bed.processes.ports)
+            os.kill(bed.processes.pid, signal.SIGKILL)
+            eventually("the loss is noticed", lambda: complaint(bed.processes))
+            bed.processes.check()
 
-    with pytest.raises(BedError, match="keeper of the cluster ended"):
+    with pytest.raises(BedError, match="supervisor of the cluster ended"):
         fail()
     assert_nothing_left(tmp_path, ports)
 
@@ -146,18 +146,18 @@ def test_keeper_and_holder_killed_together(tmp_path: Path) -> None:
     with holder(tmp_path) as process:
         eventually("the API server has started", lambda: "kube-apiserver" in str(processes(tmp_path)))
         (folder,) = clusters(tmp_path)
-        os.kill(keeper.read_state(folder)["keeper"], signal.SIGKILL)
+        os.kill(supervisor.read_state(folder)["supervisor"], signal.SIGKILL)
         process.kill()
         process.wait()
         eventually("no processes are left", lambda: not processes(tmp_path))
 
-    Held(tmp_path, "next", 1).close()
+    ProcessGroup(tmp_path, "next", 1).close()
 
     assert_nothing_left(tmp_path, [])
 
 
-def test_leftover_of_a_keeper_is_ended(tmp_path: Path) -> None:
-    """A program that outlived its keeper, as it may without Linux, is ended by the next; others are not."""
+def test_leftover_of_a_supervisor_is_ended(tmp_path: Path) -> None:
+    """The next supervisor ends a program that outlived its own, as it may without Linux, and no other."""
     left, foreign = tmp_path / "left", tmp_path / "foreign"
     left.mkdir()
     with (
@@ -165,10 +165,10 @@ def test_leftover_of_a_keeper_is_ended(tmp_path: Path) -> None:
         subprocess.Popen([*SLEEP, str(foreign)], process_group=0) as other,
     ):
         state = f'{{"programs": {{"a": {outlived.pid}, "b": {other.pid}, "c": 999999999}}}}'
-        (left / keeper.STATE).write_text(state, encoding="utf-8")
-        (left / keeper.LOCK).touch()
+        (left / supervisor.STATE).write_text(state, encoding="utf-8")
+        (left / supervisor.LOCK).touch()
 
-        Held(tmp_path, "next", 1).close()
+        ProcessGroup(tmp_path, "next", 1).close()
 
         assert outlived.wait(10) == -signal.SIGKILL
         assert other.poll() is None
@@ -183,7 +183,7 @@ def test_exception_keeps_the_logs(tmp_path: Path) -> None:
 
     def fail() -> None:
         with bed:
-            ports.extend(bed.held.ports)
+            ports.extend(bed.processes.ports)
             raise ValueError("on purpose")
 
     with pytest.raises(ValueError, match="on purpose"):
@@ -214,29 +214,29 @@ def test_interruption_at_each_step_of_a_start(step: int, tmp_path: Path) -> None
 
 def test_holder_that_is_dropped_hangs_up(tmp_path: Path) -> None:
     """Where a Ctrl-C comes before anybody has taken hold of it, its cluster goes all the same."""
-    held = Held(tmp_path, "dropped", 1)
-    held.start("sleeper", [*SLEEP, str(tmp_path)])
+    group = ProcessGroup(tmp_path, "dropped", 1)
+    group.start("sleeper", [*SLEEP, str(tmp_path)])
     eventually("the program runs", lambda: len(processes(tmp_path)) == 2)
 
     with pytest.warns(ResourceWarning):
-        del held
+        del group
 
     assert_nothing_left(tmp_path, [])
 
 
 def test_signal_that_ended_a_program_is_named(tmp_path: Path) -> None:
     """By its name, for a number says nothing to most people."""
-    held = Held(tmp_path, "killed", 1)
-    held.start("victim", [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"])
+    group = ProcessGroup(tmp_path, "killed", 1)
+    group.start("victim", [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"])
 
-    eventually("its end is reported", lambda: complaint(held) == "victim ended: killed by SIGKILL")
-    held.close()
+    eventually("its end is reported", lambda: complaint(group) == "victim ended: killed by SIGKILL")
+    group.close()
 
 
-def complaint(held: Held) -> str:
+def complaint(group: ProcessGroup) -> str:
     """Return what a check says, or nothing."""
     try:
-        held.check()
+        group.check()
     except BedError as error:
         return error.problem.message
     return ""
@@ -244,14 +244,14 @@ def complaint(held: Held) -> str:
 
 def test_program_that_ends_is_named(tmp_path: Path) -> None:
     """A program that ends by itself is reported with its last words, and the logs are kept."""
-    held = Held(tmp_path, "broken", 1)
-    held.start("speaker", [sys.executable, "-c", "print('last words'); raise SystemExit(7)"])
+    group = ProcessGroup(tmp_path, "broken", 1)
+    group.start("speaker", [sys.executable, "-c", "print('last words'); raise SystemExit(7)"])
 
-    eventually("the end is reported", lambda: "speaker ended: exit code 7\n  last words" in complaint(held))
-    kept = held.close()
+    eventually("the end is reported", lambda: "speaker ended: exit code 7\n  last words" in complaint(group))
+    kept = group.close()
     assert kept is not None
     assert (kept / "speaker.log").read_text(encoding="utf-8") == "last words\n"
-    assert_nothing_left(tmp_path, list(held.ports))
+    assert_nothing_left(tmp_path, list(group.ports))
 
 
 def limited(bytes_a_file: int) -> Callable[[], None]:
@@ -264,7 +264,7 @@ def test_full_disk(tmp_path: Path) -> None:
     start = [sys.executable, "-c", FULL_DISK, str(tmp_path)]
     for size, message in (
         (0, "BED002 the cluster 'full' could not be started: [Errno 27] File too large"),
-        (1000, "BED002 the keeper ended: [Errno 27] File too large"),
+        (1000, "BED002 the supervisor ended: [Errno 27] File too large"),
     ):
         done = subprocess.run(
             start, preexec_fn=limited(size), capture_output=True, text=True, check=False, timeout=120
@@ -278,44 +278,44 @@ def test_root_that_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(BedError, match=r"could not be started: .*Not a directory") as raised:
-        Held(tmp_path / "file" / "clusters", "any", 1)
+        ProcessGroup(tmp_path / "file" / "clusters", "any", 1)
 
     assert raised.value.problem.id == "BED002"
 
 
-def test_ports_of_keepers_that_start_together(tmp_path: Path) -> None:
+def test_ports_of_clusters_that_start_together(tmp_path: Path) -> None:
     """Clusters that choose their ports at the same time have different ones, below different roots too."""
     with ThreadPoolExecutor(8) as pool:
-        held = list(pool.map(lambda number: Held(tmp_path / f"root-{number}", "any", 5), range(8)))
+        groups = list(pool.map(lambda number: ProcessGroup(tmp_path / f"root-{number}", "any", 5), range(8)))
 
-    ports = [port for entry in held for port in entry.ports]
+    ports = [port for entry in groups for port in entry.ports]
     assert len(set(ports)) == 8 * 5
-    for entry in held:
+    for entry in groups:
         entry.close()
 
 
 def test_program_that_does_not_exist_is_named(tmp_path: Path) -> None:
     """A program that cannot be started is reported with the reason."""
-    held = Held(tmp_path, "missing", 1)
-    held.start("absent", [str(tmp_path / "absent")])
+    group = ProcessGroup(tmp_path, "missing", 1)
+    group.start("absent", [str(tmp_path / "absent")])
 
-    eventually("the refusal is reported", lambda: "absent ended: " in complaint(held))
-    assert "No such file" in complaint(held)
-    held.close()
+    eventually("the refusal is reported", lambda: "absent ended: " in complaint(group))
+    assert "No such file" in complaint(group)
+    group.close()
     assert_nothing_left(tmp_path, [])
 
 
 def test_only_the_newest_logs_are_kept(tmp_path: Path) -> None:
     """Logs of failed clusters do not pile up."""
-    shelf = tmp_path / keeper.SHELF
-    for number in range(keeper.KEPT_LOGS + 3):
+    shelf = tmp_path / supervisor.SHELF
+    for number in range(supervisor.KEPT_LOGS + 3):
         (shelf / f"20250101-0000{number:02}-old").mkdir(parents=True)
-    held = Held(tmp_path, "new", 1)
-    held.keep_logs()
+    group = ProcessGroup(tmp_path, "new", 1)
+    group.keep_logs()
 
-    kept = held.close()
+    kept = group.close()
 
     names = sorted(path.name for path in shelf.iterdir())
-    assert len(names) == keeper.KEPT_LOGS
+    assert len(names) == supervisor.KEPT_LOGS
     assert kept is not None
     assert kept.name == names[-1]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slicewright.testbed import machine
+from slicewright.testbed.errors import BedError
 from slicewright.testbed.nodes import simulated_nodes
 from slicewright.testbed.sites import site_of
-from slicewright.testbed.trouble import BedError
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.cpu_machine import CpuMachine

@@ -14,8 +14,8 @@ import yaml
 from slicewright.testbed import kubeconfig, plugin
 from slicewright.testbed.api import Api
 from slicewright.testbed.certs import Authority
+from slicewright.testbed.errors import ApiError, BedError
 from slicewright.testbed.kubeconfig import Access
-from slicewright.testbed.trouble import ApiError, BedError
 
 from .kit import eventually
 from .stub import serving

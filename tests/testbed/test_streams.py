@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 HOLD = """
 import os, pathlib, sys
 from slicewright.cli import streams
-from slicewright.testbed.process import Held
+from slicewright.testbed.process_group import ProcessGroup
 streams.guard()
-held = Held(pathlib.Path(sys.argv[1]), "lab", 2)
-print(len(held.ports))
-held.close()
+group = ProcessGroup(pathlib.Path(sys.argv[1]), "lab", 2)
+print(len(group.ports))
+group.close()
 """
 
 

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from slicewright.testbed import wait
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.errors import BedError
 
 
 @pytest.mark.parametrize(("load", "seconds"), [(0.5, 60), (2.0, 60), (15.0, 450), (99.0, 600)])

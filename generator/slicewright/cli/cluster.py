@@ -12,8 +12,8 @@ from slicewright.cli import show
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, did_you_mean, errors
 from slicewright.testbed import registry
+from slicewright.testbed.errors import BedError
 from slicewright.testbed.places import clusters_root
-from slicewright.testbed.trouble import BedError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from slicewright.core.kubernetes.labels import JOB_UID, NODE_POOL, TPU
 from slicewright.core.rehearsal.observe import chips_of
 from slicewright.core.rehearsal.simulate import MARK
 from slicewright.rehearsal.watch import alive
-from slicewright.testbed.trouble import ApiError
+from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 from slicewright.core.problem import Problem
 from slicewright.core.rehearsal.simulate import MARK
 from slicewright.testbed.api import Api
-from slicewright.testbed.trouble import ApiError, BedError
+from slicewright.testbed.errors import ApiError, BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

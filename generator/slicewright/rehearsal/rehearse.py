@@ -32,7 +32,7 @@ from slicewright.rehearsal.termination import Termination
 from slicewright.rehearsal.timers import Timers
 from slicewright.rehearsal.watch import Watch
 from slicewright.testbed import kubeconfig, pathways
-from slicewright.testbed.trouble import ApiError, BedError
+from slicewright.testbed.errors import ApiError, BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -215,7 +215,7 @@ class Rehearsal:
             self._lease.is_clear = True
 
     def _check(self) -> None:
-        self._bed.held.check()
+        self._bed.processes.check()
         if self._lease:
             self._lease.check()
 

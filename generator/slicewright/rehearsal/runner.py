@@ -9,7 +9,7 @@ from slicewright.core.rehearsal.event import NOT_IN_TREE
 from slicewright.core.rehearsal.script import run_key
 from slicewright.core.rehearsal.simulate import simulated
 from slicewright.core.rehearsal.surroundings import held_back
-from slicewright.testbed.trouble import ApiError
+from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -13,8 +13,8 @@ from slicewright.rehearsal.rehearse import Rehearsal, not_played
 from slicewright.rehearsal.test_cluster_guard import admit
 from slicewright.testbed.attached import Attached
 from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.errors import BedError
 from slicewright.testbed.kubeconfig import read
-from slicewright.testbed.trouble import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,7 @@ from slicewright.core.rehearsal.node_isolation import isolated
 from slicewright.core.rehearsal.simulate import MARK, marked
 from slicewright.core.rehearsal.surroundings import volume
 from slicewright.testbed import wait
-from slicewright.testbed.trouble import ApiError, BedError
+from slicewright.testbed.errors import ApiError, BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

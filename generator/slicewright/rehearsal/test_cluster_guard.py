@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
 from slicewright.core.problem import Problem
 from slicewright.testbed.api import Api
-from slicewright.testbed.trouble import ApiError, BedError
+from slicewright.testbed.errors import ApiError, BedError
 
 if TYPE_CHECKING:
     from slicewright.testbed.kubeconfig import Access

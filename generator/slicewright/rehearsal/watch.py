@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from slicewright.core.kubernetes.kinds import KUEUE_VERSION, RUN_VERSIONS
 from slicewright.core.problem import Problem
 from slicewright.testbed.api import Api
-from slicewright.testbed.trouble import ApiError, BedError
+from slicewright.testbed.errors import ApiError, BedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode
 import urllib3
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-from slicewright.testbed.trouble import ApiError, BedError
+from slicewright.testbed.errors import ApiError, BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.kubernetes.kinds import RUN_VERSIONS
 from slicewright.testbed import kubeconfig, kwok, manifests, pathways
-from slicewright.testbed.bed import Bed, ControlPlane, Reached
-from slicewright.testbed.trouble import ApiError
+from slicewright.testbed.bed import Bed, Connection, ControlPlane
+from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.api import Api
-    from slicewright.testbed.bed import Ground
+    from slicewright.testbed.bed import BootContext
 
 
 class Attached(Bed):
@@ -38,29 +38,31 @@ class Attached(Bed):
         plays: str = kwok.USUAL,
         **options: Any,
     ) -> None:
-        reach = partial(_reach, kubeconfig_file, context, plays)
-        super().__init__(ControlPlane(("kwok",), 0, reach, plays), name, **options)
+        connect = partial(_connect, kubeconfig_file, context, plays)
+        super().__init__(ControlPlane(("kwok",), 0, connect, plays), name, **options)
 
 
-def _reach(file: Path, context: str, plays: str, ground: Ground) -> Reached:
+def _connect(file: Path, context: str, plays: str, boot: BootContext) -> Connection:
     access = kubeconfig.read(file, context)
     if context:  # the programs beside the cluster know the current context only
-        file = kubeconfig.copy(file, context, ground.held.folder / "kubeconfig")
+        file = kubeconfig.copy(file, context, boot.processes.folder / "kubeconfig")
     # A credential plugin may read more of the environment than other programs, such as CLOUDSDK_CONFIG.
-    environ = {key: value for key, value in ground.environ.items() if access.plugin and key != "KUBECONFIG"}
-    return Reached(access, file, partial(_furnish, ground, file, plays, environ))
+    environ = {key: value for key, value in boot.environ.items() if access.plugin and key != "KUBECONFIG"}
+    return Connection(access, file, partial(_install_controllers, boot, file, plays, environ))
 
 
-def _furnish(ground: Ground, file: Path, plays: str, environ: Mapping[str, str], api: Api) -> None:
-    held = ground.held
-    command = kwok.command(ground.paths["kwok"], file, plays=plays, heartbeats=True)
-    held.start("kwok", command, **environ)
+def _install_controllers(
+    boot: BootContext, file: Path, plays: str, environ: Mapping[str, str], api: Api
+) -> None:
+    processes = boot.processes
+    command = kwok.command(boot.paths["kwok"], file, plays=plays, heartbeats=True)
+    processes.start("kwok", command, **environ)
     for item in (*manifests.for_host(manifests.pathways()), *manifests.provisioning_requests()):
         if item["kind"] == "CustomResourceDefinition":
             _add(api, item)
-    ground.wait("the definition of PathwaysJob", "kwok", lambda: api.resource(*RUN_VERSIONS["PathwaysJob"]))
-    held.start("pathways", pathways.command(file, ground.environ), **environ)
-    held.note(operator=pathways.name(ground.environ))
+    boot.wait("the definition of PathwaysJob", "kwok", lambda: api.resource(*RUN_VERSIONS["PathwaysJob"]))
+    processes.start("pathways", pathways.command(file, boot.environ), **environ)
+    processes.note(operator=pathways.name(boot.environ))
 
 
 def _add(api: Api, item: Object) -> None:

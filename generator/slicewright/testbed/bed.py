@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from slicewright.core.problem import Problem
 from slicewright.testbed import kwok, places, programs, wait
 from slicewright.testbed.api import Api
+from slicewright.testbed.errors import ApiError, BedError
 from slicewright.testbed.nodes import simulated_nodes
-from slicewright.testbed.process import Held
-from slicewright.testbed.trouble import ApiError, BedError
+from slicewright.testbed.process_group import ProcessGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,11 +35,11 @@ _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,40}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """What a control plane stands on: a folder with ports, programs by name, and somebody to tell."""
+class BootContext:
+    """What the start of a control plane needs: a folder with ports, programs by name, and a listener."""
 
     name: str
-    held: Held
+    processes: ProcessGroup
     paths: Mapping[str, Path]
     environ: Mapping[str, str]
     progress: Callable[[str], object]
@@ -48,18 +48,18 @@ class Ground:
         """Wait for a part of the bed; when it does not come, the program's log is shown. Raises BedError."""
 
         def blame(ident: str, message: str) -> Problem:
-            return self.held.blame(ident, message, program)
+            return self.processes.blame(ident, message, program)
 
-        wait.until(what, probe, seconds=START_SECONDS, check=self.held.check, blame=blame)
+        wait.until(what, probe, seconds=START_SECONDS, check=self.processes.check, blame=blame)
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class Connection:
     """How an API server is reached that starts or runs, and what makes a bed of it."""
 
     access: Access
     kubeconfig: Path
-    furnish: Callable[[Api], None]
+    install_controllers: Callable[[Api], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class ControlPlane:
 
     programs: tuple[str, ...]
     ports: int
-    reach: Callable[[Ground], Reached]
+    connect: Callable[[BootContext], Connection]
     plays: str = kwok.USUAL
 
 
@@ -96,8 +96,8 @@ class Bed:
         self._root = (root or places.clusters_root(environ)).absolute()
         self._progress = progress
         self._environ = environ
-        self._held: Held | None = None
-        self._reached: Reached | None = None
+        self._processes: ProcessGroup | None = None
+        self._connection: Connection | None = None
         self._api: Api | None = None
 
     def __enter__(self) -> Self:
@@ -122,14 +122,14 @@ class Bed:
     @property
     def kubeconfig(self) -> Path:
         """Return the kubeconfig file of that client."""
-        assert self._reached is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
-        return self._reached.kubeconfig
+        assert self._connection is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
+        return self._connection.kubeconfig
 
     @property
-    def held(self) -> Held:
+    def processes(self) -> ProcessGroup:
         """Return the folder, the ports and the programs."""
-        assert self._held is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
-        return self._held
+        assert self._processes is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
+        return self._processes
 
     def start(self) -> None:
         """Start, and wait until everything answers. Raises BedError."""
@@ -140,7 +140,7 @@ class Bed:
         try:
             self._start()
             took = round(time.monotonic() - began, 1)
-            self.held.note(ready=True, seconds=took, kubeconfig=str(self.kubeconfig))
+            self.processes.note(ready=True, seconds=took, kubeconfig=str(self.kubeconfig))
             self._progress(f"ready after {took} s")
         except BaseException:  # a Ctrl-C too, up to the last moment
             try:
@@ -159,11 +159,11 @@ class Bed:
         self, what: str, probe: Callable[[], Answer | None], *, seconds: float = START_SECONDS
     ) -> Answer:
         """Wait for a condition while all programs live. Raises BedError, which names what was waited for."""
-        return wait.until(what, probe, seconds=seconds, check=self.held.check)
+        return wait.until(what, probe, seconds=seconds, check=self.processes.check)
 
     def ended(self) -> Problem | None:
         """Return the problem of a program that has ended, if there is one: its end may be seen last."""
-        seen = partial(wait.until, "the end of a program", lambda: None, check=self.held.check)
+        seen = partial(wait.until, "the end of a program", lambda: None, check=self.processes.check)
         try:
             seen(seconds=_SEEN_SECONDS)
         except BedError as error:
@@ -173,35 +173,35 @@ class Bed:
 
     def note(self, **facts: object) -> None:
         """Write facts that `slicewright cluster status` shows."""
-        self.held.note(**facts)
+        self.processes.note(**facts)
 
     def keep_logs(self) -> None:
         """Keep the logs when the bed goes."""
-        if self._held:
-            self._held.keep_logs()
+        if self._processes:
+            self._processes.keep_logs()
 
     def detach(self) -> None:
         """Let the programs live on without this process, until `slicewright cluster down`."""
-        self.held.detach()
-        self._held = None
+        self.processes.detach()
+        self._processes = None
         self._close_api()
 
     def stop(self) -> None:
         """End everything."""
         self._close_api()
-        if self._held:
-            self.logs = self._held.close()
-            self._held = None
+        if self._processes:
+            self.logs = self._processes.close()
+            self._processes = None
 
     def _start(self) -> None:
         plane = self._control_plane
         paths = programs.locate(plane.programs, self._environ)
-        self._held = Held(self._root, self.name, plane.ports)
-        ground = Ground(self.name, self._held, paths, self._environ, self._progress)
-        self._reached = plane.reach(ground)
-        self._api = Api(self._reached.access)
+        self._processes = ProcessGroup(self._root, self.name, plane.ports)
+        boot = BootContext(self.name, self._processes, paths, self._environ, self._progress)
+        self._connection = plane.connect(boot)
+        self._api = Api(self._connection.access)
         try:
-            self._reached.furnish(self._api)
+            self._connection.install_controllers(self._api)
         except (ApiError, OSError) as error:
             usual = Problem("BED002", f"the API server did not do what a test bed needs: {error}")
             raise BedError(self.ended() or usual) from error

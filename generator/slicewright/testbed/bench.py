@@ -22,7 +22,7 @@ from slicewright.core.kubernetes.labels import (
     TPU,
 )
 from slicewright.core.rehearsal.simulate import SECONDS
-from slicewright.testbed import keeper
+from slicewright.testbed import supervisor
 from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.sites import site_of
 
@@ -138,7 +138,7 @@ class _Memory:
     """Samples the resident memory of all programs of a cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._programs: dict[str, int] = keeper.read_state(cluster.held.folder)["programs"]
+        self._programs: dict[str, int] = supervisor.read_state(cluster.processes.folder)["programs"]
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
         self.peak = 0

@@ -25,7 +25,7 @@ from slicewright.testbed import (
     programs,
     webhooks,
 )
-from slicewright.testbed.bed import Bed, ControlPlane, Reached
+from slicewright.testbed.bed import Bed, Connection, ControlPlane
 from slicewright.testbed.installation import Installation
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.api import Api
-    from slicewright.testbed.bed import Ground
+    from slicewright.testbed.bed import BootContext
     from slicewright.testbed.credentials import Credentials
 
 _OK = 200
@@ -57,85 +57,87 @@ class Cluster(Bed):
         **options: Any,
     ) -> None:
         wanted = Installation(tuple(controllers), kueue_settings or {})
-        reach = partial(_reach, wanted)
-        super().__init__(ControlPlane(programs.CONTROL_PLANE, _PORTS, reach), name, **options)
+        connect = partial(_connect, wanted)
+        super().__init__(ControlPlane(programs.CONTROL_PLANE, _PORTS, connect), name, **options)
 
 
-def _reach(wanted: Installation, ground: Ground) -> Reached:
+def _connect(wanted: Installation, boot: BootContext) -> Connection:
     """Start etcd and the API server."""
-    held = ground.held
-    etcd_port, peer_port, api_port, *_ = held.ports
+    processes = boot.processes
+    etcd_port, peer_port, api_port, *_ = processes.ports
     server = f"https://127.0.0.1:{api_port}"
-    papers = credentials.issue(held.folder / "credentials", server, ground.name, (kueue.HOST,))
-    held.start(
+    papers = credentials.issue(processes.folder / "credentials", server, boot.name, (kueue.HOST,))
+    processes.start(
         "etcd",
         etcd.command(
-            ground.paths["etcd"],
+            boot.paths["etcd"],
             papers,
-            data=held.folder / "etcd",
+            data=processes.folder / "etcd",
             client_port=etcd_port,
             peer_port=peer_port,
         ),
     )
-    held.start(
+    processes.start(
         "kube-apiserver",
-        apiserver.command(ground.paths["kube-apiserver"], papers, port=api_port, etcd_port=etcd_port),
+        apiserver.command(boot.paths["kube-apiserver"], papers, port=api_port, etcd_port=etcd_port),
         **apiserver.ENVIRON,
     )
-    furnish = partial(_furnish, ground, papers, wanted)
-    return Reached(papers.access("admin"), papers.kubeconfig("admin"), furnish)
+    install_controllers = partial(_install_controllers, boot, papers, wanted)
+    return Connection(papers.access("admin"), papers.kubeconfig("admin"), install_controllers)
 
 
-def _furnish(ground: Ground, papers: Credentials, wanted: Installation, api: Api) -> None:
+def _install_controllers(boot: BootContext, papers: Credentials, wanted: Installation, api: Api) -> None:
     """Define JobSet and Kueue, start the controllers, and wait until everything answers."""
-    held = ground.held
-    objects = _objects(ground, papers, wanted)
-    ground.wait("the API server", "kube-apiserver", lambda: api.raw("GET", "/readyz")[0] == _OK)
-    ground.progress("API server ready")
+    processes = boot.processes
+    objects = _objects(boot, papers, wanted)
+    boot.wait("the API server", "kube-apiserver", lambda: api.raw("GET", "/readyz")[0] == _OK)
+    boot.progress("API server ready")
     _create(api, objects)
-    ground.wait("the definitions of JobSet and Kueue", "kube-apiserver", lambda: _definitions_served(api))
-    ground.progress("JobSet and Kueue defined")
-    _start_controllers(ground, papers, wanted.settings)
-    held.start("pathways", pathways.command(papers.kubeconfig("pathways"), ground.environ))
-    held.note(operator=pathways.name(ground.environ))
-    ground.wait("the webhooks of JobSet", "jobset", lambda: webhooks.jobset_answers(api))
-    ground.wait("the webhooks of Kueue", "kueue", lambda: webhooks.kueue_answers(api))
-    ground.wait("the default service account", "kube-controller-manager", lambda: _default_account(api))
-    ground.wait("the kinds of all definitions", "kube-apiserver", lambda: _kinds_served(api))
+    boot.wait("the definitions of JobSet and Kueue", "kube-apiserver", lambda: _definitions_served(api))
+    boot.progress("JobSet and Kueue defined")
+    _start_controllers(boot, papers, wanted.settings)
+    processes.start("pathways", pathways.command(papers.kubeconfig("pathways"), boot.environ))
+    processes.note(operator=pathways.name(boot.environ))
+    boot.wait("the webhooks of JobSet", "jobset", lambda: webhooks.jobset_answers(api))
+    boot.wait("the webhooks of Kueue", "kueue", lambda: webhooks.kueue_answers(api))
+    boot.wait("the default service account", "kube-controller-manager", lambda: _default_account(api))
+    boot.wait("the kinds of all definitions", "kube-apiserver", lambda: _kinds_served(api))
 
 
-def _objects(ground: Ground, papers: Credentials, wanted: Installation) -> list[Object]:
-    *_, jobset_port, kueue_port = ground.held.ports
+def _objects(boot: BootContext, papers: Credentials, wanted: Installation) -> list[Object]:
+    *_, jobset_port, kueue_port = boot.processes.ports
     ports = {JOBSET.namespace: jobset_port, KUEUE.namespace: kueue_port}
     items = [*manifests.completed(wanted.objects), *manifests.provisioning_requests()]
     hosted = manifests.for_host(items, ports=ports, authority=papers.webhook_authority.certificate)
     return [*kueue.without_idle_webhooks(hosted, wanted.settings), kueue.secret(papers)]
 
 
-def _start_controllers(ground: Ground, papers: Credentials, kueue_settings: dict[str, Any]) -> None:
+def _start_controllers(boot: BootContext, papers: Credentials, kueue_settings: dict[str, Any]) -> None:
     """Start what reconciles: Kueue first, because it waits for a second or two before it begins."""
-    held, paths = ground.held, ground.paths
-    *_, jobset_port, kueue_port = held.ports
-    held.start(
+    processes, paths = boot.processes, boot.paths
+    *_, jobset_port, kueue_port = processes.ports
+    processes.start(
         "kueue",
         kueue.command(
             paths["kueue"],
             papers,
-            config=held.folder / "kueue.json",
+            config=processes.folder / "kueue.json",
             webhook_port=kueue_port,
             settings=kueue_settings,
         ),
     )
-    held.start(
+    processes.start(
         "jobset",
-        jobset.command(paths["jobset"], papers, config=held.folder / "jobset.json", webhook_port=jobset_port),
+        jobset.command(
+            paths["jobset"], papers, config=processes.folder / "jobset.json", webhook_port=jobset_port
+        ),
     )
-    held.start("kube-controller-manager", controllers.manager(paths["kube-controller-manager"], papers))
-    held.start(
+    processes.start("kube-controller-manager", controllers.manager(paths["kube-controller-manager"], papers))
+    processes.start(
         "kube-scheduler",
-        controllers.scheduler(paths["kube-scheduler"], papers, config=held.folder / "scheduler.json"),
+        controllers.scheduler(paths["kube-scheduler"], papers, config=processes.folder / "scheduler.json"),
     )
-    held.start("kwok", kwok.command(paths["kwok"], papers.kubeconfig("kwok")))
+    processes.start("kwok", kwok.command(paths["kwok"], papers.kubeconfig("kwok")))
 
 
 def _create(api: Api, items: Iterable[Object]) -> None:

@@ -13,8 +13,8 @@ import urllib3
 import yaml
 
 from slicewright.core.problem import Problem
+from slicewright.testbed.errors import BedError
 from slicewright.testbed.plugin import Credential, Plugin
-from slicewright.testbed.trouble import BedError
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 from slicewright.core.problem import Problem
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.errors import BedError
 
 _SECONDS = 60
 """A plugin may have to ask a server for a token, but nobody is there to answer its questions."""

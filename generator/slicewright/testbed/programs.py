@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.binaries.find import find
 from slicewright.core.problem import Problem
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.errors import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

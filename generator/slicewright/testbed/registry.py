@@ -8,7 +8,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.testbed import keeper, wait
+from slicewright.testbed import supervisor, wait
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ _END_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A cluster that a keeper lives for. `state` is what the keeper wrote, see `Keeper` in keeper.py."""
+    """A cluster whose supervisor lives. `state` is what `supervisor.Supervisor` wrote."""
 
     name: str
     folder: Path
@@ -45,8 +45,8 @@ class Running:
             "readySeconds": self.state.get("seconds"),
             "pathwaysOperator": self.state.get("operator", ""),
             "folder": str(self.folder),
-            "logs": str(self.folder / keeper.LOGS),
-            "keeper": self.state.get("keeper", 0),
+            "logs": str(self.folder / supervisor.LOGS),
+            "keeper": self.state.get("supervisor", 0),
             "programs": self.state.get("programs", {}),
             "ended": self.state.get("ended", {}),
         }
@@ -56,8 +56,8 @@ def running(root: Path) -> list[Running]:
     """Return the clusters that run, by name."""
     if not root.is_dir():
         return []
-    folders = [entry for entry in sorted(root.iterdir()) if entry.is_dir() and keeper.is_held(entry)]
-    return [Running(folder.name, folder, keeper.read_state(folder)) for folder in folders]
+    folders = [entry for entry in sorted(root.iterdir()) if entry.is_dir() and supervisor.is_held(entry)]
+    return [Running(folder.name, folder, supervisor.read_state(folder)) for folder in folders]
 
 
 def end(cluster: Running) -> None:
@@ -66,9 +66,9 @@ def end(cluster: Running) -> None:
 
 
 def _is_gone(folder: Path) -> bool:
-    """Tell whether a folder is gone, and until then ask its keeper to end, which may only just begin."""
-    if keeper.is_held(folder) and (pid := keeper.read_state(folder).get("keeper")):
+    """Tell whether a folder is gone, and until then ask its supervisor to end, which may only just begin."""
+    if supervisor.is_held(folder) and (pid := supervisor.read_state(folder).get("supervisor")):
         with contextlib.suppress(ProcessLookupError):
-            # The lock is held, so the process of this number is the keeper.
+            # The lock is held, so the process of this number is the supervisor.
             os.kill(pid, signal.SIGTERM)
     return not folder.exists()

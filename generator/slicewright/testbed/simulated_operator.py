@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from slicewright.core.kubernetes.kinds import RUN_VERSIONS
 from slicewright.testbed import kubeconfig
 from slicewright.testbed.api import Api
+from slicewright.testbed.errors import ApiError
 from slicewright.testbed.pathways_jobset import UnknownShapeError, jobset, shape_of
-from slicewright.testbed.trouble import ApiError
 from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.problem import errors
 from slicewright.core.render.repository import Settings, read_repository
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed.errors import BedError
 from slicewright.workspace.package import package
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, TypeVar
 
 from slicewright.core.problem import Problem
-from slicewright.testbed.trouble import ApiError, BedError
+from slicewright.testbed.errors import ApiError, BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

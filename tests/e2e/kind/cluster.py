@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from pytest_kind import KindCluster  # type: ignore[import-untyped]
 
 from slicewright.binaries.places import cache_root
-from slicewright.testbed import keeper, kubeconfig, manifests, programs
+from slicewright.testbed import kubeconfig, manifests, programs, supervisor
 from slicewright.testbed.api import Api
 
 from . import controllers
@@ -89,7 +89,7 @@ def _claimed(root: Path, kind: Path) -> Iterator[Path]:
     """Hold a folder that is called as the cluster is; its lock goes with this process, however that ends."""
     root.mkdir(parents=True, exist_ok=True)
     folder = root / f"{PREFIX}{secrets.token_hex(4)}"
-    with keeper.locked(root / ".lock"):
+    with supervisor.locked(root / ".lock"):
         _sweep(root, kind)
         folder.mkdir(mode=0o700)
         lock = (folder / "lock").open("wb")

@@ -16,7 +16,7 @@ from slicewright.core.rehearsal.fault import problem
 from slicewright.core.rehearsal.offline import advice, never_admitted
 from slicewright.core.rehearsal.script import FaultKind, is_queued, run_key
 from slicewright.core.rehearsal.simulate import simulated
-from slicewright.testbed.trouble import ApiError
+from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,7 +9,7 @@ from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.rehearsal.fault import check_target, one_host
 from slicewright.core.rehearsal.script import FaultKind
 from slicewright.rehearsal.faults.strike import patch_if_there
-from slicewright.testbed.trouble import ApiError
+from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object

@@ -12,7 +12,7 @@ from slicewright.core.rehearsal.validate_blocks import never_due, not_struck, no
 from slicewright.rehearsal.faults.higher_priority_arrival import KIND as ARRIVAL
 from slicewright.rehearsal.faults.higher_priority_arrival import starved
 from slicewright.rehearsal.faults.strike import Missed, Strike
-from slicewright.testbed.trouble import ApiError
+from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

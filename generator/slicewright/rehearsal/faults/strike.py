@@ -9,7 +9,7 @@ from slicewright.core.kubernetes.labels import COMPLETION_INDEX, JOB_INDEX, JOB_
 from slicewright.core.rehearsal.fault import one_host, whole_slice
 from slicewright.core.rehearsal.observe import chips_of
 from slicewright.core.rehearsal.script import run_key
-from slicewright.testbed.trouble import ApiError
+from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

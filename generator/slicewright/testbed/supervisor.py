@@ -1,4 +1,4 @@
-"""The keeper: a process that starts the programs of one cluster and ends with everything that it started.
+"""The supervisor: a process that starts the programs of one cluster and ends with everything that it started.
 
 It is run by its path, by a Python without site packages, so that it is there within milliseconds and needs
 nothing of this package. It claims the folder of the cluster and its ports before anything else, so that there
@@ -6,9 +6,10 @@ is not a moment at which a folder exists without someone who removes it:
 
 * whoever started it holds the other end of its standard input; when that closes (the holder ended, was killed
   or crashed), every program is killed and the folder goes;
-* a holder that says `detach` may leave: the keeper then stays until it gets a SIGTERM;
-* a program ends with the keeper, however that ends: on Linux the kernel sees to it, elsewhere the next keeper
-  finds the folder without its lock, kills what still names the folder on its command line, and removes it.
+* a holder that says `detach` may leave: the supervisor then stays until it gets a SIGTERM;
+* a program ends with the supervisor, however that ends: on Linux the kernel sees to it, elsewhere the next
+  supervisor finds the folder without its lock, kills what still names the folder on its command line, and
+  removes it.
 
 Commands come in on standard input, one JSON object a line; events go out on standard output, among them one
 for each command that was obeyed.
@@ -48,7 +49,7 @@ KEPT_LOGS = 10
 ROOT_LOCK = ".lock"
 _SET_PARENT_DEATH_SIGNAL = 1
 _PORTS_APART = 8
-"""Ports from one keeper's first choice to the next one's: a cluster has fewer."""
+"""Ports from one supervisor's first choice to the next one's: a cluster has fewer."""
 _PASSED_ON = ("HOME", "LANG", "PATH", "TMPDIR", "TZ")
 
 
@@ -65,7 +66,7 @@ def locked(file: Path) -> Iterator[None]:
 
 
 def is_held(folder: Path) -> bool:
-    """Tell whether a cluster's folder belongs to a keeper that lives."""
+    """Tell whether a cluster's folder belongs to a supervisor that lives."""
     try:
         with (folder / LOCK).open("rb") as stream:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: others may ask at the same time
@@ -77,7 +78,7 @@ def is_held(folder: Path) -> bool:
 
 
 def read_state(folder: Path) -> dict[str, Any]:
-    """Return what a keeper has written about its cluster; empty where it has not come to it."""
+    """Return what a supervisor has written about its cluster; empty where it has not come to it."""
     try:
         state: dict[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -86,7 +87,7 @@ def read_state(folder: Path) -> dict[str, Any]:
 
 
 def sweep(root: Path) -> None:
-    """Remove the folders whose keeper is gone, and end what may be left of it. The root is locked."""
+    """Remove the folders whose supervisor is gone, and end what may be left of it. The root is locked."""
     for folder in root.iterdir():
         if folder.is_dir() and folder.name != SHELF and not is_held(folder):
             for pid in read_state(folder).get("programs", {}).values():
@@ -95,7 +96,7 @@ def sweep(root: Path) -> None:
 
 
 def _end_leftover(pid: int, folder: Path) -> None:
-    """Kill a process that outlived its keeper: it has the folder's path on its command line."""
+    """Kill a process that outlived its supervisor: it has the folder's path on its command line."""
     try:
         listed = subprocess.run(
             ["/bin/ps", "-ww", "-o", "command=", "-p", str(pid)],
@@ -136,7 +137,7 @@ def free_ports(count: int, taken: set[int]) -> list[int]:
     raise OSError(f"no {count} free ports from {PORT_RANGE[0]} to {PORT_RANGE[1]}")
 
 
-class Keeper:
+class Supervisor:
     """One cluster's folder, ports and programs."""
 
     def __init__(self, root: Path, name: str, ports: int) -> None:
@@ -177,7 +178,7 @@ class Keeper:
                 stdout=log,
                 stderr=log,
                 process_group=0,
-                preexec_fn=_end_with_parent(),  # noqa: PLW1509 - one thread, see keep()
+                preexec_fn=_end_with_parent(),  # noqa: PLW1509 - one thread, see supervise()
             )
         self._write_state()
 
@@ -231,7 +232,7 @@ class Keeper:
     def _write_state(self) -> None:
         state = {
             **self._facts,
-            "keeper": os.getpid(),
+            "supervisor": os.getpid(),
             "ports": self.ports,
             "programs": {name: program.pid for name, program in self._programs.items()},
             "ended": self._ended,
@@ -261,7 +262,7 @@ def _send(event: dict[str, Any]) -> None:
         os.write(sys.stdout.fileno(), json.dumps(event).encode() + b"\n")
 
 
-def keep(root: Path, name: str, ports: int) -> None:
+def supervise(root: Path, name: str, ports: int) -> None:
     """Serve commands until the holder is gone, or until a signal says so."""
     wake, woken = os.pipe()
     for end in (wake, woken):
@@ -272,22 +273,22 @@ def keep(root: Path, name: str, ports: int) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda number, _frame: asked_to_end.append(number))
     try:
-        keeper = Keeper(root, name, ports)
+        supervisor = Supervisor(root, name, ports)
     except (TakenError, OSError) as error:
         _send({"refused": "taken" if isinstance(error, TakenError) else str(error)})
         return
     try:
-        with (keeper.folder / LOGS / "keeper.log").open("wb") as log:
+        with (supervisor.folder / LOGS / "supervisor.log").open("wb") as log:
             # The holder's own messages may have a reader, who would wait for us to close them.
             os.dup2(log.fileno(), sys.stderr.fileno())
-        _send({"folder": str(keeper.folder), "ports": keeper.ports})
-        _serve(keeper, wake, asked_to_end)
+        _send({"folder": str(supervisor.folder), "ports": supervisor.ports})
+        _serve(supervisor, wake, asked_to_end)
     finally:
-        kept = keeper.close()
+        kept = supervisor.close()
         _send({"closed": True, "logs": str(kept) if kept else ""})
 
 
-def _serve(keeper: Keeper, wake: int, asked_to_end: list[int]) -> None:
+def _serve(supervisor: Supervisor, wake: int, asked_to_end: list[int]) -> None:
     selector = selectors.DefaultSelector()
     selector.register(wake, selectors.EVENT_READ)
     commands = sys.stdin.fileno()
@@ -301,32 +302,32 @@ def _serve(keeper: Keeper, wake: int, asked_to_end: list[int]) -> None:
             data = os.read(commands, 65536)
             *lines, buffer = (buffer + data).split(b"\n")
             for line in lines:
-                detached = _obey(keeper, json.loads(line)) or detached
+                detached = _obey(supervisor, json.loads(line)) or detached
             if not data and not detached:
                 return
             if not data:
                 selector.unregister(commands)
-        for name, code in keeper.ended().items():
-            keeper.keep_logs()
+        for name, code in supervisor.ended().items():
+            supervisor.keep_logs()
             _send({"ended": name, "code": code})
 
 
-def _obey(keeper: Keeper, command: dict[str, Any]) -> bool:
+def _obey(supervisor: Supervisor, command: dict[str, Any]) -> bool:
     """Do what a command says; return whether it was the one to detach."""
     try:
         match command["do"]:
             case "start":
-                keeper.start(command["name"], command["argv"], command["environ"])
+                supervisor.start(command["name"], command["argv"], command["environ"])
             case "note":
-                keeper.note(command["facts"])
+                supervisor.note(command["facts"])
             case "keep":
-                keeper.keep_logs()
+                supervisor.keep_logs()
     except OSError as error:
-        keeper.keep_logs()
-        _send({"ended": command.get("name", "the keeper"), "code": error.errno, "why": str(error)})
+        supervisor.keep_logs()
+        _send({"ended": command.get("name", "the supervisor"), "code": error.errno, "why": str(error)})
     _send({"obeyed": command["do"]})
     return bool(command["do"] == "detach")
 
 
 if __name__ == "__main__":
-    keep(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    supervise(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

@@ -1,4 +1,4 @@
-"""The holder's side of a keeper: start programs, hear of their end, and let go."""
+"""The holder's side of a supervisor: start programs, hear of their end, and let go."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from slicewright.core.problem import Problem
-from slicewright.testbed import keeper
-from slicewright.testbed.trouble import BedError
+from slicewright.testbed import supervisor
+from slicewright.testbed.errors import BedError
 
 _ANSWER_SECONDS = 120
-"""A keeper answers within milliseconds; this is for a machine that has stopped for a while."""
+"""A supervisor answers within milliseconds; this is for a machine that has stopped for a while."""
 
 _CLOSE_SECONDS = 60
 _LOG_LINES = 15
@@ -29,14 +29,14 @@ _STDERR = 2
 
 @dataclass(slots=True)
 class _Heard:
-    """What a keeper has said. It is not part of its holder, so that one that is dropped hangs up."""
+    """What a supervisor has said. It is not part of its holder, so that one that is dropped hangs up."""
 
     answers: queue.Queue[dict[str, Any]] = field(default_factory=queue.Queue)
     ended: dict[str, dict[str, Any]] = field(default_factory=dict)
     kept: str = ""
 
     def listen(self, events: IO[bytes]) -> None:
-        """Take in events until the keeper is gone."""
+        """Take in events until the supervisor is gone."""
         with events:
             for line in events:
                 event = json.loads(line)
@@ -49,7 +49,7 @@ class _Heard:
         self.answers.put({})  # nobody has to wait for it any more
 
 
-class Held:
+class ProcessGroup:
     """A claimed folder with ports, and the programs that run in it. It goes when this process goes."""
 
     def __init__(self, root: Path, name: str, ports: int) -> None:
@@ -59,7 +59,7 @@ class Held:
         self._heard = _Heard()
         self._reader: threading.Thread | None = None
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", keeper.__file__, str(root), name, str(ports)],
+            [sys.executable, "-I", "-S", supervisor.__file__, str(root), name, str(ports)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=_stderr(),
@@ -78,12 +78,12 @@ class Held:
             if "ports" not in answer:
                 self.close()
         if "ports" not in answer:
-            raise BedError(_refused(name, answer.get("refused", "its keeper gave no answer")))
+            raise BedError(_refused(name, answer.get("refused", "its supervisor gave no answer")))
         self.ports = tuple(answer["ports"])
 
     @property
     def pid(self) -> int:
-        """Return the process id of the keeper."""
+        """Return the process id of the supervisor."""
         return self._process.pid
 
     def start(self, name: str, argv: list[str], **environ: str) -> None:
@@ -91,7 +91,7 @@ class Held:
         self._tell({"do": "start", "name": name, "argv": argv, "environ": environ})
 
     def note(self, **facts: object) -> None:
-        """Write facts about the cluster for others to read, see `keeper.read_state`."""
+        """Write facts about the cluster for others to read, see `supervisor.read_state`."""
         self._tell({"do": "note", "facts": facts})
 
     def keep_logs(self) -> None:
@@ -99,17 +99,17 @@ class Held:
         self._tell({"do": "keep"})
 
     def check(self) -> None:
-        """Raise BedError if a program has ended, or the keeper itself."""
+        """Raise BedError if a program has ended, or the supervisor itself."""
         for name, event in dict(self._heard.ended).items():
             why = event.get("why") or _how(event["code"])
             raise BedError(self.blame("BED002", f"{name} ended: {why}", name))
         if self._process.poll() is not None:
-            message = f"the keeper of the cluster ended with exit code {self._process.returncode}"
+            message = f"the supervisor of the cluster ended with exit code {self._process.returncode}"
             raise BedError(Problem("BED002", message, "somebody stopped it: start the cluster again"))
 
     def blame(self, ident: str, message: str, program: str) -> Problem:
         """Return a problem with the last lines of a program's log."""
-        log = self.folder / keeper.LOGS / f"{program}.log"
+        log = self.folder / supervisor.LOGS / f"{program}.log"
         try:
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
         except FileNotFoundError:
@@ -118,7 +118,7 @@ class Held:
         return Problem(ident, "\n  ".join((message, *lines)), hint if lines else "")
 
     def detach(self) -> None:
-        """Let the cluster live on without this process, until its keeper gets a SIGTERM."""
+        """Let the cluster live on without this process, until its supervisor gets a SIGTERM."""
         self._tell({"do": "detach"})
         self._hang_up()
 
@@ -134,8 +134,8 @@ class Held:
             self._reader.join()
         _close(_pipe(self._process.stdout))
         if self._process.returncode and self._root.is_dir():  # it was killed, and could not tidy up
-            with keeper.locked(self._root / keeper.ROOT_LOCK):
-                keeper.sweep(self._root)
+            with supervisor.locked(self._root / supervisor.ROOT_LOCK):
+                supervisor.sweep(self._root)
         return Path(self._heard.kept) if self._heard.kept else None
 
     def _hang_up(self) -> None:
@@ -160,7 +160,7 @@ class Held:
 
 
 def _stderr() -> int | None:
-    """Return what a keeper has as its stderr: ours, unless that is closed (`2>&-`), for it needs one."""
+    """Return what a supervisor has as its stderr: ours, unless that is closed (`2>&-`), for it needs one."""
     try:
         return None if os.get_inheritable(_STDERR) else subprocess.DEVNULL
     except OSError:
