@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.cli.report.page_file import render_page as page
-from slicewright.core.rehearsal.clock import clock_settings
+from slicewright.rehearsal.model.clock import clock_settings
 from slicewright.rehearsal.rehearse import rehearse
 from slicewright.rehearsal.scenario import Scenario, scenarios
 from slicewright.testbed import supervisor

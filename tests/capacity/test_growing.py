@@ -8,7 +8,7 @@ import pytest
 from tests.platforms.kit import one, said, site
 
 from slicewright.core.plan.scaling import SizeRange, size_range
-from slicewright.rehearsal.capacity import capacity, room
+from slicewright.rehearsal.node_pools import capacity, room
 
 from .kit import record
 

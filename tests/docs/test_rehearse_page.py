@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from slicewright.cli.rehearse import rehearse
-from slicewright.core.rehearsal.duration import seconds
-from slicewright.core.rehearsal.overrides import unclear
+from slicewright.rehearsal.model.clock import unclear
+from slicewright.rehearsal.model.duration import seconds
 from slicewright.workspace.read import read_checkout
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.problem import Problem
-from slicewright.core.rehearsal.event import Event, Kind
-from slicewright.core.rehearsal.report import Report
-from slicewright.core.rehearsal.timeline import Timelines
-from slicewright.core.rehearsal.usage import by_pool, by_queue
+from slicewright.rehearsal.model.event import Event, Kind
+from slicewright.rehearsal.model.timeline import Timelines
+from slicewright.rehearsal.model.usage import by_pool, by_queue
+from slicewright.rehearsal.report.report import Report
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object

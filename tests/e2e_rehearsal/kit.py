@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 
-from slicewright.core.rehearsal.clock import clock_settings
+from slicewright.rehearsal.model.clock import clock_settings
 from slicewright.rehearsal.rehearse import rehearse
 from slicewright.rehearsal.scenario import Scenario, scenarios
 from slicewright.workspace.read import read_checkout

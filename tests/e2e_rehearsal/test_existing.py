@@ -8,14 +8,14 @@ import pytest
 from tests.conftest import Repo
 
 from slicewright.cli.report.page_file import render_page as page
-from slicewright.core.rehearsal.clock import clock_settings
-from slicewright.core.rehearsal.text import text
+from slicewright.rehearsal.model.clock import clock_settings
 from slicewright.rehearsal.rehearse import rehearse
+from slicewright.rehearsal.report.text import text
 
 from . import kit
 
 if TYPE_CHECKING:
-    from slicewright.core.rehearsal.report import Report
+    from slicewright.rehearsal.report.report import Report
     from slicewright.testbed.bed import Bed
 
 CLUSTER = """

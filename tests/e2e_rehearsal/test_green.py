@@ -10,15 +10,15 @@ from tests.conftest import Repo
 
 from slicewright.cli.report.page_file import render_page as page
 from slicewright.cli.report.rehearsed import junit
-from slicewright.core.rehearsal.clock import clock_settings
-from slicewright.core.rehearsal.text import text
+from slicewright.rehearsal.model.clock import clock_settings
 from slicewright.rehearsal.rehearse import rehearse
+from slicewright.rehearsal.report.text import text
 
 from . import kit
 
 if TYPE_CHECKING:
     from slicewright.core.problem import Problem
-    from slicewright.core.rehearsal.report import Report
+    from slicewright.rehearsal.report.report import Report
     from slicewright.testbed.bed import Bed
 
 V6E = "{accelerator: v6e, topology: 4x4, machineType: ct6e-standard-4t}"

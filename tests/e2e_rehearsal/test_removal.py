@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.rehearsal import stage
-from slicewright.rehearsal.stage import Stage
+from slicewright.rehearsal import cluster_setup
+from slicewright.rehearsal.cluster_setup import ClusterSetup
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.nodes import simulated_nodes
 from slicewright.testbed.sites import site_of
@@ -48,7 +48,7 @@ def running(bed: Bed) -> list[Object]:
     return [pod for pod in bed.api.list("v1", "Pod") if pod["status"].get("phase") == "Running"]
 
 
-def cleared(made: Stage) -> str:
+def cleared(made: ClusterSetup) -> str:
     """Return why a removal came to no end."""
     with pytest.raises(BedError) as raised:
         made.clear()
@@ -59,9 +59,9 @@ def test_pods_that_do_not_go_are_named_and_keep_their_nodes(
     bed: Bed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those of a run that is removed, and those of one that went before: without its node none could end."""
-    monkeypatch.setattr(stage, "_GONE_SECONDS", 1.0)
+    monkeypatch.setattr(cluster_setup, "_GONE_SECONDS", 1.0)
     before = everything(bed)
-    made = Stage(bed, "removal")
+    made = ClusterSetup(bed, "removal")
     (node,) = simulated_nodes(site_of(SITE))
     made.create(node)
     run = made.create(job("stuck", STAYS))

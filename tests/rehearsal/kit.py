@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from tests.plan import kit as plans
 
 from slicewright.core.intent.source import SourceFile
-from slicewright.core.rehearsal.event import Event
-from slicewright.core.rehearsal.script import Part, part
-from slicewright.core.rehearsal.timeline import Timeline, Timelines
 from slicewright.core.render.plans import Planned
 from slicewright.core.render.repository import Settings, read_repository
 from slicewright.rehearsal.faults import FAULT_KINDS
+from slicewright.rehearsal.model.event import Event
+from slicewright.rehearsal.model.scenario_part import ScenarioPart, part
+from slicewright.rehearsal.model.timeline import Timeline, Timelines
 from slicewright.workspace.package import package
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def planned(rehearsal: str = "", *, name: str = "a", spec: str = SPEC) -> Planne
     return Planned(plans.plan(spec, name=name), workload)
 
 
-def part_of(rehearsal: str = "", *runs: Object, name: str = "a", spec: str = SPEC) -> Part:
+def part_of(rehearsal: str = "", *runs: Object, name: str = "a", spec: str = SPEC) -> ScenarioPart:
     """Return the part of a workload; without run objects it is a JobSet of one slice."""
     return part(planned(rehearsal, name=name, spec=spec), runs or (jobset(name),), FAULT_KINDS)
 
@@ -119,7 +119,7 @@ def spans(timeline: Timeline) -> list[tuple[str, float, float]]:
 
 def ran(run: str, *when: tuple[float, float]) -> Timeline:
     """Return a run of a queue that ran at some times and finished."""
-    from slicewright.core.rehearsal.timeline import Span  # noqa: PLC0415
+    from slicewright.rehearsal.model.timeline import Span  # noqa: PLC0415
 
     first, last = when[0][0], when[-1][1]
     timeline = Timeline(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.testbed.kit import eventually
 
-from slicewright.core.rehearsal.clock import ClockSettings
 from slicewright.rehearsal.autoscaler import Autoscaler
-from slicewright.rehearsal.capacity import NodePool
-from slicewright.rehearsal.clock import Clock
 from slicewright.rehearsal.event_log import EventLog
+from slicewright.rehearsal.model.clock import ClockSettings
+from slicewright.rehearsal.node_pools import NodePool
+from slicewright.rehearsal.timers import Clock
 from slicewright.testbed.errors import ApiError, BedError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def stuck(name: str, namespace: str = "default") -> Object:
 
 
 class Cluster:
-    """A stage and its API, in memory; some answers can be told to fail."""
+    """A setup and its API, in memory; some answers can be told to fail."""
 
     def __init__(self, *pods: Object) -> None:
         self.pods: list[Object] = list(pods)
@@ -93,8 +93,8 @@ def scaled(cluster: Cluster, time: ClockSettings = TIME) -> tuple[Autoscaler, Ev
     clock = Clock(1.0)
     event_log = EventLog(clock, {}, ())
     pool = NodePool("np-0", "np", (node("n0"), node("n1")), queued=False)
-    stage: Any = cluster
-    return Autoscaler(stage, event_log, clock, [pool], time, namespaces=["default"]), event_log
+    setup: Any = cluster
+    return Autoscaler(setup, event_log, clock, [pool], time, namespaces=["default"]), event_log
 
 
 def pools(event_log: EventLog) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slicewright.core.rehearsal.clock import FASTEST, ClockSettings, clock_settings, factor
+from slicewright.rehearsal.model.clock import FASTEST, ClockSettings, clock_settings, factor
 
 from .kit import part_of
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from slicewright.core.rehearsal.duration import is_duration, seconds, shown, why_not
+from slicewright.rehearsal.model.duration import is_duration, seconds, shown, why_not
 
 SCHEMAS = Path(__file__).parents[2] / "schemas" / "slicewright"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slicewright.core.rehearsal.event import Event
+from slicewright.rehearsal.model.event import Event
 
 
 def test_record_leaves_out_what_does_not_apply() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from slicewright.rehearsal.clock import Clock
 from slicewright.rehearsal.event_log import EventLog
+from slicewright.rehearsal.timers import Clock
 
 POD: dict[str, Any] = {
     "kind": "Pod",

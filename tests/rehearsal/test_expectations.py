@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from slicewright.core.rehearsal.expectation import answers
-from slicewright.core.rehearsal.slices import Slice
-from slicewright.core.rehearsal.timeline import Timeline
-from slicewright.core.rehearsal.verdict import judge
+from slicewright.rehearsal.model.expectation import answers
+from slicewright.rehearsal.model.slices import Slice
+from slicewright.rehearsal.model.timeline import Timeline
+from slicewright.rehearsal.model.verdict import judge
 
 from .kit import part_of, ran
 from .test_verdict import A, B, C, expecting, said

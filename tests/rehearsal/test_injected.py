@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from slicewright.core.rehearsal.injected import Injected, blame, every
-from slicewright.core.rehearsal.timeline import Timeline
-from slicewright.core.rehearsal.verdict import judge
+from slicewright.rehearsal.model.fault import Injected, all_faults, blame
+from slicewright.rehearsal.model.timeline import Timeline
+from slicewright.rehearsal.model.verdict import judge
 
 from .kit import A, part_of, ran
 
@@ -53,7 +53,7 @@ def test_faults_whose_time_did_not_come_are_told_last() -> None:
     working = ran("default/c", (1, 2))
     working.outcome = "running"
     timelines = {A: ran(A, (10, 60)), "default/b": ran("default/b", (1, 2)), "default/c": working}
-    found = every(parts, struck, timelines)
+    found = all_faults(parts, struck, timelines)
 
     assert [
         (A, 15.0, ""),
@@ -62,7 +62,7 @@ def test_faults_whose_time_did_not_come_are_told_last() -> None:
         *[("default/c", None, "the rehearsal ended before")] * 2,
     ] == [(one.run, one.at, one.missed) for one in found]
     assert ["it never ran"] * 2 == [
-        one.missed for one in every(parts[1:2], {}, {"default/b": Timeline("default/b")})
+        one.missed for one in all_faults(parts[1:2], {}, {"default/b": Timeline("default/b")})
     ]
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from slicewright.rehearsal.interruption import Interruption
+from slicewright.rehearsal.session import Interruption
 
 pytestmark = pytest.mark.usefixtures("in_front")
 

@@ -9,8 +9,8 @@ import pytest
 
 from slicewright.cli.report.rehearsed import junit
 from slicewright.core.problem import Problem
-from slicewright.core.rehearsal.report import Report
-from slicewright.core.rehearsal.timeline import Timeline
+from slicewright.rehearsal.model.timeline import Timeline
+from slicewright.rehearsal.report.report import Report
 
 from .kit import ran
 

@@ -6,15 +6,15 @@ import io
 from typing import TYPE_CHECKING
 
 from slicewright.cli.report.live import Live
-from slicewright.rehearsal.clock import Clock
 from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.scenario import scenarios
+from slicewright.rehearsal.timers import Clock
 from slicewright.workspace.read import read_checkout
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
-    from slicewright.core.rehearsal.event import Kind
+    from slicewright.rehearsal.model.event import Kind
 
 
 def test_each_change_is_told_when_it_is_seen(repo: Repo) -> None:

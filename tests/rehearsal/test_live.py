@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from slicewright.cli.report.live import Live, fitting
-from slicewright.core.rehearsal.event import Event
-from slicewright.rehearsal.clock import Clock
 from slicewright.rehearsal.event_log import EventLog
+from slicewright.rehearsal.model.event import Event
+from slicewright.rehearsal.timers import Clock
 
 LINES = ["c1  1m00s at 60x", "  · default/a  queued", "  · default/b  queued"]
 

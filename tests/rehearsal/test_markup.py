@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slicewright.core.rehearsal.markup import Markup, element, escaped, joined, number, percent
+from slicewright.rehearsal.report.markup import Markup, element, escaped, joined, number, percent
 
 
 def test_text_is_escaped_and_markup_is_not_escaped_again() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.node_isolation import isolated
+from slicewright.rehearsal.model.simulate import isolated
 
 from .kit import job, jobset, pathwaysjob, replicated_job
 

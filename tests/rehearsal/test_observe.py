@@ -8,14 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.rehearsal import usage
-from slicewright.core.rehearsal.event import Event
-from slicewright.core.rehearsal.observe import Observer, chips_of
-from slicewright.core.rehearsal.timeline import Timelines
+from slicewright.rehearsal.model import usage
+from slicewright.rehearsal.model.event import Event
+from slicewright.rehearsal.model.observe import Observer, chips_of
+from slicewright.rehearsal.model.timeline import Timelines
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.rehearsal.timeline import Timeline
+    from slicewright.rehearsal.model.timeline import Timeline
 
 
 PODS = {

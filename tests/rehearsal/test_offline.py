@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.offline import never_fits
+from slicewright.rehearsal.model.offline import never_fits
 from slicewright.workspace.package import package
 
 from .kit import job, jobset, replicated_job

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slicewright.core.rehearsal.overrides import Override, Unclear, overridden, read, unclear
+from slicewright.rehearsal.model.clock import Override, Unclear, overridden, read_override, unclear
 
 from .kit import part_of
 
@@ -27,7 +27,7 @@ KEYS = ("default/train", "team-a/eval", "team-b/eval")
 )
 def test_span_may_carry_the_name_of_a_workload(text: str, expected: Override | None) -> None:
     """Without one it is for all; what has no unit is none."""
-    assert expected == read(text)
+    assert expected == read_override(text)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from tests.e2e_html.records import calm, eventful, large
 
 from slicewright.cli.report.page_file import render_page as page
-from slicewright.core.rehearsal.charts import OUTCOMES
+from slicewright.rehearsal.report.charts import OUTCOMES
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object

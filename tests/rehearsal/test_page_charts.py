@@ -9,7 +9,7 @@ import pytest
 from tests.e2e_html.records import eventful, large
 
 from slicewright.cli.report.page_file import render_page
-from slicewright.core.rehearsal.charts import (
+from slicewright.rehearsal.report.charts import (
     MARKS,
     OUTCOMES,
     STATES,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slicewright.core.rehearsal.page_tables import log, room
+from slicewright.rehearsal.report.page_tables import log, room
 
 
 def _lines(*events: dict[str, Any], most: int = 60) -> list[str]:

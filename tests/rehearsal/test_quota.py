@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.core.rehearsal.quota import held
+from slicewright.rehearsal.model.observe import held
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object

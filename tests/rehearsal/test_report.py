@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from slicewright.core.problem import Problem
-from slicewright.core.rehearsal.event import Event
-from slicewright.core.rehearsal.expectation import Answer
-from slicewright.core.rehearsal.injected import Injected
-from slicewright.core.rehearsal.report import Report
-from slicewright.core.rehearsal.slices import Slice
-from slicewright.core.rehearsal.surroundings import Need
-from slicewright.core.rehearsal.text import drawn, text, width_in
-from slicewright.core.rehearsal.timeline import Eviction, Span, Timeline
-from slicewright.core.rehearsal.usage import Usage
+from slicewright.rehearsal.model.event import Event
+from slicewright.rehearsal.model.expectation import Answer
+from slicewright.rehearsal.model.fault import Injected
+from slicewright.rehearsal.model.slices import Slice
+from slicewright.rehearsal.model.surroundings import Need
+from slicewright.rehearsal.model.timeline import Eviction, Span, Timeline
+from slicewright.rehearsal.model.usage import Usage
+from slicewright.rehearsal.report.report import Report
+from slicewright.rehearsal.report.text import drawn, text, width_in
 
 from .kit import part_of, ran
 

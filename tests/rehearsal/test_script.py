@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from slicewright.core.rehearsal.script import Fault, is_queued, tpu_pods
 from slicewright.rehearsal.faults import container_failure, higher_priority_arrival, slice_loss
+from slicewright.rehearsal.model.scenario_part import Fault, is_queued, tpu_pods
 
 from .kit import SPEC, job, jobset, part_of, pathwaysjob, replicated_job
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slicewright.core.problem import Problem
-from slicewright.core.rehearsal.clock import ClockSettings
 from slicewright.rehearsal import session as module
+from slicewright.rehearsal.model.clock import ClockSettings
 from slicewright.rehearsal.rehearse import not_played
 from slicewright.rehearsal.scenario import scenarios
 from slicewright.rehearsal.session import run_scenario
@@ -20,7 +20,7 @@ from slicewright.workspace.read import read_checkout
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
-    from slicewright.core.rehearsal.report import Report
+    from slicewright.rehearsal.report.report import Report
     from slicewright.rehearsal.scenario import Scenario
 
 pytestmark = pytest.mark.usefixtures("in_front")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.core.rehearsal.simulate import SECONDS, ends_by_itself, has_head, marked, simulated
+from slicewright.rehearsal.model.simulate import SECONDS, ends_by_itself, has_head, marked, simulated
 
 from .kit import job, jobset, pathwaysjob, replicated_job
 

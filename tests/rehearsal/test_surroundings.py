@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slicewright.core.intent.cluster import Existing
-from slicewright.core.rehearsal.simulate import PENDING
-from slicewright.core.rehearsal.surroundings import (
+from slicewright.rehearsal.model.simulate import PENDING
+from slicewright.rehearsal.model.surroundings import (
     Need,
     held_back,
     need_of,
@@ -17,13 +17,13 @@ from slicewright.core.rehearsal.surroundings import (
     surroundings,
     volume,
 )
-from slicewright.core.rehearsal.verdict import judge
+from slicewright.rehearsal.model.verdict import judge
 
 from .kit import A, job, jobset, part_of, pathwaysjob, replicated_job, says, told
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.rehearsal.script import Part
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
 
 
 SECRET = {"name": "t", "secret": {"secretName": "token", "items": [{"key": "b", "path": "b"}]}}
@@ -156,7 +156,7 @@ def test_head_of_a_pathwaysjob_is_held_back_by_the_annotation_of_the_whole() -> 
 
 def test_run_that_lacks_something_is_told_of_once() -> None:
     """With what it lacks, for each of its objects; not also that it did not finish."""
-    part: Part = part_of("", needing(SECRET))
+    part: ScenarioPart = part_of("", needing(SECRET))
     timelines = told(
         says(0.0, "submitted"),
         says(0.0, "warned", reason="NotInTree", text=TOKEN.told()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slicewright.core.rehearsal.timeline import Eviction, Timelines
+from slicewright.rehearsal.model.timeline import Eviction, Timelines
 
 from .kit import A, gone, pod, says, spans, told
 

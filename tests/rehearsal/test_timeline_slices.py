@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.rehearsal.slices import Slice
+from slicewright.rehearsal.model.slices import Slice
 
 from .kit import A, gone, pod, says, spans, told
 
 if TYPE_CHECKING:
-    from slicewright.core.rehearsal.event import Event
-    from slicewright.core.rehearsal.timeline import Timeline
+    from slicewright.rehearsal.model.event import Event
+    from slicewright.rehearsal.model.timeline import Timeline
 
 
 def test_slices_before_and_after_an_eviction_are_two() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from slicewright.rehearsal.clock import Clock
-from slicewright.rehearsal.timers import Timers
+from slicewright.rehearsal.timers import Clock, Timers
 
 
 def test_what_is_due_is_done_in_order() -> None:

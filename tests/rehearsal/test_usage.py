@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from slicewright.core.rehearsal.event import Event
-from slicewright.core.rehearsal.usage import Usage, by_pool, by_queue, quotas
+from slicewright.rehearsal.model.event import Event
+from slicewright.rehearsal.model.usage import Usage, by_pool, by_queue, quotas
 
 from .kit import gone, pod, says
 

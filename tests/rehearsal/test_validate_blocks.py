@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.core.rehearsal.script import Known
-from slicewright.core.rehearsal.timeline import Timeline
-from slicewright.core.rehearsal.validate_blocks import never_due, not_struck, not_undone, validate_blocks
+from slicewright.rehearsal.model.fault import never_due, not_injected, not_undone, validate_blocks
+from slicewright.rehearsal.model.scenario_part import Known
+from slicewright.rehearsal.model.timeline import Timeline
 
 from .kit import job, jobset, part_of, pathwaysjob, replicated_job
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
-    from slicewright.core.rehearsal.timeline import Outcome
+    from slicewright.rehearsal.model.timeline import Outcome
 
 KNOWN = Known("c1", ("low", "high"), {("default/a", 7): "FIT101 it asks for too much"})
 TWO_SLICES = jobset(
@@ -157,7 +157,7 @@ def facts(problem: Problem) -> tuple[str, str, str, str]:
 @pytest.mark.parametrize(("is_late", "severity"), [(False, "error"), (True, "warning")])
 def test_fault_that_did_not_happen_proves_nothing(is_late: bool, severity: str) -> None:
     """It is an error, unless the run was over before."""
-    found = not_struck(LATE, 0, "why", is_late=is_late)
+    found = not_injected(LATE, 0, "why", is_late=is_late)
 
     assert facts(found) == (
         "REH012",

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.core.rehearsal.injected import Injected
-from slicewright.core.rehearsal.slices import Slice
-from slicewright.core.rehearsal.timeline import Timeline
-from slicewright.core.rehearsal.verdict import judge
+from slicewright.rehearsal.model.fault import Injected
+from slicewright.rehearsal.model.slices import Slice
+from slicewright.rehearsal.model.timeline import Timeline
+from slicewright.rehearsal.model.verdict import judge
 
 from .kit import job, jobset, part_of, pathwaysjob, ran, replicated_job
 
 if TYPE_CHECKING:
-    from slicewright.core.rehearsal.script import Part
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
 
 A, B, C = "default/a", "default/b", "default/c"
 
 
 def said(
-    part: Part,
+    part: ScenarioPart,
     *timelines: Timeline,
     never: dict[str, str] | None = None,
     cut_short: bool = False,
@@ -39,7 +39,7 @@ def said(
     return [f"{problem.file}:{problem.line}: {problem.id} {problem.message}" for problem in found]
 
 
-def expecting(*lines: str) -> Part:
+def expecting(*lines: str) -> ScenarioPart:
     """Return the part of workload a with expectations."""
     return part_of("expect:\n" + "\n".join(f"- {line}" for line in lines))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.rehearsal.event import Event
-from slicewright.core.rehearsal.timeline import Timelines
+from slicewright.rehearsal.model.event import Event
+from slicewright.rehearsal.model.timeline import Timelines
 
 from .kit import A, gone, pod, says
 
 if TYPE_CHECKING:
-    from slicewright.core.rehearsal.slices import Slice
+    from slicewright.rehearsal.model.slices import Slice
 
 ROOMS = {"np-0": ("np", 2), "np-1": ("np", 2), "other": ("others", 2)}
 

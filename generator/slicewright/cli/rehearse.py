@@ -17,12 +17,19 @@ from slicewright.cli.examples import examples
 from slicewright.cli.report import page_file
 from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, did_you_mean
-from slicewright.core.rehearsal.clock import FASTEST, clock_settings, factor
-from slicewright.core.rehearsal.duration import is_duration, seconds, shown, why_not
-from slicewright.core.rehearsal.overrides import Override, overridden, read, unclear
+from slicewright.rehearsal.model.clock import (
+    FASTEST,
+    Override,
+    clock_settings,
+    factor,
+    overridden,
+    read_override,
+    unclear,
+)
+from slicewright.rehearsal.model.duration import is_duration, seconds, shown, why_not
 
 if TYPE_CHECKING:
-    from slicewright.core.rehearsal.report import Report
+    from slicewright.rehearsal.report.report import Report
     from slicewright.rehearsal.scenario import Scenario
     from slicewright.rehearsal.session import Result
 
@@ -64,7 +71,7 @@ class Span(click.ParamType[Override]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Override:
         """Return whose it is, and the seconds."""
-        found = value if isinstance(value, Override) else read(str(value))
+        found = value if isinstance(value, Override) else read_override(str(value))
         if found is None:
             self.fail(f"'{value}' is not a time span; write for example 90s or my-workload=1h30m", param, ctx)
         return found
@@ -228,7 +235,7 @@ def _play(scenario: Scenario, times: dict[str, float | None], place: tuple[Path,
     except ModuleNotFoundError as error:
         show.problems((missing(error.name, "a rehearsal"),))
         sys.exit(_BROKEN)
-    from slicewright.rehearsal.capacity import room  # noqa: PLC0415
+    from slicewright.rehearsal.node_pools import room  # noqa: PLC0415
 
     live = Live(scenario, sys.stderr)
     time = clock_settings(scenario.parts, **times, room=room(scenario.site))
@@ -261,7 +268,7 @@ def _write(reports: list[Report], output: str) -> None:
 
         exact(junit(reports))
         return
-    from slicewright.core.rehearsal.text import text, width_in  # noqa: PLC0415
+    from slicewright.rehearsal.report.text import text, width_in  # noqa: PLC0415
 
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for report in reports:

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Self
 
 from slicewright.core.check.scheduler import node_selector, tolerates
 from slicewright.core.kubernetes.labels import JOB_UID, NODE_POOL, TPU
-from slicewright.core.rehearsal.observe import chips_of
-from slicewright.core.rehearsal.simulate import MARK
-from slicewright.rehearsal.watch import alive
+from slicewright.rehearsal.event_log import alive
+from slicewright.rehearsal.model.observe import chips_of
+from slicewright.rehearsal.model.simulate import MARK
 from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.rehearsal.clock import ClockSettings
-    from slicewright.rehearsal.capacity import NodePool
-    from slicewright.rehearsal.clock import Clock
+    from slicewright.rehearsal.cluster_setup import ClusterSetup
     from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.stage import Stage
+    from slicewright.rehearsal.model.clock import ClockSettings
+    from slicewright.rehearsal.node_pools import NodePool
+    from slicewright.rehearsal.timers import Clock
 
 
 REQUEST = ("autoscaling.x-k8s.io/v1", "ProvisioningRequest")
@@ -46,7 +46,7 @@ class Autoscaler:
 
     def __init__(
         self,
-        stage: Stage,
+        setup: ClusterSetup,
         event_log: EventLog,
         clock: Clock,
         pools: Iterable[NodePool],
@@ -54,8 +54,8 @@ class Autoscaler:
         *,
         namespaces: Iterable[str],
     ) -> None:
-        self._stage = stage
-        self._api = stage.api
+        self._setup = setup
+        self._api = setup.api
         self._event_log = event_log
         self._clock = clock
         self._pools = {pool.name: pool for pool in pools}
@@ -172,9 +172,9 @@ class Autoscaler:
         if self._ending.is_set():
             return
         try:
-            self._stage.create(node)
+            self._setup.create(node)
         except ApiError as error:
-            if error.reason != "AlreadyExists" or not self._stage.has_made(node):
+            if error.reason != "AlreadyExists" or not self._setup.has_made(node):
                 raise
 
     def _demand(self, stuck: list[Object], busy: set[str], now: float) -> None:

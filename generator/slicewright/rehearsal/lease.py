@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from slicewright.core.problem import Problem
-from slicewright.core.rehearsal.simulate import MARK
+from slicewright.rehearsal.model.simulate import MARK
 from slicewright.testbed.api import Api
 from slicewright.testbed.errors import ApiError, BedError
 

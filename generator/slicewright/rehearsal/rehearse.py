@@ -5,43 +5,42 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING
 
+from slicewright.core.check.origin import of_cluster
 from slicewright.core.problem import Problem
-from slicewright.core.rehearsal import origin, usage
-from slicewright.core.rehearsal.expectation import answers
-from slicewright.core.rehearsal.offline import never_fits
-from slicewright.core.rehearsal.report import Report
-from slicewright.core.rehearsal.script import is_queued, run_key, tpu_pods
-from slicewright.core.rehearsal.simulate import MARK
-from slicewright.core.rehearsal.surroundings import need_of, not_in_tree, surroundings
-from slicewright.core.rehearsal.timeline import Timeline
-from slicewright.core.rehearsal.verdict import judge
 from slicewright.rehearsal.autoscaler import Autoscaler
-from slicewright.rehearsal.capacity import capacity
-from slicewright.rehearsal.clock import Clock
-from slicewright.rehearsal.event_log import EventLog
+from slicewright.rehearsal.cluster_setup import ClusterSetup
+from slicewright.rehearsal.event_log import EventLog, Watch
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.faults.higher_priority_arrival import tpu_pods as pods_of_arrival
 from slicewright.rehearsal.faults.injector import Injector
-from slicewright.rehearsal.program import Programs
+from slicewright.rehearsal.gang import Programs
+from slicewright.rehearsal.model import usage
+from slicewright.rehearsal.model.expectation import answers
+from slicewright.rehearsal.model.offline import never_fits
+from slicewright.rehearsal.model.scenario_part import is_queued, run_key, tpu_pods
+from slicewright.rehearsal.model.simulate import MARK
+from slicewright.rehearsal.model.surroundings import need_of, not_in_tree, surroundings
+from slicewright.rehearsal.model.timeline import Timeline
+from slicewright.rehearsal.model.verdict import judge
+from slicewright.rehearsal.node_pools import capacity
+from slicewright.rehearsal.report.report import Report
 from slicewright.rehearsal.runner import Runner
-from slicewright.rehearsal.stage import Stage
 from slicewright.rehearsal.termination import Termination
-from slicewright.rehearsal.timers import Timers
-from slicewright.rehearsal.watch import Watch
+from slicewright.rehearsal.timers import Clock, Timers
 from slicewright.testbed import kubeconfig, pathways
 from slicewright.testbed.errors import ApiError, BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from slicewright.core.rehearsal.clock import ClockSettings
-    from slicewright.core.rehearsal.expectation import Answer
-    from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.surroundings import Need
+    from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.lease import Lease
+    from slicewright.rehearsal.model.clock import ClockSettings
+    from slicewright.rehearsal.model.expectation import Answer
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
+    from slicewright.rehearsal.model.surroundings import Need
     from slicewright.rehearsal.scenario import Scenario
     from slicewright.testbed.bed import Bed
 
@@ -82,8 +81,8 @@ class Rehearsal:
         rooms = {one.name: (one.pool, len(one.nodes)) for one in nodes}
         self._event_log = EventLog(self._clock, pods, queued, rooms)
         self._timers = Timers(self._clock)
-        self._stage = Stage(bed, self._mark, progress=progress)
-        self._faults = Injector(self._stage, self._event_log, self._timers, scenario.parts, coming)
+        self._setup = ClusterSetup(bed, self._mark, progress=progress)
+        self._faults = Injector(self._setup, self._event_log, self._timers, scenario.parts, coming)
         self._around = surroundings(
             scenario.parts, (*scenario.platform, *scenario.beside), scenario.site.cluster.existing
         )
@@ -161,18 +160,18 @@ class Rehearsal:
         )
 
     def _play(self, show: Callable[[EventLog, Clock], object]) -> None:
-        scenario, stage, event_log, clock = self._scenario, self._stage, self._event_log, self._clock
+        scenario, setup, event_log, clock = self._scenario, self._setup, self._event_log, self._clock
         if self._lease and self._lease.left:
             self._progress("removing what an earlier rehearsal has left")
             self._clear()
         with ExitStack() as stack:
             self._touch()
             namespaces = sorted({part.workload.namespace for part in scenario.parts})
-            stage.set_up(self._room, scenario.platform, namespaces, partial(origin.refused, scenario.site))
+            setup.set_up(self._room, scenario.platform, namespaces, self._refused)
             self._surround(set(namespaces))
             watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), event_log))
             grower = stack.enter_context(self._autoscaler(namespaces))
-            programs = Programs(stage.api, event_log, clock, scenario.parts)
+            programs = Programs(setup.api, event_log, clock, scenario.parts)
             termination = Termination(event_log, clock, self._time, scenario.parts)
 
             def is_over() -> bool:
@@ -183,24 +182,29 @@ class Rehearsal:
             clock.start()
             try:
                 runner = Runner(
-                    stage, event_log, clock, scenario.parts, self._timers, self._faults, self._missing
+                    setup, event_log, clock, scenario.parts, self._timers, self._faults, self._missing
                 )
                 runner.run(programs, is_over, lambda: show(event_log, clock))
             finally:
                 self._end = clock.now()
 
+    def _refused(self, item: Object, message: str, hint: str) -> Problem:
+        """Return the problem of an object of the platform, at the nearest place of its TPUCluster file."""
+        site = self._scenario.site
+        return site.cluster.source.problem("REH006", of_cluster(site, item), message, hint)
+
     def _surround(self, namespaces: set[str]) -> None:
         """Make what the tree holds beside its workloads, and what the cluster is said to have."""
         here = [item for item in self._scenario.beside if need_of(item).namespace in namespaces]
-        self._stage.surround((*here, *(made for _, made in self._around.stand_ins)))
+        self._setup.surround((*here, *(made for _, made in self._around.stand_ins)))
         for run, needs in self._around.missing.items():
-            lacks = tuple(need for need in needs if need.key or not self._stage.has(need))
+            lacks = tuple(need for need in needs if need.key or not self._setup.has(need))
             if lacks:
                 self._missing[run] = lacks
 
     def _autoscaler(self, namespaces: list[str]) -> Autoscaler:
         return Autoscaler(
-            self._stage, self._event_log, self._clock, self._room.growing, self._time, namespaces=namespaces
+            self._setup, self._event_log, self._clock, self._room.growing, self._time, namespaces=namespaces
         )
 
     def _touch(self) -> None:
@@ -209,7 +213,7 @@ class Rehearsal:
             self._lease.is_clear = False
 
     def _clear(self) -> None:
-        self._stage.clear(*(self._lease.left if self._lease else ()))
+        self._setup.clear(*(self._lease.left if self._lease else ()))
         self._left = ""
         if self._lease:
             self._lease.is_clear = True
@@ -274,7 +278,7 @@ def not_played(scenario: Scenario, time: ClockSettings, problem: Problem | None)
 
 
 def _answers(
-    parts: Iterable[Part], timelines: dict[str, Timeline], speed: float, *, cut_short: bool
+    parts: Iterable[ScenarioPart], timelines: dict[str, Timeline], speed: float, *, cut_short: bool
 ) -> dict[str, tuple[Answer, ...]]:
     everyone = {part.key: part for part in parts}
     return {
@@ -283,7 +287,9 @@ def _answers(
     }
 
 
-def _in_order(parts: Iterable[Part], timelines: dict[str, Timeline]) -> Iterator[tuple[str, Timeline]]:
+def _in_order(
+    parts: Iterable[ScenarioPart], timelines: dict[str, Timeline]
+) -> Iterator[tuple[str, Timeline]]:
     found = [(part.key, timelines[run_key(item)]) for part in parts for item in part.runs]
     last = float("inf")
     return iter(sorted(found, key=lambda entry: last if entry[1].submitted is None else entry[1].submitted))

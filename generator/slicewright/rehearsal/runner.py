@@ -5,24 +5,23 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.event import NOT_IN_TREE
-from slicewright.core.rehearsal.script import run_key
-from slicewright.core.rehearsal.simulate import simulated
-from slicewright.core.rehearsal.surroundings import held_back
+from slicewright.rehearsal.model.event import NOT_IN_TREE
+from slicewright.rehearsal.model.scenario_part import run_key
+from slicewright.rehearsal.model.simulate import simulated
+from slicewright.rehearsal.model.surroundings import held_back
 from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.surroundings import Need
-    from slicewright.rehearsal.clock import Clock
+    from slicewright.rehearsal.cluster_setup import ClusterSetup
     from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.faults.injector import Injector
-    from slicewright.rehearsal.program import Programs
-    from slicewright.rehearsal.stage import Stage
-    from slicewright.rehearsal.timers import Timers
+    from slicewright.rehearsal.gang import Programs
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
+    from slicewright.rehearsal.model.surroundings import Need
+    from slicewright.rehearsal.timers import Clock, Timers
 
 
 _LOOK_SECONDS = 0.2
@@ -33,15 +32,15 @@ class Runner:
 
     def __init__(
         self,
-        stage: Stage,
+        setup: ClusterSetup,
         event_log: EventLog,
         clock: Clock,
-        parts: Iterable[Part],
+        parts: Iterable[ScenarioPart],
         timers: Timers,
         faults: Injector,
         missing: Mapping[str, tuple[Need, ...]],
     ) -> None:
-        self._stage = stage
+        self._setup = setup
         self._event_log = event_log
         self._clock = clock
         self._parts = tuple(parts)
@@ -63,11 +62,11 @@ class Runner:
             self._timers.do_what_is_due()
             show()
 
-    def _submit(self, part: Part) -> None:
+    def _submit(self, part: ScenarioPart) -> None:
         """Submit the runs of a part; what is refused is noted, with the API server's words."""
         try:
             for item in sorted(part.others, key=lambda item: item["kind"] != "PersistentVolume"):
-                self._stage.create(item)
+                self._setup.create(item)
         except ApiError as error:
             for item in part.runs:
                 self._event_log.note("submitted", run_key(item))
@@ -82,7 +81,7 @@ class Runner:
                 told = "; ".join(need.told() for need in missing)
                 self._event_log.note("warned", run, reason=NOT_IN_TREE, text=told)
             try:
-                self._stage.create(held_back(made, missing))
+                self._setup.create(held_back(made, missing))
             except ApiError as error:
                 self._refused(item, error)
 

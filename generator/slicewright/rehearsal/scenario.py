@@ -11,15 +11,15 @@ from slicewright.core.compose.kustomization import FILE_NAME, compose
 from slicewright.core.platform import controllers
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors
-from slicewright.core.rehearsal.offline import never_fits
-from slicewright.core.rehearsal.script import Known, is_run, part, run_key
-from slicewright.core.rehearsal.validate_blocks import validate_blocks
 from slicewright.core.render.changes import render
 from slicewright.core.render.existing import Existing
 from slicewright.core.render.lockout import locked_out
 from slicewright.core.render.plans import plan_all
 from slicewright.rehearsal.faults import FAULT_KINDS
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
+from slicewright.rehearsal.model.fault import validate_blocks
+from slicewright.rehearsal.model.offline import never_fits
+from slicewright.rehearsal.model.scenario_part import Known, is_run, part, run_key
 from slicewright.testbed.installation import Installation, installation
 from slicewright.workspace.reading import read
 from slicewright.workspace.units import Discovery
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.rehearsal.script import Part
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.platform import PlatformChange
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
     from slicewright.workspace.read import Checkout
 
 
@@ -46,7 +46,7 @@ class Scenario:
     """What one rehearsal is about."""
 
     site: ResolvedCluster
-    parts: tuple[Part, ...]
+    parts: tuple[ScenarioPart, ...]
     platform: tuple[Object, ...]
     catalogue: Catalogue
     installation: Installation = Installation()
@@ -66,7 +66,7 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
     made: list[Scenario] = []
     for name in clusters:
         site = repository.sites[name]
-        parts: list[Part] = []
+        parts: list[ScenarioPart] = []
         for entry in planned:
             if entry.plan.cluster != name:
                 continue

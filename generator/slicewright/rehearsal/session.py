@@ -1,13 +1,13 @@
-"""One rehearsal with its test bed, which comes and goes: there is a report, whatever comes between."""
+"""One rehearsal, with its own test bed or on another cluster; an interruption still gives a report."""
 
 from __future__ import annotations
 
 import signal
-from contextlib import ExitStack
+import threading
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
-from slicewright.rehearsal.interruption import Interruption
 from slicewright.rehearsal.lease import NAME, Lease
 from slicewright.rehearsal.rehearse import Rehearsal, not_played
 from slicewright.rehearsal.test_cluster_guard import admit
@@ -17,16 +17,60 @@ from slicewright.testbed.errors import BedError
 from slicewright.testbed.kubeconfig import read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from slicewright.core.problem import Problem
-    from slicewright.core.rehearsal.clock import ClockSettings
-    from slicewright.core.rehearsal.report import Report
-    from slicewright.rehearsal.clock import Clock
     from slicewright.rehearsal.event_log import EventLog
+    from slicewright.rehearsal.model.clock import ClockSettings
+    from slicewright.rehearsal.report.report import Report
     from slicewright.rehearsal.scenario import Scenario
+    from slicewright.rehearsal.timers import Clock
     from slicewright.testbed.bed import Bed
+
+_TAKEN = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
+"""The signals that interrupt, and how a process has them that does not ignore them."""
+
+
+class Interruption:
+    """Takes Ctrl-C, SIGTERM and SIGHUP from `with` to its end, but for those that the process ignores."""
+
+    def __init__(self) -> None:
+        self.signal = 0
+        """The number of the first that came, sooner or later; 0 where none has."""
+        self._is_held_back = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Begin to raise KeyboardInterrupt in this thread, where a signal would end the process."""
+        if threading.current_thread() is threading.main_thread():
+            for number, usual in _TAKEN.items():
+                if signal.getsignal(number) is usual:
+                    self._before[number] = signal.signal(number, self._take)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave them to whom they were left before."""
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    @contextmanager
+    def held_back(self) -> Iterator[None]:
+        """Do not interrupt for a while: what is asked for meanwhile is only noted."""
+        self._is_held_back = True
+        try:
+            yield
+        finally:
+            self._is_held_back = False
+
+    def _take(self, number: int, _frame: object) -> None:
+        self.signal = self.signal or number
+        if not self._is_held_back:
+            raise KeyboardInterrupt
 
 
 @dataclass(frozen=True, slots=True)

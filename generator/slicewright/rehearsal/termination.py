@@ -5,20 +5,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.script import run_key, without_chips
-from slicewright.core.rehearsal.simulate import ends_by_itself, lacks_head
-from slicewright.core.rehearsal.timeline import OVER, Timelines
+from slicewright.rehearsal.model.scenario_part import run_key, without_chips
+from slicewright.rehearsal.model.simulate import ends_by_itself, lacks_head
+from slicewright.rehearsal.model.timeline import OVER, Timelines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.core.rehearsal.clock import ClockSettings
-    from slicewright.core.rehearsal.script import Part
     from slicewright.rehearsal.autoscaler import Autoscaler
-    from slicewright.rehearsal.clock import Clock
     from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.program import Programs
-    from slicewright.rehearsal.timers import Timers
+    from slicewright.rehearsal.gang import Programs
+    from slicewright.rehearsal.model.clock import ClockSettings
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
+    from slicewright.rehearsal.timers import Clock, Timers
 
 _QUIET_SECONDS = 10.0
 """After so long without any event, while nothing runs or is on its way, nothing more will happen: Kueue acts
@@ -38,7 +37,9 @@ _NOT_THERE = "notSubmitted"
 class Termination:
     """Knows from what has happened, and from what is still to be done, whether the end has come."""
 
-    def __init__(self, event_log: EventLog, clock: Clock, time: ClockSettings, parts: Iterable[Part]) -> None:
+    def __init__(
+        self, event_log: EventLog, clock: Clock, time: ClockSettings, parts: Iterable[ScenarioPart]
+    ) -> None:
         self._event_log = event_log
         self._clock = clock
         self._time = time

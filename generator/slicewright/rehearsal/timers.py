@@ -1,15 +1,14 @@
-"""What is to be done later, each at its moment of the rehearsal's clock."""
+"""The clock of a rehearsal, on which days pass in seconds, and what is to be done at its moments."""
 
 from __future__ import annotations
 
 import heapq
 import itertools
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from slicewright.rehearsal.clock import Clock
 
 
 class Timers:
@@ -47,3 +46,23 @@ class Timers:
         """Do all whose moment has come, the earliest first."""
         while self._entries and self._entries[0][0] <= self._clock.now():
             heapq.heappop(self._entries)[2]()
+
+
+class Clock:
+    """Counts seconds of the rehearsal from its start; `speed` of them pass in one of ours."""
+
+    def __init__(self, speed: float) -> None:
+        self.speed = speed
+        self._began = time.monotonic()
+
+    def start(self) -> None:
+        """Begin at 0."""
+        self._began = time.monotonic()
+
+    def now(self) -> float:
+        """Return the seconds since the start."""
+        return (time.monotonic() - self._began) * self.speed
+
+    def real(self, seconds: float) -> float:
+        """Return how many of our seconds a span of the rehearsal takes."""
+        return seconds / self.speed

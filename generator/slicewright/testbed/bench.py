@@ -21,7 +21,7 @@ from slicewright.core.kubernetes.labels import (
     TOPOLOGY,
     TPU,
 )
-from slicewright.core.rehearsal.simulate import SECONDS
+from slicewright.rehearsal.model.simulate import SECONDS
 from slicewright.testbed import supervisor
 from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.sites import site_of

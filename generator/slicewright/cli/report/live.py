@@ -6,16 +6,16 @@ import os
 import time
 from typing import IO, TYPE_CHECKING
 
-from slicewright.core.rehearsal.clock import factor
-from slicewright.core.rehearsal.duration import shown
-from slicewright.core.rehearsal.text import MARKS
-from slicewright.core.rehearsal.usage import by_queue, quotas
+from slicewright.rehearsal.model.clock import factor
+from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearsal.model.usage import by_queue, quotas
+from slicewright.rehearsal.report.text import MARKS
 
 if TYPE_CHECKING:
-    from slicewright.core.rehearsal.timeline import Timelines
-    from slicewright.rehearsal.clock import Clock
     from slicewright.rehearsal.event_log import EventLog
+    from slicewright.rehearsal.model.timeline import Timelines
     from slicewright.rehearsal.scenario import Scenario
+    from slicewright.rehearsal.timers import Clock
 
 _REDRAW_SECONDS = 0.2
 _MOST_LINES = 20

@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from pathlib import Path
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from slicewright.core.kubernetes.types import Object
 
@@ -21,9 +22,10 @@ _NO_PLACE_BESIDE = (errno.EACCES, errno.EPERM, errno.EBUSY)
 
 def render_page(records: Sequence[Object]) -> str:
     """Return the HTML page of rehearsals, from their JSON records."""
-    from slicewright.core.rehearsal.page import page  # noqa: PLC0415 - few rehearsals write one
+    from slicewright.rehearsal.report.page import page  # noqa: PLC0415 - few rehearsals write one
 
-    frame, style = (Path(__file__).with_name(name).read_text("utf-8") for name in ("page.html", "page.css"))
+    folder = files("slicewright.rehearsal.report")
+    frame, style = ((folder / name).read_text("utf-8") for name in ("page.html", "page.css"))
     return page(records, frame, style)
 
 

@@ -8,7 +8,7 @@ from slicewright.cli.report import junit as form
 
 if TYPE_CHECKING:
     from slicewright.core.problem import Problem
-    from slicewright.core.rehearsal.report import Report
+    from slicewright.rehearsal.report.report import Report
 
 
 def junit(reports: list[Report]) -> str:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.fault import check_target, one_host
-from slicewright.core.rehearsal.script import FaultKind
-from slicewright.core.rehearsal.simulate import END
+from slicewright.rehearsal.model.fault import check_target, one_host
+from slicewright.rehearsal.model.scenario_part import FaultKind
+from slicewright.rehearsal.model.simulate import END
 
 if TYPE_CHECKING:
-    from slicewright.core.rehearsal.script import Fault
-    from slicewright.rehearsal.faults.strike import Strike
+    from slicewright.rehearsal.faults.injection import Injection
+    from slicewright.rehearsal.model.scenario_part import Fault
 
 
-def inject(strike: Strike) -> None:
+def inject(injection: Injection) -> None:
     """Let the simulated container end with the exit code."""
-    pod, _ = strike.host()
-    strike.stage.api.patch(pod, {"metadata": {"annotations": {END: str(_exit_code(strike.fault))}}})
+    pod, _ = injection.host()
+    injection.setup.api.patch(pod, {"metadata": {"annotations": {END: str(_exit_code(injection.fault))}}})
 
 
 def _exit_code(fault: Fault) -> int:

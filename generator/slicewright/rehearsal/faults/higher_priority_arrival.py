@@ -12,10 +12,10 @@ from slicewright.core.kubernetes.kinds import JOBSET_VERSION
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, PRIORITY_CLASS, QUEUE, TPU
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import did_you_mean
-from slicewright.core.rehearsal.fault import problem
-from slicewright.core.rehearsal.offline import advice, never_admitted
-from slicewright.core.rehearsal.script import FaultKind, is_queued, run_key
-from slicewright.core.rehearsal.simulate import simulated
+from slicewright.rehearsal.model.fault import problem
+from slicewright.rehearsal.model.offline import advice, never_admitted
+from slicewright.rehearsal.model.scenario_part import FaultKind, is_queued, run_key
+from slicewright.rehearsal.model.simulate import simulated
 from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
     from slicewright.core.plan.plan import Plan
     from slicewright.core.problem import Problem
-    from slicewright.core.rehearsal.script import Fault, Known, Part
-    from slicewright.core.rehearsal.timeline import Timeline
-    from slicewright.rehearsal.faults.strike import Strike
+    from slicewright.rehearsal.faults.injection import Injection
+    from slicewright.rehearsal.model.scenario_part import Fault, Known, ScenarioPart
+    from slicewright.rehearsal.model.timeline import Timeline
 
 Arrivals = dict[tuple[str, int], Object]
 """What arrives, by the run that it is to push aside and the number of the fault."""
 
 
-def inject(strike: Strike) -> None:
+def inject(injection: Injection) -> None:
     """Submit what arrives."""
-    comes = run_key(strike.arrives)
-    strike.note(f"{comes}: {_slices(strike.fault)} x {strike.part.plan.shape.topology}")
-    strike.event_log.note("submitted", comes)
+    comes = run_key(injection.arrives)
+    injection.note(f"{comes}: {_slices(injection.fault)} x {injection.part.plan.shape.topology}")
+    injection.event_log.note("submitted", comes)
     try:
-        strike.stage.create(strike.arrives)
+        injection.setup.create(injection.arrives)
     except ApiError as error:
-        strike.event_log.note("refused", comes, reason=error.reason, text=error.message)
+        injection.event_log.note("refused", comes, reason=error.reason, text=error.message)
         raise
 
 
@@ -48,7 +48,7 @@ def _describe(fault: Fault) -> str:
     return f"{'1 slice' if slices == 1 else f'{slices:,} slices'} of class {_class(fault)}"
 
 
-def _check(part: Part, index: int, known: Known) -> Iterator[Problem]:
+def _check(part: ScenarioPart, index: int, known: Known) -> Iterator[Problem]:
     name = _class(part.faults[index])
     if name not in known.classes:
         message = f"cluster '{known.cluster}' has no WorkloadPriorityClass '{name}'"
@@ -66,7 +66,7 @@ def _check(part: Part, index: int, known: Known) -> Iterator[Problem]:
 KIND = FaultKind("HigherPriorityArrival", _describe, _check, inject, duration="60s")
 
 
-def starved(part: Part, index: int, timeline: Timeline) -> Problem:
+def starved(part: ScenarioPart, index: int, timeline: Timeline) -> Problem:
     """Return the warning of an arrival that never ran: it pushed nothing aside."""
     written = part.workload.spec["rehearsal"]["faults"][index]
     message = f"{timeline.run} arrived at {written['at']} and never ran"
@@ -75,7 +75,7 @@ def starved(part: Part, index: int, timeline: Timeline) -> Problem:
     return problem(part, index, "", message, hint, warning=True)
 
 
-def arrivals(parts: Iterable[Part], speed: float) -> Arrivals:
+def arrivals(parts: Iterable[ScenarioPart], speed: float) -> Arrivals:
     """Return what arrives in a rehearsal that is played so fast, numbered from 1.
 
     Each fault brings one, also where earlier runs of its workload were kept. A number is passed over under

@@ -6,15 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import NODE_POOL
-from slicewright.core.rehearsal.fault import check_target, one_host
-from slicewright.core.rehearsal.script import FaultKind
-from slicewright.rehearsal.faults.strike import patch_if_there
+from slicewright.rehearsal.faults.injection import patch_if_there
+from slicewright.rehearsal.model.fault import check_target, one_host
+from slicewright.rehearsal.model.scenario_part import FaultKind
 from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.rehearsal.event import Kind
-    from slicewright.rehearsal.faults.strike import Strike, Undo
+    from slicewright.rehearsal.faults.injection import Injection, Undo
+    from slicewright.rehearsal.model.event import Kind
 
 _DISRUPTED = {
     "type": "DisruptionTarget",
@@ -25,17 +25,17 @@ _DISRUPTED = {
 _TIMES = ("lastHeartbeatTime", "lastTransitionTime")
 
 
-def inject(strike: Strike) -> Undo:
+def inject(injection: Injection) -> Undo:
     """Let the node of the host go."""
-    _, node = strike.host()
-    return lose(strike, [node])
+    _, node = injection.host()
+    return lose(injection, [node])
 
 
-def lose(strike: Strike, nodes: list[Object]) -> Undo:
+def lose(injection: Injection, nodes: list[Object]) -> Undo:
     """Let some nodes go: first they are gone, then their pods are collected as garbage."""
-    api = strike.stage.api
+    api = injection.setup.api
     api.each(api.delete, nodes)
-    _note(strike, "poolShrank", nodes, " lost")
+    _note(injection, "poolShrank", nodes, " lost")
     gone = {node["metadata"]["name"] for node in nodes}
     lost = [
         pod
@@ -44,11 +44,11 @@ def lose(strike: Strike, nodes: list[Object]) -> Undo:
     ]
     api.each(lambda pod: patch_if_there(api, pod, {"status": _failed(pod)}, subresource="status"), lost)
     api.each(api.delete, lost)
-    return partial(_bring_back, strike, nodes)
+    return partial(_bring_back, injection, nodes)
 
 
-def _bring_back(strike: Strike, nodes: list[Object]) -> None:
-    api = strike.stage.api
+def _bring_back(injection: Injection, nodes: list[Object]) -> None:
+    api = injection.setup.api
     made: list[Object] = []
 
     def create_again(node: Object) -> None:
@@ -61,14 +61,14 @@ def _bring_back(strike: Strike, nodes: list[Object]) -> None:
             made.append(node)
 
     api.each(create_again, nodes)
-    _note(strike, "poolGrew", made, " back")
+    _note(injection, "poolGrew", made, " back")
 
 
-def _note(strike: Strike, kind: Kind, nodes: list[Object], what: str) -> None:
+def _note(injection: Injection, kind: Kind, nodes: list[Object], what: str) -> None:
     """Note that nodes of a node pool went or came."""
     if nodes:
         pool = nodes[0]["metadata"]["labels"][NODE_POOL]
-        strike.event_log.note_nodes(kind, pool, nodes, what, reason=strike.fault.kind.name)
+        injection.event_log.note_nodes(kind, pool, nodes, what, reason=injection.fault.kind.name)
 
 
 def _failed(pod: Object) -> Object:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.fault import check_target, one_host
-from slicewright.core.rehearsal.script import FaultKind
-from slicewright.rehearsal.faults.strike import patch_if_there
+from slicewright.rehearsal.faults.injection import patch_if_there
+from slicewright.rehearsal.model.fault import check_target, one_host
+from slicewright.rehearsal.model.scenario_part import FaultKind
 
 if TYPE_CHECKING:
-    from slicewright.rehearsal.faults.strike import Strike, Undo
+    from slicewright.rehearsal.faults.injection import Injection, Undo
 
 
-def inject(strike: Strike) -> Undo:
+def inject(injection: Injection) -> Undo:
     """Close the host for new pods, and evict the one that is there, as GKE does before maintenance."""
-    pod, node = strike.host()
-    api = strike.stage.api
+    pod, node = injection.host()
+    api = injection.setup.api
     api.patch(node, {"spec": {"unschedulable": True}})
     eviction = {
         "apiVersion": "policy/v1",

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import NODE_POOL
-from slicewright.core.rehearsal.fault import check_target, whole_slice
-from slicewright.core.rehearsal.script import FaultKind
 from slicewright.rehearsal.faults.host_failure import lose
+from slicewright.rehearsal.model.fault import check_target, whole_slice
+from slicewright.rehearsal.model.scenario_part import FaultKind
 
 if TYPE_CHECKING:
-    from slicewright.rehearsal.faults.strike import Strike, Undo
+    from slicewright.rehearsal.faults.injection import Injection, Undo
 
 
-def inject(strike: Strike) -> Undo:
+def inject(injection: Injection) -> Undo:
     """Let all nodes of the node pool go that this rehearsal made."""
-    pool = strike.slice()[0]["metadata"]["labels"][NODE_POOL]
-    nodes = strike.stage.api.list("v1", "Node", labels=f"{NODE_POOL}={pool}")
-    return lose(strike, [node for node in nodes if strike.stage.is_ours(node)])
+    pool = injection.slice()[0]["metadata"]["labels"][NODE_POOL]
+    nodes = injection.setup.api.list("v1", "Node", labels=f"{NODE_POOL}={pool}")
+    return lose(injection, [node for node in nodes if injection.setup.is_ours(node)])
 
 
 KIND = FaultKind("SliceLoss", whole_slice, check_target, inject, takes_nodes=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.duration import shown
-from slicewright.core.rehearsal.markup import Markup, element, joined, number, percent
+from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearsal.report.markup import Markup, element, joined, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

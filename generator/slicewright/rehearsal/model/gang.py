@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.script import in_waves, run_key
+from slicewright.rehearsal.model.scenario_part import in_waves, run_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.problem import Problem
-    from slicewright.core.rehearsal.injected import Injected
-    from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.slices import Slice
-    from slicewright.core.rehearsal.timeline import Timeline
+    from slicewright.rehearsal.model.fault import Injected
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
+    from slicewright.rehearsal.model.slices import Slice
+    from slicewright.rehearsal.model.timeline import Timeline
 
 LONG_SECONDS = 8.0
 """A program that plays so long is not over because the controllers were slow to make its other pods."""
@@ -58,7 +58,9 @@ class Waits:
         return set(piece.waited_for)
 
 
-def not_together(part: Part, timeline: Timeline, waits: Waits, speed: float | None) -> Iterator[Problem]:
+def not_together(
+    part: ScenarioPart, timeline: Timeline, waits: Waits, speed: float | None
+) -> Iterator[Problem]:
     """Tell of the first slice whose hosts never ran together, or that never ran beside the others.
 
     At a high speed a program may be over before the scheduler has tried its other pods. Then it is a warning:
@@ -93,7 +95,7 @@ def not_together(part: Part, timeline: Timeline, waits: Waits, speed: float | No
         return
 
 
-def slower(part: Part) -> str:
+def slower(part: ScenarioPart) -> str:
     """Return how to play a workload so that its program is not over before its pods have come."""
     if part.duration < LONG_SECONDS:
         return f"let it run longer: --duration {part.key}={LONG_SECONDS:.0f}s --speed 1"

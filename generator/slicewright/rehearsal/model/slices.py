@@ -6,12 +6,12 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.event import SUCCEEDED
+from slicewright.rehearsal.model.event import SUCCEEDED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from slicewright.core.rehearsal.event import Event
+    from slicewright.rehearsal.model.event import Event
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A fault at the moment when it strikes, and the pods and nodes that it finds."""
+"""A fault when its time has come, and the pods and nodes that it finds."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import COMPLETION_INDEX, JOB_INDEX, JOB_NAME, JOBSET_NAME
-from slicewright.core.rehearsal.fault import one_host, whole_slice
-from slicewright.core.rehearsal.observe import chips_of
-from slicewright.core.rehearsal.script import run_key
+from slicewright.rehearsal.model.fault import one_host, whole_slice
+from slicewright.rehearsal.model.observe import chips_of
+from slicewright.rehearsal.model.scenario_part import run_key
 from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.rehearsal.script import Fault, Part
+    from slicewright.rehearsal.cluster_setup import ClusterSetup
     from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.stage import Stage
+    from slicewright.rehearsal.model.scenario_part import Fault, ScenarioPart
     from slicewright.testbed.api import Api
 
     Undo = Callable[[], None] | None
@@ -34,12 +34,12 @@ class Missed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Strike:
-    """A fault that strikes a run now."""
+class Injection:
+    """A fault that hits a run now."""
 
-    stage: Stage
+    setup: ClusterSetup
     event_log: EventLog
-    part: Part
+    part: ScenarioPart
     item: Object
     """The run."""
     index: int
@@ -77,8 +77,8 @@ class Strike:
             is_over = any(pod["status"].get("phase") == "Succeeded" for pod in there)
             why = f"the pods of {what} had ended" if is_over else f"no pod of {what} was running"
             raise Missed(why, is_over=is_over)
-        nodes = [self.stage.api.get("v1", "Node", name) for name in {pod["spec"]["nodeName"] for pod in pods}]
-        others = sorted(node["metadata"]["name"] for node in nodes if not self.stage.is_ours(node))
+        nodes = [self.setup.api.get("v1", "Node", name) for name in {pod["spec"]["nodeName"] for pod in pods}]
+        others = sorted(node["metadata"]["name"] for node in nodes if not self.setup.is_ours(node))
         if others:
             raise Missed(f"node {others[0]} does not belong to this rehearsal")
         self.note(", ".join(pod["metadata"]["name"] for pod in pods))
@@ -92,7 +92,7 @@ class Strike:
         namespace, labels = metadata.get("namespace", "default"), f"{label}={metadata['name']}"
         return [
             pod
-            for pod in self.stage.api.list("v1", "Pod", namespace, labels=labels)
+            for pod in self.setup.api.list("v1", "Pod", namespace, labels=labels)
             if chips_of(pod["spec"])
             and (alone or pod["metadata"]["labels"][JOB_INDEX] == str(self.fault.slice))
         ]

@@ -8,7 +8,7 @@ from slicewright.core.check.item import Item
 from slicewright.core.check.rules import fit, fit_flavors
 from slicewright.core.check.run import RuleSet
 from slicewright.core.check.world import World
-from slicewright.core.rehearsal.script import run_key
+from slicewright.rehearsal.model.scenario_part import run_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.charts import OUTCOMES, borrowed_seconds, icon
-from slicewright.core.rehearsal.duration import shown
-from slicewright.core.rehearsal.markup import Markup, element, joined
+from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearsal.report.charts import OUTCOMES, borrowed_seconds, icon
+from slicewright.rehearsal.report.markup import Markup, element, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

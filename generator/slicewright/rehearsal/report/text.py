@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.problem import errors
-from slicewright.core.rehearsal.clock import factor
-from slicewright.core.rehearsal.duration import shown
-from slicewright.core.rehearsal.report import summary
+from slicewright.rehearsal.model.clock import factor
+from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearsal.report.report import summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.core.rehearsal.report import Report
-    from slicewright.core.rehearsal.timeline import Span, Timeline
-    from slicewright.core.rehearsal.usage import Usage
+    from slicewright.rehearsal.model.timeline import Span, Timeline
+    from slicewright.rehearsal.model.usage import Usage
+    from slicewright.rehearsal.report.report import Report
 
 MARKS = {"queued": "·", "reserved": "-", "starting": "░", "running": "█", "restarting": "▒"}
 _LEGEND = "   ".join(f"{mark} {state}" for state, mark in MARKS.items())

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from slicewright.core.rehearsal.duration import seconds, shown
-from slicewright.core.rehearsal.script import run_key
-from slicewright.core.rehearsal.simulate import ends_by_itself
+from slicewright.rehearsal.model.duration import seconds, shown
+from slicewright.rehearsal.model.scenario_part import run_key
+from slicewright.rehearsal.model.simulate import ends_by_itself
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.timeline import Timeline
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
+    from slicewright.rehearsal.model.timeline import Timeline
 
 Result = Literal["passed", "failed", "cannotTell", "undecided"]
 """`cannotTell`: the rehearsal came to its end, and shows neither. `undecided`: it was cut short before."""
@@ -42,8 +42,8 @@ class Answer:
 class Asked:
     """Of whom an expectation is, and what happened to everybody."""
 
-    part: Part
-    everyone: Mapping[str, Part]
+    part: ScenarioPart
+    everyone: Mapping[str, ScenarioPart]
     timelines: Mapping[str, Timeline]
     resolution: float
     """The shortest span that the rehearsal tells, in seconds of its clock; 0 where that is not known."""
@@ -61,8 +61,8 @@ class Asked:
 
 
 def answers(
-    part: Part,
-    everyone: Mapping[str, Part],
+    part: ScenarioPart,
+    everyone: Mapping[str, ScenarioPart],
     timelines: Mapping[str, Timeline],
     *,
     cut_short: bool,

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
-    from slicewright.core.rehearsal.event import Event
-    from slicewright.core.rehearsal.expectation import Answer
-    from slicewright.core.rehearsal.injected import Injected
-    from slicewright.core.rehearsal.surroundings import Need
-    from slicewright.core.rehearsal.timeline import Timeline
-    from slicewright.core.rehearsal.usage import Steps, Usage
+    from slicewright.rehearsal.model.event import Event
+    from slicewright.rehearsal.model.expectation import Answer
+    from slicewright.rehearsal.model.fault import Injected
+    from slicewright.rehearsal.model.surroundings import Need
+    from slicewright.rehearsal.model.timeline import Timeline
+    from slicewright.rehearsal.model.usage import Steps, Usage
 
 
 @dataclass(frozen=True, slots=True)

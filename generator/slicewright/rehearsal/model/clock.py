@@ -1,14 +1,17 @@
-"""How fast time passes in a rehearsal, and what a person may give about it."""
+"""How fast time passes in a rehearsal, and the times that the command line overrides."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from slicewright.core.problem import did_you_mean
+from slicewright.rehearsal.model.duration import is_duration, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slicewright.core.rehearsal.script import Part
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
 
 FASTEST = 1_000_000.0
 """A year in half a minute: above it no duration of the controllers can be told from another."""
@@ -43,7 +46,7 @@ class ClockSettings:
 
 
 def clock_settings(
-    parts: Iterable[Part],
+    parts: Iterable[ScenarioPart],
     *,
     speed: float | None = None,
     deadline: float | None = None,
@@ -72,7 +75,7 @@ def factor(speed: float) -> str:
     return f"{speed:,.1f}".removesuffix(".0") + "x"
 
 
-def _needed(parts: tuple[Part, ...], delay: float) -> Iterator[float]:
+def _needed(parts: tuple[ScenarioPart, ...], delay: float) -> Iterator[float]:
     """Yield the speeds at which each span passes soon enough."""
     yield delay / _IDLE_SECONDS
     for part in parts:
@@ -82,8 +85,75 @@ def _needed(parts: tuple[Part, ...], delay: float) -> Iterator[float]:
             yield (fault.at + (fault.duration or 0.0)) / _IDLE_SECONDS
 
 
-def _for_work(parts: tuple[Part, ...], room: float | None) -> float:
+def _for_work(parts: tuple[ScenarioPart, ...], room: float | None) -> float:
     """Return the speed at which all work is done soon enough, one after another where it does not fit."""
     work = sum(part.duration * part.chips for part in parts)
     longest = max((part.duration for part in parts), default=0.0)
     return min(work / room / _WORK_SECONDS, longest / _LEAST_SECONDS) if room else 0.0
+
+
+Field = Literal["submit_at", "duration"]
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A span for the workload `name` or `namespace/name`; for all where that is empty."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """A name that means no workload, or several; `hint` has those that may be meant."""
+
+    message: str
+    hint: str
+
+
+def read_override(text: str) -> Override | None:
+    """Return what `[[NAMESPACE/]NAME=]DURATION` says; nothing where it has another form."""
+    name, equals, span = text.rpartition("=")
+    if not is_duration(span) or (equals and not name):
+        return None
+    return Override(name, seconds(span))
+
+
+def unclear(overrides: Iterable[Override], keys: Iterable[str]) -> Unclear | None:
+    """Return the first name that does not mean exactly one of some workloads (`namespace/name`)."""
+    known = sorted(set(keys))
+    for override in overrides:
+        meant = [key for key in known if _means(override.name, key)]
+        if override.name and not meant:
+            names = known if "/" in override.name else [key.partition("/")[2] for key in known]
+            message = f"workload '{override.name}' is not part of this rehearsal"
+            return Unclear(message, did_you_mean(override.name, names))
+        if override.name and len(meant) > 1:
+            message = f"'{override.name}' may be one of {len(meant)} workloads: say which"
+            return Unclear(message, " or ".join(meant))
+    return None
+
+
+def overridden(
+    parts: Iterable[ScenarioPart], field: Field, overrides: Iterable[Override]
+) -> tuple[ScenarioPart, ...]:
+    """Return parts with the spans that are given for them.
+
+    A span for one workload goes before one for all, and a later one before an earlier one.
+    """
+    ordered = sorted(overrides, key=lambda override: bool(override.name))
+    changed = []
+    for part in parts:
+        for override in ordered:
+            if not override.name or _means(override.name, part.key):
+                part = _with(part, field, override.seconds)  # noqa: PLW2901 - each builds on the one before
+        changed.append(part)
+    return tuple(changed)
+
+
+def _with(part: ScenarioPart, field: Field, span: float) -> ScenarioPart:
+    return replace(part, submit_at=span) if field == "submit_at" else replace(part, duration=span)
+
+
+def _means(name: str, key: str) -> bool:
+    return name == (key if "/" in name else key.partition("/")[2])

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from slicewright.core.rehearsal.event import DELETED, FINISHED, NOT_IN_TREE, RECLAIMED
-from slicewright.core.rehearsal.slices import Losses, Pod, kept_apart, slices
+from slicewright.rehearsal.model.event import DELETED, FINISHED, NOT_IN_TREE, RECLAIMED
+from slicewright.rehearsal.model.slices import Losses, Pod, kept_apart, slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slicewright.core.rehearsal.event import Event
-    from slicewright.core.rehearsal.slices import Pods, Rooms, Slice
+    from slicewright.rehearsal.model.event import Event
+    from slicewright.rehearsal.model.slices import Pods, Rooms, Slice
 
 State = Literal["queued", "reserved", "starting", "running", "restarting"]
 """`queued`: Kueue has no quota for it. `reserved`: it has, and an admission check is open. `starting`:

@@ -7,11 +7,11 @@ import hashlib
 from string import Template
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.charts import OUTCOMES, axis, chart, described, icon, legend, timeline
-from slicewright.core.rehearsal.clock import factor
-from slicewright.core.rehearsal.duration import shown
-from slicewright.core.rehearsal.markup import Markup, element, escaped, joined
-from slicewright.core.rehearsal.page_tables import log, room, tables
+from slicewright.rehearsal.model.clock import factor
+from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearsal.report.charts import OUTCOMES, axis, chart, described, icon, legend, timeline
+from slicewright.rehearsal.report.markup import Markup, element, escaped, joined
+from slicewright.rehearsal.report.page_tables import log, room, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What stands before the play begins: nodes, namespaces and the platform.
+"""Makes nodes, namespaces and the platform before a rehearsal, and removes them.
 
 In a cluster that is not ours alone, whatever is made carries the label of the rehearsal, and only that is
 removed.
@@ -17,9 +17,8 @@ from slicewright.core.kubernetes.kinds import (
     SCHEDULING_VERSION,
 )
 from slicewright.core.kubernetes.labels import JOB_NAME, JOBSET_NAME
-from slicewright.core.rehearsal.node_isolation import isolated
-from slicewright.core.rehearsal.simulate import MARK, marked
-from slicewright.core.rehearsal.surroundings import volume
+from slicewright.rehearsal.model.simulate import MARK, isolated, marked
+from slicewright.rehearsal.model.surroundings import volume
 from slicewright.testbed import wait
 from slicewright.testbed.errors import ApiError, BedError
 
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
-    from slicewright.core.rehearsal.surroundings import Need
-    from slicewright.rehearsal.capacity import Capacity
+    from slicewright.rehearsal.model.surroundings import Need
+    from slicewright.rehearsal.node_pools import Capacity
     from slicewright.testbed.api import Api
     from slicewright.testbed.bed import Bed
 
@@ -74,7 +73,7 @@ _GONE_SECONDS = 90
 _FEW = 4
 
 
-class Stage:
+class ClusterSetup:
     """Sets up, and removes what it made, where the cluster goes on without it."""
 
     def __init__(self, bed: Bed, mark: str, *, progress: Callable[[str], object] = lambda _: None) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.labels import ACCELERATOR
 from slicewright.core.kubernetes.pods import pods_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from slicewright.core.kubernetes.types import Object
-
 
 SECONDS = "slicewright.dev/simulated-seconds"
 END = "slicewright.dev/simulated-end"
@@ -78,3 +78,32 @@ def _that_end(item: Object) -> Iterator[Object]:
 def _targets(item: Object) -> list[str]:
     found: list[str] = item["spec"].get("successPolicy", {}).get("targetReplicatedJobs") or []
     return found
+
+
+_MOST_LABELS = 8
+"""How many nodeLabels Kueue takes in a ResourceFlavor."""
+
+
+def isolated(item: Object, mark: str) -> Object:
+    """Return an object whose TPU pods ask for nodes with the label of a rehearsal.
+
+    A flavor of TPU nodes has it too: topology-aware scheduling counts the nodes that a flavor names.
+    """
+    made = copy.deepcopy(item)
+    if made["kind"] == "ResourceFlavor":
+        labels = made.get("spec", {}).get("nodeLabels", {})
+        if ACCELERATOR in labels and len(labels) < _MOST_LABELS:
+            labels[MARK] = mark
+    for asks in _selecting(made):
+        asks.setdefault("nodeSelector", {})[MARK] = mark
+    return made
+
+
+def _selecting(item: Object) -> Iterator[Object]:
+    """Yield where the TPU pods of a run have their node selector."""
+    if item["kind"] == "PathwaysJob":
+        yield from item["spec"]["workers"]
+        return
+    for pods in pods_of(item, item["kind"]):
+        if pods.chips:
+            yield pods.spec

@@ -6,16 +6,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import JOBSET_NAME, REPLICATED_JOB
-from slicewright.core.rehearsal.script import run_key
-from slicewright.core.rehearsal.simulate import HEAD, SECONDS, has_head
+from slicewright.rehearsal.model.scenario_part import run_key
+from slicewright.rehearsal.model.simulate import HEAD, SECONDS, has_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.timeline import Timelines
-    from slicewright.rehearsal.clock import Clock
     from slicewright.rehearsal.event_log import EventLog
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
+    from slicewright.rehearsal.model.timeline import Timelines
+    from slicewright.rehearsal.timers import Clock
     from slicewright.testbed.api import Api
 
 _SLACK_SECONDS = 10.0
@@ -25,7 +25,7 @@ _SLACK_SECONDS = 10.0
 class Programs:
     """Starts the programs of Pathways heads."""
 
-    def __init__(self, api: Api, event_log: EventLog, clock: Clock, parts: Iterable[Part]) -> None:
+    def __init__(self, api: Api, event_log: EventLog, clock: Clock, parts: Iterable[ScenarioPart]) -> None:
         self._api = api
         self._event_log = event_log
         self._clock = clock

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.rehearsal.duration import shown
-from slicewright.core.rehearsal.expectation import OWN_SECONDS, answers
-from slicewright.core.rehearsal.gang import LONG_SECONDS, Waits, not_together, slower
-from slicewright.core.rehearsal.injected import blame
-from slicewright.core.rehearsal.offline import advice, never_admitted
-from slicewright.core.rehearsal.script import run_key, tpu_pods, without_chips
-from slicewright.core.rehearsal.simulate import ends_by_itself, lacks_head
+from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearsal.model.expectation import OWN_SECONDS, answers
+from slicewright.rehearsal.model.fault import blame
+from slicewright.rehearsal.model.gang import LONG_SECONDS, Waits, not_together, slower
+from slicewright.rehearsal.model.offline import advice, never_admitted
+from slicewright.rehearsal.model.scenario_part import run_key, tpu_pods, without_chips
+from slicewright.rehearsal.model.simulate import ends_by_itself, lacks_head
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Path, Problem
-    from slicewright.core.rehearsal.expectation import Answer
-    from slicewright.core.rehearsal.injected import Injected
-    from slicewright.core.rehearsal.script import Part
-    from slicewright.core.rehearsal.timeline import Timeline
+    from slicewright.rehearsal.model.expectation import Answer
+    from slicewright.rehearsal.model.fault import Injected
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
+    from slicewright.rehearsal.model.timeline import Timeline
 
 
 def judge(
-    parts: Iterable[Part],
+    parts: Iterable[ScenarioPart],
     timelines: Mapping[str, Timeline],
     never_fits: Mapping[str, str],
     *,
@@ -67,7 +67,9 @@ def judge(
 _HINT = "the timeline shows what happened instead; change the workload, the queues or the expectation"
 
 
-def _of_answer(part: Part, index: int, answer: Answer, speed: float | None, hurt: str) -> Iterator[Problem]:
+def _of_answer(
+    part: ScenarioPart, index: int, answer: Answer, speed: float | None, hurt: str
+) -> Iterator[Problem]:
     """Yield the problem of an expectation that broke, or of which nobody can tell.
 
     That a run did not finish which should is told as such.
@@ -110,7 +112,7 @@ def _joined(*parts: str) -> str:
 
 
 def _of_run(
-    part: Part, item: Object, timeline: Timeline, never_fits: str, hurt: str, *, cut_short: bool
+    part: ScenarioPart, item: Object, timeline: Timeline, never_fits: str, hurt: str, *, cut_short: bool
 ) -> Iterator[Problem]:
     source = part.workload.source
     if timeline.outcome == "refused":
@@ -142,7 +144,7 @@ def _of_run(
         yield source.problem("REH005", ("metadata", "name"), message, hint)
 
 
-def _short_of(part: Part, item: Object, timeline: Timeline) -> str:
+def _short_of(part: ScenarioPart, item: Object, timeline: Timeline) -> str:
     """Return how a run fell short of what its kind does by the end; nothing where it did not.
 
     A run that ends by itself has to finish, with all of its TPU pods, unless its file expects that it does
@@ -162,7 +164,7 @@ def _short_of(part: Part, item: Object, timeline: Timeline) -> str:
     return "has a head that never ran" if lacks_head(item, timeline.ran) else ""
 
 
-def _far(part: Part, timeline: Timeline) -> str:
+def _far(part: ScenarioPart, timeline: Timeline) -> str:
     if timeline.outcome == "notSubmitted":
         return (
             f"it is to be submitted at {shown(part.submit_at)}: play longer with --deadline, or submit sooner"
@@ -170,7 +172,7 @@ def _far(part: Part, timeline: Timeline) -> str:
     return "the timeline shows how far it came; is the deadline long enough?"
 
 
-def _shared(part: Part, timeline: Timeline) -> Iterator[Problem]:
+def _shared(part: ScenarioPart, timeline: Timeline) -> Iterator[Problem]:
     """Warn once of each run that had pods on the node pool of a slice."""
     told: set[str] = set()
     for piece in timeline.slices:
@@ -189,7 +191,7 @@ def _shared(part: Part, timeline: Timeline) -> Iterator[Problem]:
 
 
 def _beside(
-    part: Part, item: Object, timeline: Timeline, speed: float | None, *, cut_short: bool
+    part: ScenarioPart, item: Object, timeline: Timeline, speed: float | None, *, cut_short: bool
 ) -> Iterator[Problem]:
     """Tell of jobs without chips that never ran beside the others: the run may end well without them.
 

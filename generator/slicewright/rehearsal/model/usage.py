@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.rehearsal.event import Event
+    from slicewright.rehearsal.model.event import Event
 
 
 Steps = tuple[tuple[float, int], ...]

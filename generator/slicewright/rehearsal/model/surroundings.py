@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check.pod_references import absent_keys, needed
 from slicewright.core.kubernetes.pods import pods_of
-from slicewright.core.rehearsal.script import run_key
-from slicewright.core.rehearsal.simulate import PENDING
+from slicewright.rehearsal.model.scenario_part import run_key
+from slicewright.rehearsal.model.simulate import PENDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slicewright.core.intent.cluster import Existing
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
-    from slicewright.core.rehearsal.script import Part
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
 
 
 _NOT_LOOKED_AT = ("ConfigMap", "Secret")
@@ -55,7 +55,7 @@ class Surroundings:
 
 
 def surroundings(
-    parts: Iterable[Part], objects: Iterable[Object], existing: Iterable[Existing]
+    parts: Iterable[ScenarioPart], objects: Iterable[Object], existing: Iterable[Existing]
 ) -> Surroundings:
     """Return what is beside the runs of some parts, where the tree holds some `objects` beside theirs."""
     playing, declared = tuple(parts), tuple(existing)
@@ -80,7 +80,7 @@ def surroundings(
 
 
 def not_in_tree(
-    parts: Iterable[Part], missing: Mapping[str, tuple[Need, ...]], file: str
+    parts: Iterable[ScenarioPart], missing: Mapping[str, tuple[Need, ...]], file: str
 ) -> Iterator[Problem]:
     """Yield a problem for whatever a run needs and nobody has; `file` is that of the TPUCluster."""
     whole = f"add it to the tree, or list it under existing: in {file}"

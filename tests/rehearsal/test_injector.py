@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.core.rehearsal.clock import ClockSettings
-from slicewright.core.rehearsal.script import run_key
-from slicewright.rehearsal.clock import Clock
 from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals, tpu_pods
 from slicewright.rehearsal.faults.injector import Injector
+from slicewright.rehearsal.model.clock import ClockSettings
+from slicewright.rehearsal.model.scenario_part import run_key
 from slicewright.rehearsal.termination import Termination
-from slicewright.rehearsal.timers import Timers
+from slicewright.rehearsal.timers import Clock, Timers
 from slicewright.testbed.errors import ApiError
 
 from .kit import jobset, part_of, replicated_job
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.rehearsal.script import Part
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
 
 
 RUN = "default/a"
@@ -45,8 +44,8 @@ def pod(phase: str) -> Object:
     }
 
 
-class Stage:
-    """A stage and its API: one pod, on a node that can be closed and, if it is told so, not opened again."""
+class Setup:
+    """A setup and its API: one pod, on a node that can be closed and, if it is told so, not opened again."""
 
     def __init__(self, phase: str, *, opens: bool = True, owner: str = "ours") -> None:
         self.phase = phase
@@ -89,20 +88,20 @@ class Stage:
         """Take in what is to be made."""
 
 
-def struck(part: Part, stage: Any, *outcomes: str) -> list[tuple[str, str]]:
+def problems_after(part: ScenarioPart, setup: Any, *outcomes: str) -> list[tuple[str, str]]:
     """Let a run start, and all faults strike and end; return severities and messages of what went wrong."""
-    faults, _ = played(part, stage, *outcomes)
+    faults, _ = played(part, setup, *outcomes)
     return [(problem.severity, problem.message) for problem in faults.against(7.0)]
 
 
-def played(part: Part, stage: Any, *outcomes: str) -> tuple[Injector, EventLog]:
+def played(part: ScenarioPart, setup: Any, *outcomes: str) -> tuple[Injector, EventLog]:
     """Let a run start, and all faults strike and end."""
     clock = Clock(1.0)
     runs = [run_key(item) for item in part.runs]
     event_log = EventLog(clock, dict.fromkeys(runs, 0), ())
     timers = Timers(clock)
     coming = arrivals([part], 1.0)
-    faults = Injector(stage, event_log, timers, [part], coming)
+    faults = Injector(setup, event_log, timers, [part], coming)
     for run in runs:
         event_log.note("submitted", run)
         event_log.note("admitted", run)
@@ -121,13 +120,15 @@ def test_fault_that_finds_its_pods_at_an_end_is_late() -> None:
     part = part_of("faults: [{kind: ContainerFailure, at: 0s}]")
     message = "the ContainerFailure at 0s did not happen:"
 
-    assert [] == struck(part, Stage("Running"))
-    assert [("warning", f"{message} the pods of slice 0, host 0 had ended")] == struck(
-        part, Stage("Succeeded")
+    assert [] == problems_after(part, Setup("Running"))
+    assert [("warning", f"{message} the pods of slice 0, host 0 had ended")] == problems_after(
+        part, Setup("Succeeded")
     )
-    assert [("error", f"{message} no pod of slice 0, host 0 was running")] == struck(part, Stage("Pending"))
-    assert [("warning", f"{message} no pod of slice 0, host 0 was running")] == struck(
-        part, Stage("Failed"), "finished"
+    assert [("error", f"{message} no pod of slice 0, host 0 was running")] == problems_after(
+        part, Setup("Pending")
+    )
+    assert [("warning", f"{message} no pod of slice 0, host 0 was running")] == problems_after(
+        part, Setup("Failed"), "finished"
     )
 
 
@@ -139,7 +140,7 @@ def test_each_fault_is_kept_with_what_became_of_it() -> None:
     told = {
         phase: [one.told() for one in faults.injected(event_log.timelines.close(1.0))]
         for phase in ("Running", "Pending")
-        for faults, event_log in (played(part, Stage(phase)),)
+        for faults, event_log in (played(part, Setup(phase)),)
     }
 
     assert {
@@ -160,22 +161,22 @@ def test_fault_whose_time_has_not_come_is_told_at_the_end() -> None:
 
     assert [
         ("error", "the ContainerFailure at 1h did not happen: the rehearsal ended before, at 7.0s")
-    ] == struck(part, Stage("Running"))
+    ] == problems_after(part, Setup("Running"))
 
 
 @pytest.mark.parametrize("kind", ["ContainerFailure", "HostFailure", "SliceLoss", "Maintenance"])
 def test_fault_leaves_nodes_of_others_alone(kind: str) -> None:
     """On a cluster that runs already a node may be somebody else's: nothing is done, and that is told."""
-    stage = Stage("Running", owner="theirs")
+    setup = Setup("Running", owner="theirs")
 
     assert [
         ("error", f"the {kind} at 0s did not happen: node n0 does not belong to this rehearsal")
-    ] == struck(part_of(f"faults: [{{kind: {kind}, at: 0s}}]"), stage)
-    assert [] == stage.done
+    ] == problems_after(part_of(f"faults: [{{kind: {kind}, at: 0s}}]"), setup)
+    assert [] == setup.done
 
 
-class Nodes(Stage):
-    """A stage whose pod is on a node pool of two nodes and one of somebody else; one comes back by itself."""
+class Nodes(Setup):
+    """A setup whose pod is on a node pool of two nodes and one of somebody else; one comes back by itself."""
 
     def __init__(self) -> None:
         super().__init__("Running")
@@ -217,8 +218,8 @@ class Nodes(Stage):
 
 def test_lost_slice_is_all_of_its_nodes_that_are_ours() -> None:
     """They go and come back, and how many chips that were is told of the pool."""
-    stage = Nodes()
-    faults, event_log = played(part_of("faults: [{kind: SliceLoss, at: 0s, duration: 0s}]"), stage)
+    setup = Nodes()
+    faults, event_log = played(part_of("faults: [{kind: SliceLoss, at: 0s, duration: 0s}]"), setup)
     pools = [
         (event.kind, event.node_pool, event.chips, event.text)
         for event in event_log.so_far()
@@ -227,8 +228,8 @@ def test_lost_slice_is_all_of_its_nodes_that_are_ours() -> None:
 
     assert ([], ["delete n0", "delete n1", "delete a-0"], ["n0"]) == (
         faults.against(7.0),
-        stage.done,
-        stage.made,
+        setup.done,
+        setup.made,
     )
     assert [("poolShrank", "np-0", 8, "2 nodes lost"), ("poolGrew", "np-0", 4, "1 node back")] == pools
 
@@ -237,17 +238,17 @@ def test_end_of_a_fault_that_is_refused_is_told_and_ends_nothing() -> None:
     """The play goes on to its report: a host that stays closed is no reason to break off."""
     part = part_of("faults: [{kind: Maintenance, at: 0s, duration: 0s}]")
 
-    assert [] == struck(part, Stage("Running"))
+    assert [] == problems_after(part, Setup("Running"))
     assert [
         ("error", "the Maintenance at 0s could not be ended: 500 InternalError: storage is busy")
-    ] == struck(part, Stage("Running", opens=False))
+    ] == problems_after(part, Setup("Running", opens=False))
 
 
 def test_run_that_was_kept_from_earlier_is_not_held_to_the_block() -> None:
     """It may be of another shape: what it missed is in the log."""
     part = part_of("faults: [{kind: ContainerFailure, at: 0s}]", jobset("a"), name="b")
 
-    assert [] == struck(part, Stage("Pending"))
+    assert [] == problems_after(part, Setup("Pending"))
 
 
 def test_arrival_has_a_name_that_nothing_else_has() -> None:
@@ -262,14 +263,14 @@ def test_arrival_has_a_name_that_nothing_else_has() -> None:
 def test_fault_brings_one_arrival_where_earlier_runs_were_kept() -> None:
     """It is about the run that the file asks for now, and takes its queue."""
     fault = "faults: [{kind: HigherPriorityArrival, at: 0s, workloadPriorityClassName: high}]"
-    stage = Stage("Running")
+    setup = Setup("Running")
     earlier = part_of(fault, jobset("earlier"), jobset("a", queue="q"))
 
     assert {(RUN, 0): "q"} == {
         of: item["metadata"]["labels"]["kueue.x-k8s.io/queue-name"]
         for of, item in arrivals([earlier], 1.0).items()
     }
-    assert [] == struck(earlier, stage)
+    assert [] == problems_after(earlier, setup)
 
 
 def test_arrival_that_never_ran_is_warned_of() -> None:
@@ -278,8 +279,8 @@ def test_arrival_that_never_ran_is_warned_of() -> None:
     coming = arrivals([part], 1.0)
     clock = Clock(1.0)
     event_log = EventLog(clock, {RUN: 2, "default/arrival-1": 2}, ["default/arrival-1"])
-    stage: Any = Stage("Running")
-    faults = Injector(stage, event_log, Timers(clock), [part], coming)
+    setup: Any = Setup("Running")
+    faults = Injector(setup, event_log, Timers(clock), [part], coming)
     told = []
     for kind, facts in (("submitted", {}), ("waiting", {"text": "no quota"}), ("finished", {})):
         word: Any = kind

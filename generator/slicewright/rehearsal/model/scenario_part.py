@@ -1,4 +1,4 @@
-"""What is to be played: a part for each workload of a cluster, from its file and from its live runs."""
+"""One workload's part of a scenario: its file, its live runs and its faults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, QUEUE
 from slicewright.core.kubernetes.pods import pods_of
-from slicewright.core.rehearsal.duration import seconds, shown
+from slicewright.rehearsal.model.duration import seconds, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -41,10 +41,10 @@ class FaultKind:
     name: str
     describe: Callable[[Fault], str]
     """What it hits, or what comes with it, without its duration."""
-    check: Callable[[Part, int, Known], Iterator[Problem]]
+    check: Callable[[ScenarioPart, int, Known], Iterator[Problem]]
     """The problems of the fault of this number that are known before the rehearsal."""
     inject: Callable[[Any], Callable[[], None] | None]
-    """Do it, for a Strike; return what ends it, where it ends. Only slicewright/rehearsal calls it."""
+    """Do it, for a Injection; return what ends it, where it ends. Only slicewright/rehearsal calls it."""
     takes_nodes: bool = False
     duration: str | None = None
     """For how long, where the file does not say it; None: for good."""
@@ -78,7 +78,7 @@ def fault(written: Mapping[str, Any], kinds: Mapping[str, FaultKind]) -> Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScenarioPart:
     """One workload in a rehearsal."""
 
     workload: Workload
@@ -122,12 +122,12 @@ class Part:
         return any(map(_is_exclusive, self.runs))
 
 
-def part(planned: Planned, objects: Iterable[Object], kinds: Mapping[str, FaultKind]) -> Part:
+def part(planned: Planned, objects: Iterable[Object], kinds: Mapping[str, FaultKind]) -> ScenarioPart:
     """Return the part of a workload on a cluster whose overlay holds some objects."""
     workload, plan = planned.workload, planned.plan
     written: dict[str, Any] = workload.spec.get("rehearsal", {})
     items = list(objects)
-    return Part(
+    return ScenarioPart(
         workload=workload,
         plan=plan,
         current=f"{plan.namespace}/{plan.name}",
@@ -161,7 +161,7 @@ def _is_exclusive(item: Object) -> bool:
     return any(EXCLUSIVE_TOPOLOGY in place.get("metadata", {}).get("annotations", {}) for place in places)
 
 
-def tpu_pods(part: Part) -> dict[str, int]:
+def tpu_pods(part: ScenarioPart) -> dict[str, int]:
     """Return how many TPU pods each run of a part has when all of it runs."""
     return {run_key(item): _tpu_pods_of(item, part.plan.slices * part.plan.hosts) for item in part.runs}
 

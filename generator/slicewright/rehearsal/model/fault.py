@@ -1,0 +1,191 @@
+"""Faults in words, and their problems: names that do not exist, and faults that did not happen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slicewright.core.kubernetes.pods import pods_of
+from slicewright.core.problem import did_you_mean
+from slicewright.rehearsal.model.duration import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.core.problem import Path, Problem
+    from slicewright.rehearsal.model.scenario_part import Fault, Known, ScenarioPart
+    from slicewright.rehearsal.model.timeline import Timeline
+
+ID = "REH012"
+
+
+def problem(
+    part: ScenarioPart, index: int, field: str, message: str, hint: str, *, warning: bool = False
+) -> Problem:
+    """Return a problem of a fault, at one of its fields or, without a field, at its entry."""
+    place: Path = ("spec", "rehearsal", "faults", index, *([field] if field else ()))
+    return part.workload.source.problem(ID, place, message, hint, warning=warning)
+
+
+def whole_slice(fault: Fault) -> str:
+    """Return the slice that a fault hits."""
+    return f"slice {fault.slice}"
+
+
+def one_host(fault: Fault) -> str:
+    """Return the host that a fault hits."""
+    return f"slice {fault.slice}, host {fault.host}"
+
+
+def check_target(part: ScenarioPart, index: int, _known: Known) -> Iterator[Problem]:
+    """Yield the problems of a fault whose slice or host the current run does not have."""
+    fault = part.faults[index]
+    if part.run is None:
+        return
+    slices, hosts = _shape(part.run, part)
+    if fault.slice >= slices:
+        message = f"{part.current} has no slice {fault.slice}: it has {slices:,}, numbered from 0"
+        yield problem(part, index, "slice", message, "count slices from 0")
+    if fault.host >= hosts:
+        message = f"a slice of {part.current} has no host {fault.host}: it has {hosts:,}, numbered from 0"
+        yield problem(part, index, "host", message, "count hosts from 0")
+
+
+def _shape(item: Object, part: ScenarioPart) -> tuple[int, int]:
+    """Return how many slices a run has, and how many hosts a slice."""
+    if item["kind"] == "PathwaysJob":  # its pods are made by its controller, as the plan says
+        return part.plan.slices, part.plan.hosts
+    slices = [pods for pods in pods_of(item, item["kind"]) if pods.chips]
+    return (
+        max((pods.replicas for pods in slices), default=0),
+        max((pods.pods_per_job for pods in slices), default=0),
+    )
+
+
+_FEW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """A fault of one run."""
+
+    run: str
+    fault: Fault
+    at: float | None = None
+    """When it happened, or should have, on the rehearsal's clock; None where its time did not come."""
+    missed: str = ""
+    """Why it did not happen; empty where it did."""
+
+    def told(self) -> str:
+        """Return it as a sentence without its run."""
+        after = f"{shown(self.fault.at)} after the start"
+        when = after if self.at is None else f"at {shown(self.at)}"
+        if self.missed:
+            return f"{self.fault.kind.name} {when} ({self.fault}) did not happen: {self.missed}"
+        return f"{self.fault.kind.name} {when}: {self.fault}"
+
+
+def all_faults(
+    parts: Iterable[ScenarioPart],
+    injected: Mapping[tuple[str, int], Injected],
+    timelines: Mapping[str, Timeline],
+) -> tuple[Injected, ...]:
+    """Return all faults in order of their time; those are last whose time did not come.
+
+    `injected` are those whose time came, by run and number of the fault.
+    """
+    found = sorted(injected.values(), key=lambda one: one.at or 0.0)
+    return (*found, *_never_due(parts, injected, timelines))
+
+
+def blame(run: str, injected: Iterable[Injected]) -> str:
+    """Return the end of a hint: what was done on purpose to a run; nothing where nothing was."""
+    told = [one.told() for one in injected if one.run == run and not one.missed]
+    more = f" and {len(told) - _FEW} more" if len(told) > _FEW else ""
+    return f"the rehearsal injected {'; '.join(told[:_FEW])}{more}" if told else ""
+
+
+def _never_due(
+    parts: Iterable[ScenarioPart],
+    injected: Mapping[tuple[str, int], Injected],
+    timelines: Mapping[str, Timeline],
+) -> Iterator[Injected]:
+    for part in parts:
+        timeline = timelines.get(part.current)
+        for index, fault in enumerate(part.faults):
+            if timeline is None or (part.current, index) in injected:
+                continue
+            missed = "the rehearsal ended before"
+            if timeline.started is None:
+                missed = "it never ran"
+            elif timeline.is_over:
+                missed = "it had ended before"
+            yield Injected(part.current, fault, missed=missed)
+
+
+def validate_blocks(parts: Iterable[ScenarioPart], known: Known) -> tuple[Problem, ...]:
+    """Return what can be known before the play: names of no workload or class, slices and hosts of no run."""
+    playing = tuple(parts)
+    keys = [part.key for part in playing]
+    found: list[Problem] = []
+    for part in playing:
+        for index, fault in enumerate(part.faults):
+            found += fault.kind.check(part, index, known)
+        for path, name in _named(part):
+            key = name if "/" in name else f"{part.workload.namespace}/{name}"
+            if key not in keys:
+                message = f"workload '{name}' is not part of the rehearsal of {known.cluster}"
+                near = keys if "/" in name else [_short(other, part) for other in keys]
+                found.append(part.workload.source.problem(ID, path, message, did_you_mean(name, near)))
+    return tuple(found)
+
+
+def not_injected(part: ScenarioPart, index: int, why: str, *, is_late: bool) -> Problem:
+    """Return the problem of a fault that did not happen: what follows from it has not been rehearsed.
+
+    It is a warning where the run was over before its time, `is_late`.
+    """
+    message = f"the {_told(part, index)} did not happen: {why}"
+    hint = "choose an earlier 'at', or a longer 'duration'" if is_late else "the timeline shows what ran then"
+    return problem(part, index, "", message, hint, warning=is_late)
+
+
+def never_due(part: ScenarioPart, index: int, timeline: Timeline, end: float) -> Iterator[Problem]:
+    """Yield the problem of a fault whose time did not come before the end of a rehearsal.
+
+    Where a run has not run which should, that says it.
+    """
+    if timeline.outcome in ("finished", "failed"):
+        yield not_injected(part, index, f"{timeline.run} had ended before", is_late=True)
+    elif timeline.started is None and part.finishes is False:
+        yield not_injected(part, index, f"{timeline.run} never ran", is_late=False)
+    elif timeline.started is not None:
+        yield not_injected(part, index, f"the rehearsal ended before, at {shown(end)}", is_late=False)
+
+
+def not_undone(part: ScenarioPart, index: int, why: str) -> Problem:
+    """Return the problem of a fault that did not end: nodes stayed away, or a host stayed closed."""
+    message = f"the {_told(part, index)} could not be ended: {why}"
+    return problem(part, index, "", message, "the rest of the rehearsal does not match the file")
+
+
+def _named(part: ScenarioPart) -> Iterator[tuple[Path, str]]:
+    """Yield the workloads that expectations name, with their places."""
+    for index, expected in enumerate(part.expect):
+        for kind, value in expected.items():
+            place = ("spec", "rehearsal", "expect", index, kind)
+            if kind == "notBefore":
+                yield (*place, "workload"), value["workload"]
+            elif kind in ("order", "together"):
+                yield from (((*place, number), name) for number, name in enumerate(value))
+
+
+def _short(key: str, part: ScenarioPart) -> str:
+    namespace, _, name = key.partition("/")
+    return name if namespace == part.workload.namespace else key
+
+
+def _told(part: ScenarioPart, index: int) -> str:
+    """Return a fault as its file has it: its kind and when."""
+    return f"{part.faults[index].kind.name} at {part.workload.spec['rehearsal']['faults'][index]['at']}"

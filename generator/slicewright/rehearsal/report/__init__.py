@@ -1,0 +1,1 @@
+"""The report of a rehearsal in every form: JSON record, text, page."""
