@@ -78,6 +78,11 @@ unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
 coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the core.
 	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
+.PHONY: snapshots
+snapshots: $(VENV)/.dev ## Write tests/messages: the words of every message that tests assert.
+	@rm -f tests/messages/*.txt
+	@$(PYTEST) -q --no-header --snapshots $$(grep -rl --include='test_*.py' '\bplaces(' tests) $(PYTEST_ARGS)
+
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster of processes.
 	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(PYTEST_ARGS)

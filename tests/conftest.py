@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from tests import words
 
 from slicewright.cli.main import cli
 from slicewright.workspace.package import package
@@ -138,6 +139,25 @@ class Repo:
                     state.st_ino,
                 )
         return found
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that writes snapshots of messages."""
+    parser.addoption("--snapshots", action="store_true", help="write tests/messages instead of comparing")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Record words from the first test on, in one process."""
+    if config.getoption("--snapshots"):
+        if config.getoption("numprocesses", None):
+            raise pytest.UsageError("--snapshots needs one process: leave -n out")
+        words.record()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the words of the tests that ran, in this process only."""
+    if session.config.getoption("--snapshots"):
+        words.write()
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

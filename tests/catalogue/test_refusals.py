@@ -1,4 +1,4 @@
-"""Requests that mean no row: each refusal with its full message, its hint and the field it points at."""
+"""Requests that mean no row: each refusal with its id and the field that it points at."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from tests.words import places
 
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
+from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -16,16 +18,20 @@ if TYPE_CHECKING:
 REFUSALS = yaml.load((Path(__file__).parent / "refusals.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["says"]) for case in REFUSALS])
+@pytest.mark.parametrize(
+    "case", REFUSALS, ids=lambda case: f"{case['id']} {'-'.join(map(str, case['ask'].values()))}"
+)
 def test_refusal(catalogue: Catalogue, case: dict[str, Any]) -> None:
     """A request that means no row is told why, and what to write instead."""
-    refusal_id, _, message = case["says"].partition(" ")
+    refusal = resolve(catalogue, TpuRequest(**case["ask"]))
 
-    assert Refusal(refusal_id, message, case["hint"], case.get("at", "")) == resolve(
-        catalogue, TpuRequest(**case["ask"])
+    assert isinstance(refusal, Refusal)
+    assert (case["id"], case.get("at", "")) == (
+        places(Problem(refusal.id, refusal.message, refusal.hint)),
+        refusal.field,
     )
 
 
 def test_every_id_is_shown() -> None:
     """Every refusal that there is has an example."""
-    assert {f"TPU00{number}" for number in range(1, 9)} == {case["says"][:6] for case in REFUSALS}
+    assert {f"TPU00{number}" for number in range(1, 9)} == {case["id"] for case in REFUSALS}

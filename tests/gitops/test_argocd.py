@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.platforms.kit import cluster, repository
+from tests.words import places
 
 from slicewright.core.gitops import anchor, tree
 from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
@@ -188,7 +189,7 @@ def test_project_of_somebody_else_is_refused(case: dict[str, Any]) -> None:
     """An AppProject that would overwrite another one is a problem where its name is written."""
     texts = [argocd(fields, name=f"c{at}") for at, fields in enumerate(case["clusters"], 1)]
 
-    assert case["says"] == said(*texts)
+    assert case["where"] == places(said(*texts))
 
 
 def test_one_project_for_clusters_that_argo_cd_knows_as_one() -> None:

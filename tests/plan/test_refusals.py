@@ -1,4 +1,4 @@
-"""Every refusal of a workload, word for word: refusals/*.yaml holds what people write and what they read."""
+"""Every refusal of a workload: refusals/*.yaml holds what people write, and where problems are reported."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.words import places
 
 from .kit import cluster, refused
 
@@ -24,7 +25,7 @@ def test_refusal_says_what_and_where_and_what_instead(group: str, case: dict[str
 
     said = refused(case["spec"], metadata=case.get("metadata", ""), clusters=clusters)
 
-    assert (group, case["says"]) == (group, said)
+    assert (group, case["where"]) == (group, places(said))
 
 
 def test_every_problem_of_every_workload_is_found_at_once() -> None:

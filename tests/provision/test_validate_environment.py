@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.words import places
 
 from slicewright.core.problem import in_order
 from slicewright.core.provision.environment import problems
@@ -23,8 +24,7 @@ CASES: list[dict[str, Any]] = yaml.safe_load(
 def test_what_is_said(case: dict[str, Any]) -> None:
     """Each problem has its id and place, says what is wrong and what to write instead."""
     made = site(f"{case.get('place', PLACE)}{case.get('pools', POOLS)}{case['spec']}")
-    said = in_order(problems(made))
-    assert case["said"] == "".join(f"{problem.text()}\n" for problem in said)
+    assert case["where"].splitlines() == places(list(in_order(problems(made))))
 
 
 def test_environment_of_a_platform_that_is_not_ours() -> None:
