@@ -24,7 +24,7 @@ from slicewright.rehearsal.rehearse import rehearse
 from slicewright.rehearsal.scenario import Scenario, scenarios
 from slicewright.testbed import supervisor
 from slicewright.testbed.cluster import Cluster
-from slicewright.workspace.read import read_checkout
+from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
     from slicewright.testbed.bed import Bed

@@ -19,7 +19,7 @@ from slicewright.core.render.changes import Rendering
 from slicewright.core.render.changes import render as _render
 from slicewright.core.render.plans import plan_all
 from slicewright.workspace.judge import judged
-from slicewright.workspace.read import (
+from slicewright.workspace.repository_reader import (
     Checkout,
     NoRepositoryError,
     WrongVersionError,

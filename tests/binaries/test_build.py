@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from slicewright.binaries import build, golang, pins, places
+from slicewright.binaries import build, golang, pins
 from slicewright.binaries.__main__ import main
 from slicewright.binaries.build import build_all
-from slicewright.binaries.find import version_of
+from slicewright.binaries.find import cached, version_of
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def test_two_checkouts_at_once(tool: Tool, folder: Path, environ: dict[str, str]
     assert problems == [(), ()]
     texts = [stream.getvalue() for stream in streams]
     assert sum("done in" in text for text in texts) == 1, texts
-    assert version_of(tool, places.cached(tool, environ)) == "v1.2.3"
+    assert version_of(tool, cached(tool, environ)) == "v1.2.3"
     assert files(environ) == [".lock", "tiny", "tiny.recipe"]
 
 
@@ -176,11 +176,11 @@ def test_a_broken_program_is_built_again(
     """A program in the cache that does not say its version any more is not taken for one."""
     variables = fake_go(script, environ, writes("v1.2.3"))
     assert build_all([tool], io.StringIO(), folder=folder, environ=variables) == ()
-    places.cached(tool, environ).write_text(content, encoding="utf-8")
+    cached(tool, environ).write_text(content, encoding="utf-8")
 
     assert build_all([tool], io.StringIO(), folder=folder, environ=variables) == ()
 
-    assert version_of(tool, places.cached(tool, environ)) == "v1.2.3"
+    assert version_of(tool, cached(tool, environ)) == "v1.2.3"
 
 
 def test_a_cache_that_cannot_be_written(
@@ -232,7 +232,7 @@ def test_long_builds_say_that_they_go_on(
 ) -> None:
     """A build of minutes shows a sign of life; leftovers of a killed one go."""
     monkeypatch.setattr(build, "STILL_SECONDS", 0.2)
-    left = places.cached(tool, environ).parent / ".building-left"
+    left = cached(tool, environ).parent / ".building-left"
     left.mkdir(parents=True)
     (left / "half").touch()
     variables = fake_go(script, environ, "sleep 0.3; " + writes("v1.2.3"))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright import binaries
-from slicewright.binaries import buildinfo, places
-from slicewright.binaries.find import Found, locate, version_of
+from slicewright.binaries import find as finder
+from slicewright.binaries.find import Found, cache_root, cached, find, locate, module_version, version_of
+from slicewright.binaries.pins import versions
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def environ(tmp_path: Path, **more: str) -> dict[str, str]:
 
 def fill_cache(tool: Tool, tmp_path: Path, script: Script) -> Path:
     """Put a program where the cache keeps it."""
-    kept = places.cached(tool, environ(tmp_path))
+    kept = cached(tool, environ(tmp_path))
     return script(str(kept.relative_to(tmp_path)), NEW)
 
 
@@ -92,7 +92,7 @@ def test_nothing_there_in_an_installed_package(
     tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the package came from a wheel there is no make: PATH and the variable are named."""
-    monkeypatch.setattr(places, "tools_folder", lambda: None)
+    monkeypatch.setattr(finder, "tools_folder", lambda: None)
     expected = Problem(
         id="TOOL001",
         message="tiny-tool v1.2.3 is missing",
@@ -194,7 +194,7 @@ def test_other_files_have_no_build_information(tmp_path: Path, content: bytes) -
     """A file that no Go linker wrote, or only half, has no version."""
     path = tmp_path / "tiny"
     path.write_bytes(content)
-    assert buildinfo.module_version(path, "example.test/tiny") == ""
+    assert module_version(path, "example.test/tiny") == ""
 
 
 @pytest.mark.parametrize(
@@ -208,12 +208,12 @@ def test_other_files_have_no_build_information(tmp_path: Path, content: bytes) -
 )
 def test_the_cache_is_the_users(variables: dict[str, str], expected: str) -> None:
     """All checkouts of a user share one cache, where XDG puts it; SLICEWRIGHT_CACHE puts it elsewhere."""
-    assert Path(expected) == places.cache_root(variables)
+    assert Path(expected) == cache_root(variables)
 
 
 def test_find_returns_a_path_or_a_problem(tmp_path: Path, script: Script) -> None:
     """Callers ask by name."""
-    own = script("kustomize", f"echo {binaries.versions()['kustomizeOldest']}")
+    own = script("kustomize", f"echo {versions()['kustomizeOldest']}")
     variables = environ(tmp_path, SLICEWRIGHT_KUSTOMIZE_OLDEST=str(own))
-    assert own == binaries.find("kustomize-oldest", variables)
-    assert isinstance(binaries.find("kustomize", variables), Problem)
+    assert own == find("kustomize-oldest", variables)
+    assert isinstance(find("kustomize", variables), Problem)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.binaries import pins, places
+from slicewright.binaries import pins
+from slicewright.binaries.find import tools_folder
 
 if TYPE_CHECKING:
     from slicewright.binaries.pins import Tool
@@ -81,4 +82,4 @@ def test_names_and_variables_are_unique() -> None:
 
 def test_the_checkout_is_found() -> None:
     """In an editable install the wrapper modules are those of the checkout."""
-    assert places.tools_folder() == REPOSITORY / "tools"
+    assert tools_folder() == REPOSITORY / "tools"

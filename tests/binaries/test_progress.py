@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slicewright.binaries.progress import about, duration
+from slicewright.binaries.build import about, duration
 
 
 @pytest.mark.parametrize(

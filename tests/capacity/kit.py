@@ -10,7 +10,7 @@ import jsonschema
 from tests.platforms.kit import cluster, repository
 
 from slicewright.core.capacity.capacity import Report, capacity
-from slicewright.workspace.data import data_folder
+from slicewright.workspace.package import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,8 +15,7 @@ from tests.document.test_yaml_fast import LINES
 from slicewright.core.check.examine import Unit
 from slicewright.core.document.document import MAX_VALUES
 from slicewright.core.problem import Problem
-from slicewright.workspace import load as loading
-from slicewright.workspace import reading, units
+from slicewright.workspace import discovery, load, text_file
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{name}: &{name} [{','.join([f'*{above}'] * 9)}]\n"
@@ -53,7 +52,7 @@ def test_bad_files_are_named_and_the_rest_is_checked(tmp_path: Path) -> None:
 
 def test_large_stdin_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is piped in is read up to the limit."""
-    monkeypatch.setattr(loading, "LARGEST", 10)
+    monkeypatch.setattr(text_file, "LARGEST", 10)
     assert run(tmp_path, "-", "-o", "json", stdin="a" * 11).ids == ["FILE005"]
     assert run(tmp_path, "-", "-o", "json", stdin=b"\xff").ids == ["FILE002"]
 
@@ -82,7 +81,7 @@ def test_path_through_a_file_is_a_problem(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(
         Path, "is_dir", lambda _: (_ for _ in ()).throw(PermissionError(13, "Permission denied"))
     )
-    found = units.Discovery(base=tmp_path).find([str(tmp_path / "a")])
+    found = discovery.Discovery(base=tmp_path).find([str(tmp_path / "a")])
     assert [(problem.id, problem.file) for problem in found.problems] == [("FILE001", "a")]
 
 
@@ -90,7 +89,7 @@ def test_closed_stdin_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python has no stdin where the caller closed it."""
     monkeypatch.setattr("sys.stdin", None)
 
-    assert reading.read(Unit("stdin", "", "stdin")).problems[0].text() == (
+    assert load.load(Unit("stdin", "", "stdin")).problems[0].text() == (
         "stdin: FILE001 is closed\n  hint: pipe something into it, or name a path"
     )
 
@@ -99,7 +98,7 @@ def test_hint_is_about_what_is_wrong_with_the_path(tmp_path: Path) -> None:
     """What is not there, below a file, a folder or a pipe has a hint of its own."""
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")
-    said = [loading.load(tmp_path / name, name) for name in ("gone", "file/a", ".", "pipe")]
+    said = [text_file.read_file(tmp_path / name, name) for name in ("gone", "file/a", ".", "pipe")]
 
     assert [(problem.message, problem.hint) for problem in said if isinstance(problem, Problem)] == [
         ("there is no such file or folder", "check the spelling; paths are relative to the current folder"),

@@ -16,8 +16,8 @@ from tests.check.test_table import TABLE
 from tests.schema_kinds.kit import kubeconform
 
 from slicewright.core.check.item import Item
-from slicewright.workspace.reading import read
-from slicewright.workspace.units import of_overlays
+from slicewright.workspace.discovery import of_overlays
+from slicewright.workspace.load import load
 
 pytestmark = pytest.mark.tools
 
@@ -35,7 +35,7 @@ VALUES = st.one_of(
 
 def overlays() -> list[dict[str, Any]]:
     """Return the objects of every overlay of this repository."""
-    return [document.data for unit in of_overlays(ROOT) for document in read(unit).documents]
+    return [document.data for unit in of_overlays(ROOT) for document in load(unit).documents]
 
 
 @cache

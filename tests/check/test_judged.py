@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.workspace import ignores
-from slicewright.workspace.load import load
+from slicewright.workspace import judge
+from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -197,9 +197,9 @@ def test_ignore_file_is_read_once(empty: Repo, monkeypatch: pytest.MonkeyPatch) 
 
     def counted(path: Path, name: str) -> str | Problem:
         opened.append(name)
-        return load(path, name)
+        return read_file(path, name)
 
-    monkeypatch.setattr(ignores, "load", counted)
+    monkeypatch.setattr(judge, "read_file", counted)
 
     assert "REF008" not in empty.run("render").err
     assert [".slicewright-ignore.yaml"] == opened
@@ -211,7 +211,7 @@ def test_nothing_of_the_rules_is_imported_for_nothing(empty: Repo) -> None:
     empty.write("clusters/c1.yaml", CLUSTER + "  kueue: {}\n")
     empty.workload("a", FITS)
     empty.run("render")
-    heavy = "('slicewright.core.check', 'slicewright.workspace.ignores', 'slicewright.binaries')"
+    heavy = "('slicewright.core.check', 'slicewright.binaries')"
     code = (
         "import sys\nfrom slicewright.cli.main import cli\n"
         "try:\n    cli(['render'], prog_name='slicewright')\nexcept SystemExit:\n    pass\n"

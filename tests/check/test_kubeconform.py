@@ -10,7 +10,7 @@ from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, WARNING, engine, jobset,
 
 from slicewright.core.check.examine import examine
 from slicewright.core.check.run import RuleSet
-from slicewright.workspace import units
+from slicewright.workspace import discovery
 from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
 from slicewright.workspace.package import catalogue, schemas
 from slicewright.workspace.parallel import examine_each
@@ -51,7 +51,7 @@ def test_kubeconform_decides_where_the_engines_differ(tmp_path: Path) -> None:
     (tmp_path / "kubeconform").chmod(0o755)
     tool = Kubeconform(tmp_path / "kubeconform", ())
     write(tmp_path, {"a.yaml": CONFIG_MAP, "b.yaml": BAD_CONFIG_MAP})
-    found = units.Discovery(base=tmp_path).find([str(tmp_path)])
+    found = discovery.Discovery(base=tmp_path).find([str(tmp_path)])
 
     reading = examine_each(found.units, engine())
     judged = examine(reading, engine(), RuleSet(), catalogue, schemas, judged=tool.judged, complete=False)

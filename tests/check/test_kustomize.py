@@ -11,8 +11,8 @@ from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
 from slicewright.core.compose.spec import is_remote
 from slicewright.core.problem import Problem
-from slicewright.workspace import kustomize, load
-from slicewright.workspace.kustomizations import Kustomizations
+from slicewright.workspace import kustomize, text_file
+from slicewright.workspace.kustomize import Kustomizations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -201,12 +201,12 @@ def test_compose_that_cannot_look_into_a_folder_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An error of the system while composing is reported with the folder."""
-    from slicewright.workspace import reading  # noqa: PLC0415
+    from slicewright.workspace import load  # noqa: PLC0415
 
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(reading, "compose", refuse)
+    monkeypatch.setattr(load, "compose", refuse)
     write(tmp_path, {"one/kustomization.yaml": "resources: [cm.yaml]\n"})
     assert problems(tmp_path, "one") == [("FILE001", "one", "")]
 
@@ -220,7 +220,7 @@ def test_kustomizations_that_cannot_be_read_still_count(
     )
     (tmp_path / "bytes").mkdir()
     (tmp_path / "bytes" / "kustomization.yaml").write_bytes(b"\xff")
-    monkeypatch.setattr(load, "LARGEST", 6)
+    monkeypatch.setattr(text_file, "LARGEST", 6)
     known = Kustomizations()
     kinds = [known.kind_of(str(tmp_path / name)) for name in ("large", "list", "bytes", "other", "nowhere")]
     assert ["Kustomization", "Kustomization", "Kustomization", "", ""] == kinds

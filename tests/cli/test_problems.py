@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.cli.meaning import EXAMPLES, Meaning, subjects
-from slicewright.cli.report.rules import all_rules
+from slicewright.cli.meaning import EXAMPLES, Meaning, all_rules, subjects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

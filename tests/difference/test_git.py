@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.difference.kit import JOB, cluster, commit, diff, git, run_of
 
-from slicewright.workspace import load
+from slicewright.workspace import text_file
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -130,7 +130,7 @@ def test_files_that_are_no_text_are_not_there(
     base: Repo, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
     """On either side, and so are those that are too large."""
-    monkeypatch.setattr(load, "LARGEST", 1_900_000)
+    monkeypatch.setattr(text_file, "LARGEST", 1_900_000)
     path = base.root / "provision/c1/cluster.sh"
     path.write_bytes(content)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.cli.report.rules import all_rules
+from slicewright.cli.meaning import all_rules
 from slicewright.workspace import rules
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 from slicewright.cli.rehearse import rehearse
 from slicewright.rehearsal.model.clock import unclear
 from slicewright.rehearsal.model.duration import seconds
-from slicewright.workspace.read import read_checkout
+from slicewright.workspace.repository_reader import read_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "rehearse.md").read_text(encoding="utf-8")

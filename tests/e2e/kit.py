@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.testbed.bed import Bed
-    from slicewright.workspace.read import Checkout
+    from slicewright.workspace.repository_reader import Checkout
 
 ROOT = Path(__file__).parents[2]
 

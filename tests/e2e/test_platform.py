@@ -11,7 +11,7 @@ from slicewright.core.platform.tree import objects
 from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.installation import installation
 from slicewright.testbed.sites import site_of
-from slicewright.workspace.read import read_checkout
+from slicewright.workspace.repository_reader import read_checkout
 
 from . import kit
 from .test_queueing import assert_slices, jobset, submit

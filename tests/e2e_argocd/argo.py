@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from slicewright.binaries import find, versions
+from slicewright.binaries.find import find
+from slicewright.binaries.pins import versions
 from slicewright.core.problem import Problem
 from slicewright.testbed.manifests import for_host
 

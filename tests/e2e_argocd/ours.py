@@ -11,7 +11,7 @@ from tests.e2e import kit as clusters
 from tests.e2e_argocd import kit
 from tests.e2e_argocd.argo import NAMESPACE
 
-from slicewright.binaries import find
+from slicewright.binaries.find import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ import jsonschema
 from slicewright.rehearsal.model.clock import clock_settings
 from slicewright.rehearsal.rehearse import rehearse
 from slicewright.rehearsal.scenario import Scenario, scenarios
-from slicewright.workspace.read import read_checkout
+from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
     from tests.conftest import Repo

@@ -16,8 +16,8 @@ from tests.rules.verdicts import refusals
 from slicewright.core.check.item import Item
 from slicewright.core.check.unpack import unpack
 from slicewright.testbed.errors import ApiError
-from slicewright.workspace.reading import read
-from slicewright.workspace.units import Discovery
+from slicewright.workspace.discovery import Discovery
+from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ def objects(entry: dict[str, Any]) -> Iterator[Item]:
     """Yield the objects of a module, those of kustomizations as they are built."""
     home = folder(entry["tool"], entry["module"])
     for unit in Discovery(base=home, exclude=tuple(entry["left_out"])).find([str(home)]).units:
-        for document in read(unit).documents:
+        for document in load(unit).documents:
             if isinstance(document.data, dict) and {"apiVersion", "kind"} <= document.data.keys():
                 yield from (found for found in unpack(document.data, unit.name) if isinstance(found, Item))
 

@@ -12,7 +12,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from slicewright.binaries import golang, places
+from slicewright.binaries import golang
+from slicewright.binaries.find import cache_root
 from slicewright.core.problem import Problem
 
 SOURCE = Path(__file__).with_name("actionlint")
@@ -23,7 +24,7 @@ _PACKAGE = "github.com/rhysd/actionlint/cmd/actionlint"
 def actionlint() -> Path:
     """Return the program, built the first time."""
     digest = hashlib.sha256((SOURCE / "go.sum").read_bytes()).hexdigest()[:16]
-    folder = places.cache_root(os.environ) / "tests" / f"actionlint-{digest}"
+    folder = cache_root(os.environ) / "tests" / f"actionlint-{digest}"
     program = folder / "actionlint"
     if program.is_file():
         return program

@@ -11,7 +11,7 @@ from tests.initial.kit import init, read
 
 from slicewright.initial.files import specifier
 from slicewright.version import __version__
-from slicewright.workspace.read import satisfies
+from slicewright.workspace.repository_reader import satisfies
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slicewright.binaries import golang, places
-from slicewright.binaries.find import find
+from slicewright.binaries import golang
+from slicewright.binaries.find import cache_root, find, platform_name
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ def _mirror(version: str) -> Path:
     digest = hashlib.sha256()
     for name in ("go.mod", "go.sum", "main.go"):
         digest.update((SOURCE / name).read_bytes())
-    folder = places.cache_root(os.environ) / "tests" / f"google-{version}-{digest.hexdigest()[:16]}"
-    platform = places.platform_name().replace("-", "_")
+    folder = cache_root(os.environ) / "tests" / f"google-{version}-{digest.hexdigest()[:16]}"
+    platform = platform_name().replace("-", "_")
     binary = folder / ADDRESS / version / platform / f"terraform-provider-google_v{version}"
     binary.parent.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("wb") as lock:

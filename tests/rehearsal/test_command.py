@@ -15,7 +15,7 @@ from slicewright.cli.rehearse import Speed
 from slicewright.cli.report import page_file
 from slicewright.rehearsal.scenario import scenarios
 from slicewright.testbed import packages
-from slicewright.workspace.read import read_checkout
+from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
     from tests.conftest import Repo

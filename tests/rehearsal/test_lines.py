@@ -9,7 +9,7 @@ from slicewright.cli.report.live import Live
 from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.scenario import scenarios
 from slicewright.rehearsal.timers import Clock
-from slicewright.workspace.read import read_checkout
+from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
     from tests.conftest import Repo

@@ -15,7 +15,7 @@ from slicewright.rehearsal.rehearse import not_played
 from slicewright.rehearsal.scenario import scenarios
 from slicewright.rehearsal.session import run_scenario
 from slicewright.testbed.errors import BedError
-from slicewright.workspace.read import read_checkout
+from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
     from tests.conftest import Repo

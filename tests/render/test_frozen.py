@@ -13,7 +13,7 @@ import yaml
 import slicewright
 from slicewright.core.build import normalize
 from slicewright.core.catalogue.read import FILES, read_catalogue
-from slicewright.workspace import read
+from slicewright.workspace import repository_reader
 from slicewright.workspace.package import package
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def change_catalogue(_repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
         for name, text in texts.items()
     }
     known = read_catalogue(changed)
-    monkeypatch.setattr(read, "catalogue_of", lambda *_: known)
+    monkeypatch.setattr(repository_reader, "catalogue_of", lambda *_: known)
 
 
 def change_cluster(repo: Repo, _monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,7 @@ def change_tool(_repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(normalize, "normalize", normalize_otherwise)
     tool = replace(package(), version="0.1.9")
-    monkeypatch.setattr(read, "package", lambda: tool)
+    monkeypatch.setattr(repository_reader, "package", lambda: tool)
 
 
 CHANGES: dict[str, Callable[[Repo, pytest.MonkeyPatch], None]] = {

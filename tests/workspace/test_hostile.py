@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.binaries.path import which
-from slicewright.workspace import load
-from slicewright.workspace.read import read_checkout
+from slicewright.binaries.find import which
+from slicewright.workspace import text_file
+from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ def test_files_that_block_are_not_waited_for(repo: Repo) -> None:
 @pytest.mark.parametrize("path", ["workloads/a.yaml", "slicewright.yaml", "bases/jobset/kustomization.yaml"])
 def test_input_has_a_size(repo: Repo, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No file is read that is larger than manifests are."""
-    monkeypatch.setattr(load, "LARGEST", 20_000)
+    monkeypatch.setattr(text_file, "LARGEST", 20_000)
     with (repo.root / path).open("a") as file:
         file.write("# " + "x" * 20_000)
     assert f"{path}: FILE005 has" in repo.run("render", code=1).err

@@ -17,7 +17,7 @@ import pytest
 from slicewright.core.problem import Problem
 from slicewright.core.render.changes import render
 from slicewright.workspace import write
-from slicewright.workspace.read import read_checkout
+from slicewright.workspace.repository_reader import read_checkout
 from slicewright.workspace.write import apply
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.workspace import data, package
+from slicewright.workspace import package
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 def test_data_of_an_installed_package_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A wheel holds bases and schemas; a checkout has them beside the package, where people edit them."""
     here = tmp_path / "generator" / "slicewright"
-    monkeypatch.setattr(data, "HERE", here)
+    monkeypatch.setattr(package, "HERE", here)
 
-    in_a_checkout = data.data_folder("schemas")
+    in_a_checkout = package.data_folder("schemas")
     (here / "_data" / "schemas").mkdir(parents=True)
 
     assert tmp_path / "schemas" == in_a_checkout
-    assert here / "_data" / "schemas" == data.data_folder("schemas")
+    assert here / "_data" / "schemas" == package.data_folder("schemas")
 
 
 def test_package_is_read_once() -> None:

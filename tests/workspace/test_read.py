@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.workspace.read import NoRepositoryError, find_root, read_checkout
+from slicewright.workspace.repository_reader import NoRepositoryError, find_root, read_checkout
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.workspace.read import satisfies
+from slicewright.workspace.repository_reader import satisfies
 
 if TYPE_CHECKING:
     from tests.conftest import Repo

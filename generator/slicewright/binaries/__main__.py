@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.binaries.build import build_all
-from slicewright.binaries.find import locate
+from slicewright.binaries.find import locate, tools_folder
 from slicewright.binaries.pins import Tool, tools
-from slicewright.binaries.places import tools_folder
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from slicewright.binaries import golang, places
-from slicewright.binaries.find import locate, version_of
-from slicewright.binaries.progress import Progress, about, duration
+from slicewright.binaries import golang
+from slicewright.binaries.find import cached, locate, version_of
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from slicewright.binaries.pins import Tool
+
 
 STILL_SECONDS = 30
 """How often a running build says that it still runs."""
@@ -61,7 +61,7 @@ def build_all(
             problems.append(found)
             progress.done("refused")
             continue
-        kept = places.cached(tool, environ)
+        kept = cached(tool, environ)
         if not isinstance(found, Problem) and (
             found.path != kept or folder is None or _fresh(tool, kept, folder)
         ):
@@ -85,7 +85,7 @@ def build_all(
 
 def build(tool: Tool, workshop: Workshop, progress: Progress) -> Problem | None:
     """Build one program into the cache, unless another process just did; nothing half-built stands there."""
-    target = places.cached(tool, workshop.environ)
+    target = cached(tool, workshop.environ)
     target.parent.mkdir(parents=True, exist_ok=True)
     with _locked(target.parent.parent / ".lock", progress):
         if _fresh(tool, target, workshop.folder):
@@ -261,3 +261,48 @@ def _locked(file: Path, progress: Progress) -> Iterator[None]:
             progress.doing("another process builds it, waiting")
             fcntl.flock(stream, fcntl.LOCK_EX)
         yield
+
+
+_MINUTE = 60
+_ROUND = 5
+
+
+class Progress:
+    """Writes the line of one program piece by piece, so that it stands there while the build runs."""
+
+    def __init__(self, stream: TextIO, number: int, total: int, title: str) -> None:
+        self._stream = stream
+        self._head = f"[{number}/{total}] {title}: "
+
+    def doing(self, text: str) -> None:
+        """Say what goes on now; the line stays open."""
+        self._write(f"{self._head}{text} ...")
+        self._head = ""
+
+    def still(self, seconds: float) -> None:
+        """Say that it goes on: for builds that take minutes."""
+        self._write(f" {duration(seconds)} ...")
+
+    def done(self, text: str) -> None:
+        """Close the line."""
+        self._write(f"{self._head or ' '}{text}\n")
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()
+
+
+def duration(seconds: float) -> str:
+    """Return a measured time as people say it: `12 s`, `4 min 5 s`."""
+    whole = round(seconds)
+    minutes, rest = divmod(whole, _MINUTE)
+    if not minutes:
+        return f"{rest} s"
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+
+
+def about(seconds: int) -> str:
+    """Return an expected time without false precision: `about 20 s`, `about 4 min`."""
+    if seconds < _MINUTE:
+        return f"about {-(-seconds // _ROUND) * _ROUND} s"
+    return f"about {round(seconds / _MINUTE)} min"

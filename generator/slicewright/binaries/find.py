@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+import platform
 import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slicewright.binaries import buildinfo, places
-from slicewright.binaries.path import executable, on_path
 from slicewright.binaries.pins import Tool, tools
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
 
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+\.\d+(?:[-+][\w.+-]+)?)")
 """The first version in what a program prints; `go1.26.8` is none."""
@@ -45,7 +46,7 @@ def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Probl
     """
     if environ.get(tool.variable):
         return _named(tool, Path(environ[tool.variable]))
-    kept = places.cached(tool, environ)
+    kept = cached(tool, environ)
     if executable(kept):
         return Found(kept, "in the cache")
     others: list[str] = []
@@ -64,7 +65,7 @@ def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Probl
 def version_of(tool: Tool, binary: Path) -> str:
     """Return the version of a program, always with the `v`; empty where it does not tell."""
     if not tool.ask:
-        return buildinfo.module_version(binary, tool.module)
+        return module_version(binary, tool.module)
     try:
         answer = subprocess.run(
             [binary, *tool.ask],
@@ -110,6 +111,102 @@ def _on_path(tool: Tool, environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _get(tool: Tool) -> str:
-    if places.tools_folder() is None:
+    if tools_folder() is None:
         return f"put {tool.title} on PATH"
     return f"run 'python -m slicewright.binaries --only {tool.name}'" if tool.asked else "run 'make tools'"
+
+
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+def cache_root(environ: Mapping[str, str]) -> Path:
+    """Return the cache: SLICEWRIGHT_CACHE, else `slicewright` below XDG_CACHE_HOME, else below ~/.cache."""
+    own = environ.get("SLICEWRIGHT_CACHE", "")
+    if own:
+        return Path(own).absolute()
+    base = Path(environ.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():  # unset, or relative, which the XDG specification says to ignore
+        base = Path(environ.get("HOME") or Path.home()) / ".cache"
+    return base / "slicewright"
+
+
+def platform_name() -> str:
+    """Return this machine as Go names it: linux-amd64, darwin-arm64."""
+    machine = platform.machine().lower()
+    return f"{platform.system().lower()}-{_ARCHITECTURES.get(machine, machine)}"
+
+
+def cached(tool: Tool, environ: Mapping[str, str]) -> Path:
+    """Return where the cache keeps a program, whether it is there or not."""
+    folder = cache_root(environ) / "tools" / tool.name
+    return folder / f"{tool.version}-{platform_name()}" / tool.binary
+
+
+def tools_folder() -> Path | None:
+    """Return tools/ of this checkout; none where the package was installed from a wheel."""
+    folder = Path(__file__).resolve().parents[3] / "tools"
+    return folder if (folder / "kustomize" / "go.mod").is_file() else None
+
+
+def which(name: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return the first program of a name, None where there is none."""
+    return next((str(path) for path in on_path((name,), environ)), None)
+
+
+def on_path(names: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield every program of some names."""
+    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
+        for name in names if os.path.isabs(folder) else ():  # noqa: PTH117 - a text
+            path = Path(folder) / name
+            if executable(path):
+                yield path
+
+
+def executable(path: Path) -> bool:
+    """Tell whether a file can be run."""
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+_MAGIC = b"\xff Go buildinf:"
+_ALIGN = 16
+_FLAGS = 15
+_INLINE_STRINGS = 0x2
+_HEADER = 32
+_SENTINEL = 16
+_CONTINUES = 0x80
+
+
+def module_version(binary: Path, module: str) -> str:
+    """Return the version of a program's main module; empty where it is another module or not a Go program."""
+    for line in _module_info(binary).splitlines():
+        match line.split("\t"):
+            case ["mod", path, version, *_] if path == module:
+                return version
+    return ""
+
+
+def _module_info(binary: Path) -> str:
+    if not binary.stat().st_size:
+        return ""
+    with binary.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        at = data.find(_MAGIC)
+        while at >= 0:
+            if at % _ALIGN == 0 and at + _HEADER < len(data) and data[at + _FLAGS] & _INLINE_STRINGS:
+                _, end = _string(data, at + _HEADER)
+                info, _ = _string(data, end)
+                return info[_SENTINEL:-_SENTINEL].decode(errors="replace")
+            at = data.find(_MAGIC, at + 1)
+    return ""
+
+
+def _string(data: mmap.mmap, at: int) -> tuple[bytes, int]:
+    """Return the string whose length stands at an offset, and the offset behind it."""
+    length, shift = 0, 0
+    while at < len(data):
+        byte = data[at]
+        at += 1
+        length |= (byte & ~_CONTINUES) << shift
+        shift += 7
+        if not byte & _CONTINUES:
+            break
+    return data[at : at + length], at + length

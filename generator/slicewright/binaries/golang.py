@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slicewright.binaries.path import which
+from slicewright.binaries.find import which
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:

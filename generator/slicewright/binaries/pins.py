@@ -22,8 +22,8 @@ class Tool:
 
     `folder` is its wrapper module below tools/; several programs may share one. `stamps` are the Go variables
     that the linker sets. `ask` are the arguments that print the version; a program without such arguments is
-    read instead (see `buildinfo`). `seconds` is what the first build took on two cores. What has `asked` is
-    built only where it is named: one target of the Makefile needs it, and it takes its time.
+    read instead (see `find.module_version`). `seconds` is what the first build took on two cores. A program
+    with `asked` is built only where it is named: one target of the Makefile needs it, and it takes minutes.
     """
 
     name: str

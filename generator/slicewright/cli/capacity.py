@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import show
-from slicewright.cli.examples import examples
+from slicewright.cli.command import examples
 from slicewright.cli.streams import say
 from slicewright.core.capacity.quotas import shown
 from slicewright.core.problem import did_you_mean, errors, in_order
@@ -41,10 +41,10 @@ def capacity(cluster: str | None, folder: Path, output: str) -> None:
     counts with: chips of TPU pools, cpu and memory of CPU pools. What validate finds wrong is marked, with
     the id of the rule.
     """
-    from slicewright.cli.report.rules import all_rules  # noqa: PLC0415 - commands start fast
+    from slicewright.cli.meaning import all_rules  # noqa: PLC0415 - commands start fast
     from slicewright.core.capacity.capacity import capacity as capacity_of  # noqa: PLC0415
-    from slicewright.workspace.ignores import read_ignore_file  # noqa: PLC0415
-    from slicewright.workspace.read import read_checkout  # noqa: PLC0415
+    from slicewright.workspace.judge import read_ignore_file  # noqa: PLC0415
+    from slicewright.workspace.repository_reader import read_checkout  # noqa: PLC0415
 
     root = show.root_of(folder)
     checkout = show.checked(read_checkout, root)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import show
-from slicewright.cli.examples import examples
+from slicewright.cli.command import examples
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
-from slicewright.workspace.read import catalogue_at
+from slicewright.workspace.repository_reader import catalogue_at
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -132,7 +132,7 @@ def _named(name: str) -> registry.Running:
 
 
 def _site(folder: Path, name: str) -> tuple[ResolvedCluster, ReadText]:
-    from slicewright.workspace.read import read_checkout  # noqa: PLC0415 - not for `status` and `down`
+    from slicewright.workspace.repository_reader import read_checkout  # noqa: PLC0415 - not for `status` and `down`
 
     repository = show.checked(read_checkout, show.root_of(folder)).repository
     if name not in repository.sites:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.cli import revisions, show
-from slicewright.cli.examples import examples
+from slicewright.cli import show
+from slicewright.cli.command import examples
+from slicewright.cli.repository import git_errors_shown
 from slicewright.cli.streams import say
 from slicewright.core.difference.compare import compare
 from slicewright.core.difference.unrendered import refused, unrendered
@@ -18,7 +19,7 @@ from slicewright.core.problem import errors
 from slicewright.core.render.changes import render
 from slicewright.gitrepo import revision, worktree
 from slicewright.workspace.judge import judged
-from slicewright.workspace.read import catalogue_at, read_checkout
+from slicewright.workspace.repository_reader import catalogue_at, read_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ def diff(rev: str, exit_code: bool, folder: Path, output: str) -> None:
     REV...REV the second with where it left the first. Nothing is checked out.
     """
     root = show.root_of(folder).resolve()
-    with revisions.reported(), _sides(root, rev) as (before, after):
+    with git_errors_shown(), _sides(root, rev) as (before, after):
         found = compare(before, after, catalogue_at(root)[0])
         coming, unknown = (None, ()) if ".." in rev else _unrendered(root, before, after)
     problems = (*found.problems, *unknown)

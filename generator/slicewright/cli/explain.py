@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.cli import select, show
-from slicewright.cli.examples import examples
+from slicewright.cli import show
+from slicewright.cli.command import examples
+from slicewright.cli.repository import workloads_named
 from slicewright.cli.streams import say
 from slicewright.core.plan.explain import explain as facts_of
 from slicewright.core.problem import errors, in_order
 from slicewright.core.render.plans import Planned, plan_all
-from slicewright.workspace.read import read_checkout
+from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ def explain(name: str, folder: Path, output: str) -> None:
     NAME is a workload, as name or namespace/name.
     """
     checkout = show.checked(read_checkout, show.root_of(folder))
-    chosen = select.workloads([name], checkout.repository) or frozenset()
+    chosen = workloads_named([name], checkout.repository) or frozenset()
     planned, found = plan_all(checkout.repository)
     known = checkout.repository.package.catalogue
     subjects = {f"TPUWorkload {key}" for key in chosen}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from slicewright.cli import show
-from slicewright.cli.examples import examples
+from slicewright.cli.command import examples
 from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, did_you_mean, dotted, errors
 

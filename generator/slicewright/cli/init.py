@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from slicewright.cli import show
-from slicewright.cli.examples import examples
+from slicewright.cli.command import examples
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render.outdated import outdated as find_outdated
@@ -23,7 +23,7 @@ from slicewright.initial.files import specifier
 from slicewright.version import __version__
 from slicewright.workspace import write
 from slicewright.workspace.judge import acknowledged
-from slicewright.workspace.read import read_checkout
+from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

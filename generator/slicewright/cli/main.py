@@ -131,7 +131,7 @@ def _wants_json(arguments: list[str]) -> bool:
 def _enter(context: click.Context, _option: click.Parameter, folders: tuple[str, ...]) -> None:
     """Go to the folder of `-C`; what does that is imported only where there is one."""
     if folders:
-        from slicewright.cli.folder import enter  # noqa: PLC0415
+        from slicewright.cli.command import enter  # noqa: PLC0415
 
         enter(context, folders)
 

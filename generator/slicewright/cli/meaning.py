@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.rule import Rule
     from slicewright.core.problem import Severity
 
+
 SUBJECTS = (
     "yaml",
     "input",
@@ -90,3 +91,14 @@ def of_rule(rule: Rule) -> Meaning:
     """Return what a rule of validate says of itself."""
     kinds = tuple(sorted(rule.kinds))
     return Meaning(rule.id, rule.severity, rule.title, rule.why, rule.hint, kinds, tuple(rule.sources))
+
+
+def all_rules() -> tuple[Meaning, ...]:
+    """Return what every id means, by id."""
+    from slicewright.cli.meaning import of_rule, subjects  # noqa: PLC0415
+    from slicewright.core.check.builtin import BUILT_IN  # noqa: PLC0415
+    from slicewright.workspace.rules import semantic_rules  # noqa: PLC0415
+
+    own = (of_rule(rule) for rule in (*BUILT_IN, *semantic_rules()))
+    others = (one for subject in subjects() for one in subject.meanings)
+    return tuple(sorted((*own, *others), key=lambda one: one.id))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from slicewright.cli import show
-from slicewright.cli.examples import examples
+from slicewright.cli.command import examples
 from slicewright.cli.streams import say
 from slicewright.core.document.write import write_document
 from slicewright.core.intent.source import SourceFile
@@ -19,7 +19,7 @@ from slicewright.core.problem import Problem, did_you_mean, errors, in_order
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.render.repository import identities, read_repository
 from slicewright.workspace import write
-from slicewright.workspace.read import Checkout, read_checkout
+from slicewright.workspace.repository_reader import Checkout, read_checkout
 
 if TYPE_CHECKING:
     from pathlib import Path

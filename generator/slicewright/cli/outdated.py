@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.cli import select, show
-from slicewright.cli.examples import examples
+from slicewright.cli import show
+from slicewright.cli.command import examples
+from slicewright.cli.repository import workloads_named
 from slicewright.cli.streams import say
 from slicewright.core.problem import errors
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.workspace.judge import acknowledged
-from slicewright.workspace.read import read_checkout
+from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,7 @@ def outdated(names: tuple[str, ...], exit_code: bool, folder: Path, output: str)
     (slicewright rerun).
     """
     checkout = show.checked(read_checkout, show.root_of(folder))
-    chosen = select.workloads(names, checkout.repository)
+    chosen = workloads_named(names, checkout.repository)
     found, against = find_outdated(checkout.repository, checkout.existing, chosen)
     problems = acknowledged(checkout, against)
     if output == "json":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicewright.cli import show
-from slicewright.cli.examples import examples
+from slicewright.cli.command import examples
 from slicewright.cli.report import page_file
 from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, did_you_mean
@@ -166,7 +166,7 @@ def rehearse(
     faster time.
     """
     from slicewright.rehearsal.scenario import scenarios  # noqa: PLC0415 - commands start fast
-    from slicewright.workspace.read import read_checkout  # noqa: PLC0415
+    from slicewright.workspace.repository_reader import read_checkout  # noqa: PLC0415
 
     _check_place(kubeconfig, context, mark=mark)
     checkout = show.checked(read_checkout, show.root_of(folder))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.cli import select, show
-from slicewright.cli.examples import examples
+from slicewright.cli import show
+from slicewright.cli.command import examples
+from slicewright.cli.repository import workloads_named
 from slicewright.cli.streams import exact, say
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem, did_you_mean, errors, in_order
@@ -21,7 +22,7 @@ from slicewright.core.render.outdated import Outdated, forged, unified
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.workspace import write
 from slicewright.workspace.judge import acknowledged, judged
-from slicewright.workspace.read import Checkout, read_checkout
+from slicewright.workspace.repository_reader import Checkout, read_checkout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +74,7 @@ def render(
         checkout = show.checked(read_checkout, root)
         # While a file is wrong, a name may be unknown only because it stands there.
         sound = not errors(checkout.repository.problems)
-        chosen = select.workloads(names, checkout.repository) if sound else None
+        chosen = workloads_named(names, checkout.repository) if sound else None
         if stdout:
             sys.exit(_print_objects(checkout, chosen, cluster, output))
         rendering = judged(checkout, render_tree(checkout.repository, checkout.existing, chosen))
@@ -180,12 +181,12 @@ def _forged(
     root, planned = checkout.root, rendering.planned
     if not since and not any((folder / ".git").exists() for folder in (root, *root.parents)):
         return (), ()
-    from slicewright.cli import revisions  # noqa: PLC0415 - commands start fast
+    from slicewright.cli.repository import git_errors_shown  # noqa: PLC0415 - commands start fast
     from slicewright.gitrepo import revision  # noqa: PLC0415
     from slicewright.gitrepo.git import GitError, NoGitRepositoryError  # noqa: PLC0415
 
     try:
-        with revisions.reported() if since else contextlib.nullcontext(), revision.objects(root) as store:
+        with git_errors_shown() if since else contextlib.nullcontext(), revision.objects(root) as store:
             commit = since or revision.base(root)
             before = revision.read(root, commit, store).read_text
             return forged(checkout.repository, planned, checkout.existing, before, since or commit[:12])

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.cli import select, show
-from slicewright.cli.examples import examples
+from slicewright.cli import show
+from slicewright.cli.command import examples
+from slicewright.cli.repository import workloads_named
 from slicewright.cli.streams import say
 from slicewright.core.document.edit import set_in_specs
 from slicewright.core.problem import errors, in_order
 from slicewright.core.run.successor import successor
 from slicewright.workspace import write
-from slicewright.workspace.read import read_checkout
+from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,7 @@ def rerun(names: tuple[str, ...], folder: Path, output: str) -> None:
         if errors(checkout.repository.problems):
             show.problems(in_order(checkout.repository.problems))
             sys.exit(1)
-        chosen = select.workloads(names, checkout.repository) or frozenset()
+        chosen = workloads_named(names, checkout.repository) or frozenset()
         wanted = [entry for entry in checkout.repository.workloads if entry.key in chosen]
         problems = [_fixed(workload) for workload in wanted if workload.naming == "Fixed"]
         texts, unchanged = _texts([workload for workload in wanted if workload.naming != "Fixed"])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicewright.cli import show
-from slicewright.cli.examples import examples
-from slicewright.cli.report.rules import all_rules
+from slicewright.cli.command import examples
+from slicewright.cli.meaning import all_rules
 from slicewright.cli.streams import say
 from slicewright.core.problem import did_you_mean
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import show
-from slicewright.cli.examples import examples
+from slicewright.cli.command import examples
 from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem
 
@@ -72,14 +72,14 @@ def schema(
 def _convert(files: tuple[str, ...]) -> tuple[list[KindSchema], list[Problem]]:
     from slicewright.core.check.examine import Unit  # noqa: PLC0415
     from slicewright.core.schema.crd import CRD, NoCrdError, from_crd  # noqa: PLC0415
-    from slicewright.workspace.reading import read  # noqa: PLC0415
-    from slicewright.workspace.units import STDIN  # noqa: PLC0415
+    from slicewright.workspace.discovery import STDIN  # noqa: PLC0415
+    from slicewright.workspace.load import load  # noqa: PLC0415
 
     made: list[KindSchema] = []
     problems: list[Problem] = []
     for file in files:
         form, path = ("stdin", "") if file == STDIN else ("file", str(Path(file).absolute()))
-        reading = read(Unit(form, path, "stdin" if file == STDIN else file, named=True))  # type: ignore[arg-type]
+        reading = load(Unit(form, path, "stdin" if file == STDIN else file, named=True))  # type: ignore[arg-type]
         problems += reading.problems
         crds = [
             document.data

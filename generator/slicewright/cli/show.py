@@ -10,12 +10,12 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from slicewright.cli.folder import folder_option
+from slicewright.cli.command import folder_option
 from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, errors, foremost
 from slicewright.core.render.repository import Repository
 from slicewright.core.visible import in_json
-from slicewright.workspace.read import Checkout, NoRepositoryError, WrongVersionError, find_root
+from slicewright.workspace.repository_reader import Checkout, NoRepositoryError, WrongVersionError, find_root
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import click
 
-from slicewright.cli.examples import examples
-from slicewright.cli.folder import folder_option
+from slicewright.cli.command import examples, folder_option
 from slicewright.cli.report import FORMS
 from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, errors
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from slicewright.core.check.examine import Examined
     from slicewright.core.check.origin import Origins
     from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.workspace.discovery import Found
     from slicewright.workspace.kubeconform import Kubeconform
-    from slicewright.workspace.units import Found
 
 _BROKEN = 3
 _PATIENCE = 1.0
@@ -89,19 +88,19 @@ def validate(
     Without one the repository is checked: its input, every overlay as it builds, and custom/.
     """
     from slicewright.cli import show  # noqa: PLC0415 - commands start fast
+    from slicewright.cli.meaning import all_rules  # noqa: PLC0415
     from slicewright.cli.report import writer  # noqa: PLC0415
-    from slicewright.cli.report.rules import all_rules  # noqa: PLC0415
     from slicewright.core.check.engine import Engine, SkipKind  # noqa: PLC0415
     from slicewright.core.check.examine import examine  # noqa: PLC0415
     from slicewright.core.check.run import RuleSet  # noqa: PLC0415
     from slicewright.workspace import package  # noqa: PLC0415
-    from slicewright.workspace.ignores import read_ignore_file  # noqa: PLC0415
+    from slicewright.workspace.discovery import Discovery  # noqa: PLC0415
+    from slicewright.workspace.judge import read_ignore_file  # noqa: PLC0415
     from slicewright.workspace.kinds import kind_schemas  # noqa: PLC0415
     from slicewright.workspace.kubeconform import BrokenToolError  # noqa: PLC0415
     from slicewright.workspace.parallel import examine_each, problems_of_each  # noqa: PLC0415
-    from slicewright.workspace.read import catalogue_at  # noqa: PLC0415
+    from slicewright.workspace.repository_reader import catalogue_at  # noqa: PLC0415
     from slicewright.workspace.rules import added, semantic_rules  # noqa: PLC0415
-    from slicewright.workspace.units import Discovery  # noqa: PLC0415
 
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else show.root_of(folder)
@@ -147,7 +146,7 @@ def validate(
 
 def _nothing_in(paths: Sequence[str]) -> Problem:
     """Return the problem of a check that had nothing to look at, which must not pass for a good one."""
-    from slicewright.workspace.units import STDIN, printable  # noqa: PLC0415
+    from slicewright.workspace.discovery import STDIN, printable  # noqa: PLC0415
 
     only = paths[0] if len(paths) == 1 else ""
     hint = "check the path, and what --exclude leaves out"
@@ -180,7 +179,7 @@ def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
 
 def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
     """Return the overlays and custom/ of a repository."""
-    from slicewright.workspace.units import Discovery, Found, of_overlays  # noqa: PLC0415
+    from slicewright.workspace.discovery import Discovery, Found, of_overlays  # noqa: PLC0415
 
     found = Found(list(of_overlays(root)))
     if (root / "custom").is_dir():
@@ -195,7 +194,7 @@ def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, ResolvedCluste
     from slicewright.cli import show  # noqa: PLC0415
     from slicewright.core.check.origin import Origins  # noqa: PLC0415
     from slicewright.core.render.plans import plan_all  # noqa: PLC0415
-    from slicewright.workspace.read import read_input  # noqa: PLC0415
+    from slicewright.workspace.repository_reader import read_input  # noqa: PLC0415
 
     repository = show.checked(read_input, root)
     return plan_all(repository)[1], repository.sites, Origins(repository.workloads, repository.sites)
@@ -205,7 +204,7 @@ def _of_render(root: Path) -> tuple[Problem, ...]:
     """Return what a render of a repository finds, beside what the rules say of runs."""
     from slicewright.cli import show  # noqa: PLC0415
     from slicewright.core.render.changes import render  # noqa: PLC0415
-    from slicewright.workspace.read import read_checkout  # noqa: PLC0415
+    from slicewright.workspace.repository_reader import read_checkout  # noqa: PLC0415
 
     checkout = show.checked(read_checkout, root)
     return render(checkout.repository, checkout.existing).problems

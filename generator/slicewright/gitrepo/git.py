@@ -6,7 +6,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from slicewright.binaries.path import which
+from slicewright.binaries.find import which
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:

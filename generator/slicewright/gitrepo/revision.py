@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 from slicewright.core.difference.side import Side
 from slicewright.core.problem import Problem
 from slicewright.gitrepo import git
-from slicewright.workspace.load import decoded
+from slicewright.workspace.text_file import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

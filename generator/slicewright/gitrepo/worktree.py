@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.difference.side import Side
 from slicewright.core.problem import Problem
-from slicewright.workspace.load import load
+from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,5 +46,5 @@ def _text(root: str, path: str) -> str | None:
         return None
     if not os.path.realpath(target).startswith(f"{root}/"):
         return None
-    text = load(target, path)
+    text = read_file(target, path)
     return None if isinstance(text, Problem) else text

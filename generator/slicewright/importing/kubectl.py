@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slicewright.binaries.find import find
-from slicewright.binaries.path import which
+from slicewright.binaries.find import find, which
 from slicewright.core.importing.answer import flaw
 from slicewright.core.problem import Problem
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.compose.spec import FILE_NAME
 from slicewright.core.platform import release
 from slicewright.core.problem import Problem
-from slicewright.workspace.data import data_folder
+from slicewright.workspace.package import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -21,8 +21,8 @@ from slicewright.rehearsal.model.fault import validate_blocks
 from slicewright.rehearsal.model.offline import never_fits
 from slicewright.rehearsal.model.scenario_part import Known, is_run, part, run_key
 from slicewright.testbed.installation import Installation, installation
-from slicewright.workspace.reading import read
-from slicewright.workspace.units import Discovery
+from slicewright.workspace.discovery import Discovery
+from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.platform import PlatformChange
     from slicewright.rehearsal.model.scenario_part import ScenarioPart
-    from slicewright.workspace.read import Checkout
+    from slicewright.workspace.repository_reader import Checkout
 
 
 _KUEUE = "kueue-manager-config.yaml"
@@ -93,7 +93,7 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
 def _custom(root: Path) -> tuple[Object, ...]:
     """Return what pods may need of the hand-written objects of a repository."""
     units = Discovery(base=root).find([str(root / "custom")]).units if (root / "custom").is_dir() else []
-    objects = [document.data for unit in units for document in read(unit).documents]
+    objects = [document.data for unit in units for document in load(unit).documents]
     return tuple(item for item in objects if isinstance(item, dict) and item.get("kind") in KINDS)
 
 

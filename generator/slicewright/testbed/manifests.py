@@ -10,7 +10,7 @@ import yaml
 
 from slicewright.binaries.pins import versions
 from slicewright.core.platform.release import CONTROLLERS, JOBSET, KUEUE, MANIFESTS, PATHWAYS, Release
-from slicewright.workspace.data import data_folder
+from slicewright.workspace.package import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

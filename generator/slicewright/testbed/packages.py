@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from slicewright.binaries.places import tools_folder
+from slicewright.binaries.find import tools_folder
 from slicewright.core.problem import Problem
 
 

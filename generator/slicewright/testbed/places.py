@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from slicewright.binaries.places import cache_root
+from slicewright.binaries.find import cache_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.kinds import BadSchemaError, KindSchemas
 from slicewright.core.problem import Problem
 from slicewright.core.schema.sharing import FILE, Definitions
-from slicewright.workspace.data import data_folder
-from slicewright.workspace.load import load
+from slicewright.workspace.package import data_folder
+from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -62,7 +62,7 @@ def _parse(path: Path, definitions: Callable[[], Definitions]) -> Any:
 
 
 def _text(path: Path) -> str:
-    text = load(path, str(path))
+    text = read_file(path, str(path))
     if isinstance(text, Problem):
         raise BadSchemaError(f"{path}: {text.message}")
     return text

@@ -1,18 +1,242 @@
-"""The real kustomize, for kustomizations that we do not evaluate ourselves. It gets no network."""
+"""Kustomizations on disk: which folder is one, what it includes, what it would fetch, what it builds to.
+
+The real kustomize builds what we do not evaluate ourselves; it gets no network. kustomize reads names of
+fields without regard to case, and so does the search for what a build would fetch. Its built-in generators,
+transformers and validators take paths as well, so their configurations are searched too.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.binaries.find import find
+from slicewright.core.compose.kustomization import FILE_NAME, MAX_FOLDERS, too_many
+from slicewright.core.compose.spec import is_remote
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem
+from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
+
+
+FILE_NAMES = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
+"""The names that kustomize knows; it refuses a folder with two of them."""
+_GROUP = "kustomize.config.k8s.io/"
+_ENTRIES = (
+    "resources",
+    "bases",
+    "components",
+    "crds",
+    "configurations",
+    "generators",
+    "transformers",
+    "validators",
+)
+
+
+class Kustomizations:
+    """Reads each kustomization once, only as far as needed to know what it is."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, tuple[str, dict[str, Any]] | None] = {}
+
+    def is_kustomization(self, path: Path) -> bool:
+        """Tell whether a file is the kustomization of its folder."""
+        return path.name in FILE_NAMES and self.kind_of(str(path.parent)) != ""
+
+    def kind_of(self, folder: str) -> str:
+        """Return `Kustomization` or `Component`; empty for a folder that is none.
+
+        A file of that name that cannot be read as YAML counts: building it says what is wrong.
+        """
+        found = self.spec_of(folder)
+        if found is None:
+            return ""
+        kind = found[1].get("kind", "Kustomization")
+        return kind if kind in ("Kustomization", "Component") else "Kustomization"
+
+    def spec_of(self, folder: str) -> tuple[str, dict[str, Any]] | None:
+        """Return the file and the content of a folder's kustomization; None where there is none."""
+        folder = os.path.normpath(folder)
+        if folder not in self._read:
+            self._read[folder] = _load(folder)
+        return self._read[folder]
+
+    def included_by(self, folder: str) -> set[str]:
+        """Return every folder that a kustomization includes, directly or through another one."""
+        included: set[str] = set()
+        waiting = [os.path.normpath(folder)]
+        while waiting:
+            current = waiting.pop()
+            for entry in self._entries(current):
+                below = os.path.normpath(os.path.join(current, entry))  # noqa: PTH118 - text, not yet a path
+                if below not in included and os.path.isdir(below):  # noqa: PTH112 - any text
+                    included.add(below)
+                    waiting.append(below)
+        included.discard(os.path.normpath(folder))
+        return included
+
+    def _entries(self, folder: str) -> Iterator[str]:
+        found = self.spec_of(folder)
+        if found is None:
+            return
+        spec = found[1]
+        for key in _ENTRIES:
+            yield from (entry for entry in _listed(spec, key) if isinstance(entry, str))
+        for patch in _listed(spec, "patches"):
+            if isinstance(patch, dict) and isinstance(patch.get("path"), str):
+                yield patch["path"]
+
+
+def _listed(spec: dict[str, Any], key: str) -> list[Any]:
+    found = spec.get(key)
+    return found if isinstance(found, list) else []
+
+
+def _load(folder: str) -> tuple[str, dict[str, Any]] | None:
+    for name in sorted(FILE_NAMES):
+        path = Path(folder) / name
+        if not os.path.lexists(path):
+            continue
+        text = read_file(path, str(path))
+        if isinstance(text, Problem):
+            return str(path), {}
+        documents, _ = read_documents(text, str(path))
+        data = documents[0].data if len(documents) == 1 else {}
+        if not isinstance(data, dict):
+            return str(path), {}
+        version = data.get("apiVersion", _GROUP)
+        # Flux has a kind of the same name, which people keep in files of this name.
+        if isinstance(version, str) and not version.startswith(_GROUP):
+            return None
+        return str(path), data
+    return None
+
+
+_Node = tuple[str, bool]
+"""A folder, and whether what it makes configures a generator, transformer or validator."""
+_PLUGINS = ("generators", "transformers", "validators")
+_FOLDERS = frozenset({"resources", "bases", "components", *_PLUGINS})
+_PATHS = _FOLDERS | {
+    *("additionalvaluesfiles", "configurations", "crds", "env", "envs", "files", "patches", "path", "paths"),
+    *("patchesstrategicmerge", "repo", "targetfilepath", "valuesfile"),
+}
+"""Fields of a kustomization, and of what it generates with, whose texts are paths."""
+_VALUES = frozenset({"annotations", "commonannotations", "commonlabels", "labels", "valuesinline"})
+"""Fields whose keys are somebody's own."""
+_PLAIN = frozenset({"apiversion", "kind", "metadata", "resources"})
+
+
+def fetched(folder: str) -> list[Problem]:
+    """Return a problem for all that a build would fetch or wait for, and for all that would hide it.
+
+    Files are named by their absolute path.
+    """
+    found: list[Problem] = []
+    top = (os.path.realpath(folder), False)
+    waiting = [top]
+    included: dict[_Node, list[_Node]] = {}
+    while waiting:
+        here, configures = node = waiting.pop()
+        if node in included:
+            continue
+        below = included[node] = []
+        for file in sorted(FILE_NAMES):
+            path = f"{here}/{file}"
+            for data in _documents(path, found) if os.path.lexists(path) else ():
+                if configures and isinstance(data, dict) and not _PLAIN.issuperset(map(str.casefold, data)):
+                    found.append(_hidden(path))
+                below += _of_document(data, here, path, found, configures=configures)
+        waiting += below
+    if _built(top, included) > MAX_FOLDERS:
+        found.append(too_many(f"{top[0]}/{FILE_NAME}"))
+    return found
+
+
+def _built(top: _Node, included: Mapping[_Node, list[_Node]]) -> int:
+    """Return how many kustomizations are built into one, each time counted; 0 where one includes itself."""
+    count: dict[_Node, int] = {}
+    try:
+        for node in TopologicalSorter(included).static_order():
+            count[node] = 1 + sum(count[below] for below in included[node])
+    except CycleError:
+        return 0
+    return count[top]
+
+
+def _of_document(
+    data: Any, here: str, path: str, found: list[Problem], *, configures: bool
+) -> Iterator[_Node]:
+    """Yield the folders that a kustomization includes, and whether they hold configurations."""
+    for key, entry in _paths(data):
+        is_plugin = configures or key in _PLUGINS
+        inline = read_documents(entry, path)[0] if is_plugin else ()
+        if any(isinstance(document.data, dict) for document in inline):
+            found += [one for document in inline for one in _barred_in(document.data, here, path)]
+        elif barred := list(_barred(entry, here, path)):
+            found += barred
+        elif key in _FOLDERS and "\0" not in entry:
+            target = os.path.realpath(os.path.join(here, entry))  # noqa: PTH118 - text, not yet a path
+            if os.path.isdir(target):  # noqa: PTH112
+                yield target, is_plugin
+            elif is_plugin and os.path.exists(target):  # noqa: PTH110
+                documents = _documents(target, found)
+                found += [one for data in documents for one in _barred_in(data, here, target)]
+
+
+def _documents(path: str, found: list[Problem]) -> list[Any]:
+    """Return the documents of a file; what stands against reading it is a problem, for it hides the rest."""
+    text = read_file(path, path)
+    if isinstance(text, Problem):
+        found.append(text)
+        return []
+    documents, problems = read_documents(text, path)
+    found += problems
+    return [document.data for document in documents]
+
+
+def _barred_in(data: Any, here: str, file: str) -> Iterator[Problem]:
+    return (one for _, entry in _paths(data) for one in _barred(entry, here, file))
+
+
+def _barred(entry: str, here: str, file: str) -> Iterator[Problem]:
+    """Yield what stands against reading what a path names: it is fetched, or kustomize would wait for it."""
+    if is_remote(entry):
+        message = f"'{entry}' is fetched from elsewhere, and validate asks no network"
+        hint = "vendor it into the repository, at a version that you chose"
+        yield Problem("KUS010", message, hint, file=file)
+        return
+    for name in {entry, entry.partition("=")[2]}:
+        target = os.path.join(here, name)  # noqa: PTH118 - text, not yet a path
+        if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):  # noqa: PTH110, PTH112, PTH113
+            yield Problem("FILE001", f"'{name}' is not a regular file", "name another file", file=file)
+
+
+def _paths(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every text in a path's place, with its field in small letters."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            folded = name.casefold()
+            if folded not in _VALUES:
+                yield from _paths(value, folded)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _paths(value, key)
+    elif isinstance(data, str) and key in _PATHS:
+        yield key, data
+
+
+def _hidden(file: str) -> Problem:
+    message = "the configuration of a transformer or generator is itself made by a build"
+    hint = "name the files that hold it, or a kustomization with nothing but resources"
+    return Problem("KUS020", message, hint, file=file)
+
 
 _SECONDS = 60
 _NOWHERE = "http://127.0.0.1:9"
@@ -49,10 +273,10 @@ def build(folder: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["it says nothing"]
         return [], (_refused(name, f"kustomize: {said[-1].removeprefix('Error: ')[:500]}"),)
-    return _documents(done.stdout, name)
+    return _objects(done.stdout, name)
 
 
-def _documents(text: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:
+def _objects(text: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:
     """Read the objects one by one: together they may be more than one file may hold."""
     found: list[Any] = []
     problems: list[Problem] = []

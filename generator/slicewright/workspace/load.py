@@ -1,72 +1,180 @@
-"""Files that somebody else wrote: read within a size, and never waited for."""
+"""A unit -> its documents: read from disk within limits, parsed, or composed from a kustomization."""
 
 from __future__ import annotations
 
-import codecs
-import errno
+import contextlib
 import os
-import stat
-import sys
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
+from slicewright.core.compose.kustomization import Composed, compose
+from slicewright.core.compose.spec import Stopped
+from slicewright.core.document.pairs import paired
+from slicewright.core.document.read import Document, read_documents
+from slicewright.core.platform import controllers
+from slicewright.core.platform.release import problems as release_problems
 from slicewright.core.problem import Problem
+from slicewright.core.run.header import is_ours
+from slicewright.workspace import kustomize
+from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetched
+from slicewright.workspace.package import releases
+from slicewright.workspace.text_file import read_file, read_stdin, unreadable
 
-LARGEST = 16 * 1024 * 1024
-"""Bytes of one file that are read; the manifests of Kueue, with all its CRDs, are 1.7 million."""
-SPELLING = "check the spelling; paths are relative to the current folder"
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.check.examine import Unit
 
 
-def load(path: str | os.PathLike[str], name: str) -> str | Problem:
-    """Return the text of a file, or why it is not read: too large, no file, no permission, no UTF-8."""
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a unit holds."""
+
+    unit: Unit
+    text: str = ""
+    """Of a file, to find places in it; empty for a folder, whose objects stand nowhere as they are built."""
+    documents: tuple[Document, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    kustomizations: tuple[tuple[str, str], ...] = ()
+    """Name and text of the hand-written kustomizations that a folder is built from, for rules about them."""
+
+
+def load(unit: Unit) -> Loaded:
+    """Read a unit; whatever is wrong with it is among the problems."""
+    if unit.form == "folder":
+        return _compose(unit)
+    text = read_stdin() if unit.form == "stdin" else read_file(unit.path, unit.name)
+    if isinstance(text, Problem):
+        return Loaded(unit, problems=(text,))
+    if unit.path.endswith(".json"):
+        text = text.replace("\t", " ")  # JSON may be indented with tabs, YAML may not
+    text = paired(text)
+    documents, problems = parse(text, unit.name)
+    return Loaded(unit, text, documents, problems)
+
+
+def parse(text: str, name: str) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
+    """Return the documents of a file. A disputed scalar is a problem, and the rest is still checked."""
+    documents, problems = read_documents(text, name, undisputed=True)
+    if [problem.id for problem in problems] == ["YAML007"]:
+        documents, others = read_documents(text, name)
+        problems = (*problems, *others)
+    return documents, problems
+
+
+@dataclass(slots=True)
+class _Tree:
+    """Reads the files of kustomizations by their path from the root of the file system."""
+
+    refused: dict[str, Problem] = field(default_factory=dict)
+    kustomizations: dict[str, str] = field(default_factory=dict)
+    straight: dict[str, bool] = field(default_factory=dict)
+    """Whether no link leads to a folder."""
+
+    def __call__(self, path: str) -> str | None:
+        """Return the text of a file; None where there is none, and a note where it cannot be read.
+
+        Raises Stopped for a link: where kustomize follows one, and where it refuses to, is for it to say.
+        """
+        file = f"/{path}"
+        if not os.path.isfile(file):  # noqa: PTH113 - a few thousand times, and a Path takes its time
+            return None
+        folder, _, name = file.rpartition("/")
+        if folder not in self.straight:
+            self.straight[folder] = os.path.realpath(folder) == folder
+        if not self.straight[folder] or os.path.islink(file):  # noqa: PTH114
+            raise Stopped(outside=f"{path}: a link")
+        text = read_file(file, path)
+        if isinstance(text, Problem):
+            self.refused[path] = text
+            return None
+        if name in FILE_NAMES and not is_ours(text):
+            self.kustomizations[path] = text
+        return text
+
+
+def _controllers(folder: str, tree: _Tree) -> tuple[list[Any] | None, tuple[Problem, ...]]:
+    """Return what a cluster says of its controllers, and what stands against them.
+
+    Their releases are large and somebody else's: the digest is checked, not each object for each cluster. Of
+    a folder that is not as slicewright writes it nothing is returned, so that all of it is composed.
+    """
+    root, _, cluster = folder.lstrip("/").rpartition("/overlays/")
+    if not controllers.is_folder(cluster):
+        return None, ()
+
+    def read_text(path: str) -> str | None:
+        return tree(f"{root}/{path}")
+
     try:
-        # A pipe is opened without waiting for somebody to write into it.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        found = controllers.installed(f"overlays/{cluster}", read_text)
+        against = [
+            one
+            for release in (found.releases if found else ())
+            for one in release_problems(
+                release, read_text, releases(), configures=bool(found and found.configuration)
+            )
+        ]
+    except Stopped:  # links are for kustomize
+        return None, ()
+    if found is not None and found.edited:
+        message = "the controllers are not as slicewright writes them: what installs them was edited"
+        hint = "slicewright render writes the folder again"
+        return None, (Problem("CTRL003", message, hint, file=f"{folder}/kustomization.yaml"),)
+    return (None, ()) if found is None else (list(found.objects), _below(root, against, tree))
+
+
+def _below(root: str, problems: Iterable[Problem], tree: _Tree) -> tuple[Problem, ...]:
+    """Return the problems of files below a root; of files that were not read, why not."""
+    return tuple(tree.refused.values()) or tuple(replace(one, file=f"{root}/{one.file}") for one in problems)
+
+
+def _compose(unit: Unit) -> Loaded:
+    folder = os.path.realpath(unit.path)
+    tree = _Tree(straight={folder: True})
+    try:
+        of_controllers, against = _controllers(folder, tree)
+        composed = Composed() if of_controllers is not None else compose(folder.lstrip("/"), tree)
     except OSError as error:
-        return unreadable(name, error)
-    try:
-        status = os.fstat(handle)
-        if stat.S_ISDIR(status.st_mode):
-            return Problem("FILE001", "is a folder", "name a file in it, or - for stdin", file=name)
-        if not stat.S_ISREG(status.st_mode):
-            return Problem("FILE001", "is not a regular file", "name another file, or - for stdin", file=name)
-        if status.st_size > LARGEST:
-            return _too_large(name, status.st_size)
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            # None where it would have to wait: files of the kernel can.
-            return decoded(file.read(LARGEST + 1) or b"", name)
-    except OSError as error:
-        return unreadable(name, error)
-    finally:
-        os.close(handle)
+        return Loaded(unit, problems=(unreadable(unit.name, error),))
+    if of_controllers is not None:
+        objects, found = of_controllers, against
+    elif composed.outside:
+        objects, found = _built(folder, unit, tree)
+    else:
+        objects = list(composed.objects)
+        # What compose says of a file that was not read follows from why it was not.
+        found = tuple(tree.refused.values()) or (*against, *composed.problems)
+    problems = tuple(_named(problem, folder, unit) for problem in found)
+    documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
+    written = tuple(
+        (_shown(f"/{path}", folder, unit), text) for path, text in sorted(tree.kustomizations.items())
+    )
+    return Loaded(unit, "", documents, problems, written if of_controllers is None else ())
 
 
-def load_stdin() -> str | Problem:
-    """Return what is piped into this process, or why it is not read."""
-    if sys.stdin is None:  # closed by the caller
-        return Problem("FILE001", "is closed", "pipe something into it, or name a path", file="stdin")
-    return decoded(sys.stdin.buffer.read(LARGEST + 1), "stdin")
+def _built(folder: str, unit: Unit, tree: _Tree) -> tuple[list[Any], tuple[Problem, ...]]:
+    """Let kustomize build what is outside of our subset, unless it would have to fetch something."""
+    kustomizations = Kustomizations()
+    for included in (folder, *sorted(kustomizations.included_by(folder))):
+        found = kustomizations.spec_of(included)
+        if found is not None:
+            with contextlib.suppress(Stopped):
+                tree(found[0].lstrip("/"))
+    refused = tuple(fetched(folder))
+    return ([], refused) if refused else kustomize.build(folder, unit.name)
 
 
-def unreadable(name: str, error: OSError) -> Problem:
-    """Return the problem of a file or folder that the system does not let us read."""
-    if error.errno == errno.ENOENT:
-        return Problem("FILE001", "there is no such file or folder", SPELLING, file=name)
-    message = f"cannot be read: {error.strerror or error}"
-    hint = "check its permissions" if isinstance(error, PermissionError) else "check the path"
-    return Problem("FILE001", message, hint, file=name)
+def _named(problem: Problem, folder: str, unit: Unit) -> Problem:
+    """Return a problem with the names of files as the user sees them."""
+    if problem.file == unit.name:
+        return problem
+    message = problem.message
+    if folder.endswith(f"/{unit.name}"):
+        message = message.replace(folder.removesuffix(unit.name).lstrip("/"), "")
+    file = _shown(f"/{problem.file.lstrip('/')}", folder, unit) if problem.file else unit.name
+    return replace(problem, file=file, message=message)
 
 
-def decoded(content: bytes, name: str) -> str | Problem:
-    """Return the bytes of a file as text, or why they are none: too many, or no UTF-8."""
-    if len(content) > LARGEST:
-        return _too_large(name, len(content))
-    try:
-        return content.removeprefix(codecs.BOM_UTF8).decode()
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}"
-        return Problem("FILE002", message, "save the file as UTF-8", file=name)
-
-
-def _too_large(name: str, size: int) -> Problem:
-    mebi = 1024 * 1024
-    message = f"has {size / mebi:.0f} MiB; more than {LARGEST // mebi} MiB are not read"
-    return Problem("FILE005", message, "split it; validate leaves it out with --exclude", file=name)
+def _shown(file: str, folder: str, unit: Unit) -> str:
+    return os.path.normpath(f"{unit.name}/{os.path.relpath(file, folder)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.fields import CatalogueError
@@ -17,14 +18,13 @@ from slicewright.core.platform.release import recorded
 from slicewright.core.problem import Problem
 from slicewright.core.render.repository import Package
 from slicewright.version import __version__
-from slicewright.workspace.data import HERE, data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.intent.source import SourceFile
+
 
 _INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", validate_configuration.SCHEMA)
 """Files of schemas/ that input files are checked with."""
@@ -102,3 +102,13 @@ def releases() -> dict[str, str]:
 def package() -> Package:
     """Return all of it."""
     return Package(__version__, catalogue(), schemas(), health(), releases())
+
+
+HERE = Path(__file__).resolve().parents[1]
+"""The folder of the package."""
+
+
+def data_folder(name: str) -> Path:
+    """Return a folder of data: inside the package when it is installed, else beside it in a checkout."""
+    installed = HERE / "_data" / name
+    return installed if installed.is_dir() else HERE.parents[1] / name

@@ -16,7 +16,7 @@ from slicewright.core.check.unpack import unpack
 from slicewright.core.document.read import Document
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem
-from slicewright.workspace.reading import Reading, read
+from slicewright.workspace.load import Loaded, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -120,20 +120,20 @@ def examine_each(units: Sequence[Unit], engine: Engine, *, metadata_only: bool =
     clean: enough where nobody asks for more than the verdict, and quicker to send.
     """
     # Another process has no stdin, and would find nothing to check.
-    piped = {number: read(unit) for number, unit in enumerate(units) if unit.form == "stdin"}
+    piped = {number: load(unit) for number, unit in enumerate(units) if unit.form == "stdin"}
 
     def work(number: int) -> tuple[Any, ...]:
-        reading = piped.get(number) or read(units[number])
-        items, others = _items(reading)
+        loaded = piped.get(number) or load(units[number])
+        items, others = _items(loaded)
         verdicts = [engine.verdict(item) for item in items]
         checks = [
             (verdict, engine.is_clean(item, verdict)) for item, verdict in zip(items, verdicts, strict=True)
         ]
         is_clean = not others and all(clean for _, clean in checks)
         part = _head if metadata_only and is_clean else _whole
-        documents = [(part(document.data), document.index, document.line) for document in reading.documents]
-        text = "" if part is _head else reading.text
-        return text, documents, packed(reading.problems), checks, reading.kustomizations
+        documents = [(part(document.data), document.index, document.line) for document in loaded.documents]
+        text = "" if part is _head else loaded.text
+        return text, documents, packed(loaded.problems), checks, loaded.kustomizations
 
     return map(_examined, units, map_forked(work, len(units)))
 
@@ -150,18 +150,18 @@ def _head(data: Any) -> Any:
 
 def _examined(unit: Unit, answer: tuple[Any, ...]) -> Examined:
     text, data, problems, checks, written = answer
-    reading = Reading(unit, text, tuple(Document(*document) for document in data), unpacked(problems))
-    items, others = _items(reading)
+    loaded = Loaded(unit, text, tuple(Document(*document) for document in data), unpacked(problems))
+    items, others = _items(loaded)
     objects = tuple(Checked(item, *check) for item, check in zip(items, checks, strict=True))
-    return Examined(unit, objects, (*reading.problems, *others), written)
+    return Examined(unit, objects, (*loaded.problems, *others), written)
 
 
-def _items(reading: Reading) -> tuple[list[Item], list[Problem]]:
-    unit = reading.unit
+def _items(loaded: Loaded) -> tuple[list[Item], list[Problem]]:
+    unit = loaded.unit
     items: list[Item] = []
     problems: list[Problem] = []
-    file = SourceFile(unit.name, reading.text)
-    for document in reading.documents:
+    file = SourceFile(unit.name, loaded.text)
+    for document in loaded.documents:
         source = None if unit.form == "folder" else Source(file, document)
         if not unit.named and not _looks_like_an_object(document.data):
             continue

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from pytest_kind import KindCluster  # type: ignore[import-untyped]
 
-from slicewright.binaries.places import cache_root
+from slicewright.binaries.find import cache_root
 from slicewright.testbed import kubeconfig, manifests, programs, supervisor
 from slicewright.testbed.api import Api
 

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from slicewright.cli.meaning import all_rules
 from slicewright.cli.report.plain import file_of
-from slicewright.cli.report.rules import all_rules
 from slicewright.core.visible import in_json
 from slicewright.version import __version__
 

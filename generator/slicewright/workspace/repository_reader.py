@@ -16,8 +16,8 @@ from slicewright.core.problem import Problem
 from slicewright.core.render.existing import ROOT
 from slicewright.core.render.platform import PROVISION
 from slicewright.core.render.repository import Repository, Settings, against_schema, read_repository
-from slicewright.workspace.load import load, unreadable
 from slicewright.workspace.package import catalogue, catalogue_with, package
+from slicewright.workspace.text_file import read_file, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -237,7 +237,7 @@ def _out(name: str) -> Problem:
 
 
 def _read(root: Path, name: str, found: list[Problem]) -> str | None:
-    text = load(f"{root}/{name}", name)
+    text = read_file(f"{root}/{name}", name)
     if not isinstance(text, Problem):
         return text
     if not os.path.exists(f"{root}/{name}"):
@@ -258,7 +258,7 @@ def _read_in_tree(root: Path, path: str) -> str | None:
         way = (*reversed(PurePosixPath(path).parents), PurePosixPath(path))
         link = next(part for part in way if not (root / part).resolve().is_relative_to(within))
         raise Stopped(_out(str(link)))
-    text = load(target, path)
+    text = read_file(target, path)
     if isinstance(text, Problem) and text.id == "FILE005":
         raise Stopped(text)
     return None if isinstance(text, Problem) else text

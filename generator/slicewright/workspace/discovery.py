@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.examine import Unit
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.problem import Problem
-from slicewright.workspace.kustomizations import FILE_NAMES, Kustomizations
-from slicewright.workspace.load import SPELLING, unreadable
+from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations
+from slicewright.workspace.text_file import SPELLING, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -52,3 +52,8 @@ def enter(context: click.Context, folders: tuple[str, ...]) -> None:
                 why = getattr(error, "strerror", None) or error
                 raise click.BadParameter(f"cannot go to '{folder}': {why}", param_hint="'-C'") from None
         context.find_root().call_on_close(undo.pop_all().close)
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a help page: each line as it is typed, and never wrapped."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

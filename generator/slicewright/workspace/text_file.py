@@ -1,0 +1,72 @@
+"""Files that somebody else wrote: read within a size, and never waited for."""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import os
+import stat
+import sys
+
+from slicewright.core.problem import Problem
+
+LARGEST = 16 * 1024 * 1024
+"""Bytes of one file that are read; the manifests of Kueue, with all its CRDs, are 1.7 million."""
+SPELLING = "check the spelling; paths are relative to the current folder"
+
+
+def read_file(path: str | os.PathLike[str], name: str) -> str | Problem:
+    """Return the text of a file, or why it is not read: too large, no file, no permission, no UTF-8."""
+    try:
+        # A pipe is opened without waiting for somebody to write into it.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        return unreadable(name, error)
+    try:
+        status = os.fstat(handle)
+        if stat.S_ISDIR(status.st_mode):
+            return Problem("FILE001", "is a folder", "name a file in it, or - for stdin", file=name)
+        if not stat.S_ISREG(status.st_mode):
+            return Problem("FILE001", "is not a regular file", "name another file, or - for stdin", file=name)
+        if status.st_size > LARGEST:
+            return _too_large(name, status.st_size)
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            # None where it would have to wait: files of the kernel can.
+            return decoded(file.read(LARGEST + 1) or b"", name)
+    except OSError as error:
+        return unreadable(name, error)
+    finally:
+        os.close(handle)
+
+
+def read_stdin() -> str | Problem:
+    """Return what is piped into this process, or why it is not read."""
+    if sys.stdin is None:  # closed by the caller
+        return Problem("FILE001", "is closed", "pipe something into it, or name a path", file="stdin")
+    return decoded(sys.stdin.buffer.read(LARGEST + 1), "stdin")
+
+
+def unreadable(name: str, error: OSError) -> Problem:
+    """Return the problem of a file or folder that the system does not let us read."""
+    if error.errno == errno.ENOENT:
+        return Problem("FILE001", "there is no such file or folder", SPELLING, file=name)
+    message = f"cannot be read: {error.strerror or error}"
+    hint = "check its permissions" if isinstance(error, PermissionError) else "check the path"
+    return Problem("FILE001", message, hint, file=name)
+
+
+def decoded(content: bytes, name: str) -> str | Problem:
+    """Return the bytes of a file as text, or why they are none: too many, or no UTF-8."""
+    if len(content) > LARGEST:
+        return _too_large(name, len(content))
+    try:
+        return content.removeprefix(codecs.BOM_UTF8).decode()
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}"
+        return Problem("FILE002", message, "save the file as UTF-8", file=name)
+
+
+def _too_large(name: str, size: int) -> Problem:
+    mebi = 1024 * 1024
+    message = f"has {size / mebi:.0f} MiB; more than {LARGEST // mebi} MiB are not read"
+    return Problem("FILE005", message, "split it; validate leaves it out with --exclude", file=name)
