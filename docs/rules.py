@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.rules import RULES
 
 if TYPE_CHECKING:
-    from slicewright.core.check.rule import Rule
+    from slicewright.core.check.model import Rule
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "rules.md"

@@ -11,10 +11,9 @@ from hypothesis import given
 from tests.platforms.kit import repository
 from tests.platforms.test_properties import PROFILE, chips_of, clusters, nominal_chips, roots
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.quota import most
 from slicewright.core.check.quota_read import quotas
-from slicewright.core.check.world import World
 from slicewright.core.platform.queues import cluster_queues
 from slicewright.core.platform.tree import objects
 from slicewright.testbed.nodes import simulated_nodes
@@ -53,7 +52,7 @@ def test_sums_are_consistent(document: dict[str, Any]) -> None:
     }
     assert given_chips == {name: nominal_chips(document, holder) for name, holder in holders.items()}
 
-    known = quotas(World([Item(item, "") for item in objects(site)], catalogue(), site))
+    known = quotas(ObjectSet([Resource(item, "") for item in objects(site)], catalogue(), site))
     tree = roots(known)
     nominal: dict[tuple[str, str], Fraction] = {}
     for holder in (*found.cohorts, *found.queues):

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from slicewright.cli.validate import validate
 from slicewright.core.check.engine import Engine
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import Resource
 from slicewright.workspace.kinds import kind_schemas
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def engine() -> Engine:
 
 def problems(data: dict[str, Any]) -> list[Problem]:
     """Return what the engine has against one object."""
-    item = Item(copy.deepcopy(data), "file.yaml")
+    item = Resource(copy.deepcopy(data), "file.yaml")
     return list(engine().object_problems(item, engine().verdict(item)))
 
 

@@ -9,12 +9,10 @@ from tests.check.kit import engine, found, jobset, problems
 
 from slicewright.core.check.builtin import BUILT_IN
 from slicewright.core.check.engine import Engine, SkipKind
-from slicewright.core.check.item import Item
 from slicewright.core.check.kinds import BadSchemaError, KindSchemas
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, ObjectSet, Resource, Rule
 from slicewright.core.check.run import RuleSet
 from slicewright.core.check.unpack import unpack
-from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem
@@ -52,10 +50,10 @@ def test_kind_in_an_unlike_group_is_named() -> None:
 def test_kind_that_is_named_is_let_pass(text: str) -> None:
     """`--skip-kind` takes the kind alone, with its group, and with group and version."""
     skipping = Engine(KindSchemas(lambda _: None), skip=[SkipKind(text)])
-    item = Item(THING, "file.yaml")
+    item = Resource(THING, "file.yaml")
     assert skipping.verdict(item) == "skipped"
     assert list(skipping.object_problems(item, "skipped")) == []
-    assert skipping.verdict(Item({**THING, "kind": "Other"}, "file.yaml")) == "unknown"
+    assert skipping.verdict(Resource({**THING, "kind": "Other"}, "file.yaml")) == "unknown"
 
 
 def test_deprecated_version_is_a_warning() -> None:
@@ -77,7 +75,7 @@ def test_deprecated_version_is_a_warning() -> None:
 def test_schema_that_cannot_be_used_is_an_error(schema: Any, message: str) -> None:
     """A broken schema file checks nothing, and says so for each object."""
     broken = Engine(KindSchemas(lambda _: schema))
-    item = Item(THING, "file.yaml")
+    item = Resource(THING, "file.yaml")
     verdict = broken.verdict(item)
     (problem,) = broken.object_problems(item, verdict)
     assert (verdict, problem.id) == ("unknown", "SCHEMA010")
@@ -87,7 +85,7 @@ def test_schema_that_cannot_be_used_is_an_error(schema: Any, message: str) -> No
 def test_schema_without_a_side_table_is_enough() -> None:
     """A schema from elsewhere, a catalogue for example, is used as it is."""
     schemas = KindSchemas(lambda _: {"properties": {"spec": {"type": "object"}}, "x-slicewright": 5})
-    item = Item({**THING, "spec": []}, "file.yaml")
+    item = Resource({**THING, "spec": []}, "file.yaml")
     checks = schemas.find(item)
     assert checks is not None
     assert checks.is_namespaced is None
@@ -100,8 +98,8 @@ def test_schema_without_a_side_table_is_enough() -> None:
 def test_scope_of_a_kind_is_known() -> None:
     """JobSets are namespaced, ClusterQueues are not."""
     schemas = engine()._schemas
-    namespaced = schemas.find(Item(jobset(), "a"))
-    cluster = schemas.find(Item({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue"}, "a"))
+    namespaced = schemas.find(Resource(jobset(), "a"))
+    cluster = schemas.find(Resource({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue"}, "a"))
     assert namespaced is not None
     assert cluster is not None
     assert (namespaced.is_namespaced, cluster.is_namespaced) == (True, False)
@@ -116,23 +114,23 @@ def test_reader_of_schemas_may_refuse() -> None:
         raise BadSchemaError("not JSON")
 
     broken = Engine(KindSchemas(read))
-    assert [broken.verdict(Item(THING, "a")) for _ in range(2)] == ["unknown", "unknown"]
+    assert [broken.verdict(Resource(THING, "a")) for _ in range(2)] == ["unknown", "unknown"]
     assert reads == ["example.test/thing_v1.json"]
 
 
 def test_rules_are_asked_by_kind() -> None:
     """A rule sees its kinds, one without kinds sees all; its hint stands where a finding has none."""
 
-    def check(item: Item, _world: World) -> list[Finding]:
+    def check(item: Resource, _objects: ObjectSet) -> list[Finding]:
         return [Finding(("kind",), f"is {item.kind}"), Finding((), "own", "other")]
 
     mine = Rule("A001", "warning", "title", "why", "mine", frozenset({"Job"}), check)
     everybody = Rule("A002", "error", "title", "why", "all", frozenset(), check)
     asked = RuleSet([mine, everybody])
-    job = Item({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}}, "a")
-    foreign = Item({"apiVersion": "example.test/v1", "kind": "Job", "metadata": {"name": "b"}}, "b")
-    world = World([job, foreign], catalogue())
-    found_by = [(p.id, p.severity, p.object, p.hint) for p in asked.problems(world)]
+    job = Resource({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}}, "a")
+    foreign = Resource({"apiVersion": "example.test/v1", "kind": "Job", "metadata": {"name": "b"}}, "b")
+    object_set = ObjectSet([job, foreign], catalogue())
+    found_by = [(p.id, p.severity, p.object, p.hint) for p in asked.problems(object_set)]
     assert found_by == [
         ("A001", "warning", "Job a", "mine"),
         ("A001", "warning", "Job a", "other"),
@@ -141,7 +139,7 @@ def test_rules_are_asked_by_kind() -> None:
         ("A002", "error", "Job b", "all"),
         ("A002", "error", "Job b", "other"),
     ]
-    assert [p.object for p in asked.problems(world, [foreign])] == ["Job b"] * 2
+    assert [p.object for p in asked.problems(object_set, [foreign])] == ["Job b"] * 2
 
 
 def test_findings_of_the_engine_are_described() -> None:
@@ -149,11 +147,11 @@ def test_findings_of_the_engine_are_described() -> None:
     ids = [rule.id for rule in BUILT_IN]
     assert len(ids) == len(set(ids))
     assert {f"SCHEMA{number:03}" for number in range(1, 13)} | {"MAP001", "CEL001"} <= set(ids)
-    item = Item(THING, "a")
-    assert [one for rule in BUILT_IN for one in rule.check(item, World([item], catalogue()))] == []
+    item = Resource(THING, "a")
+    assert [one for rule in BUILT_IN for one in rule.check(item, ObjectSet([item], catalogue()))] == []
 
 
-def unpacked(text: str) -> list[Item | Problem]:
+def unpacked(text: str) -> list[Resource | Problem]:
     """Return the objects and problems of a text."""
     documents, _ = read_documents(text, "file.yaml")
     file = SourceFile("file.yaml", text)
@@ -183,7 +181,7 @@ def test_lists_are_what_they_hold() -> None:
     """The objects of a List are checked one by one, at their own lines."""
     text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {}}\n- 5\n"
     item, problem = unpacked(text)
-    assert isinstance(item, Item)
+    assert isinstance(item, Resource)
     assert isinstance(problem, Problem)
     assert (
         item.problem("A001", ("metadata",), "").line,
@@ -198,6 +196,6 @@ def test_lists_in_lists_end() -> None:
     """A List in a List in a List is opened a few times, and then an object without a schema."""
     text = "{apiVersion: v1, kind: List, items: [" * 10 + "]}" * 10
     (item,) = unpacked(text)
-    assert isinstance(item, Item)
+    assert isinstance(item, Resource)
     assert item.kind == "List"
     assert found(item.data) == [("SCHEMA001", "kind")]

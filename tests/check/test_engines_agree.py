@@ -15,7 +15,7 @@ from tests.check.kit import engine, jobset
 from tests.check.test_table import TABLE
 from tests.schema_kinds.kit import kubeconform
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import Resource
 from slicewright.workspace.discovery import of_overlays
 from slicewright.workspace.load import load
 
@@ -73,7 +73,7 @@ def mutated(draw: st.DrawFn) -> dict[str, Any]:
 
 def verdicts(objects: list[dict[str, Any]]) -> list[bool]:
     """Return whether our engine accepts each object."""
-    return [engine().verdict(Item(data, "file.yaml")) == "accepted" for data in objects]
+    return [engine().verdict(Resource(data, "file.yaml")) == "accepted" for data in objects]
 
 
 def test_engines_agree_on_overlays_and_fixtures() -> None:

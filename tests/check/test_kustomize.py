@@ -289,8 +289,8 @@ def test_nobody_waits_for_a_pipe(
 
 def test_address_within_a_path_is_no_remote_base(tmp_path: Path) -> None:
     """KUS111 and KUS010 go by one definition."""
-    world = "resources: [/http://example.test, 'user@example.test/a/b']\n"
-    write(tmp_path, {"kustomization.yaml": world})
+    object_set = "resources: [/http://example.test, 'user@example.test/a/b']\n"
+    write(tmp_path, {"kustomization.yaml": object_set})
 
     found = [(one["id"], one["message"]) for one in run(tmp_path, ".", "-o", "json").json["problems"]]
 

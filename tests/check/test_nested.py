@@ -12,7 +12,7 @@ from tests.check.kit import engine, run, write
 
 from slicewright.binaries.find import find
 from slicewright.core.check.engine import Engine, SkipKind
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import Resource
 from slicewright.core.problem import Problem
 from slicewright.workspace.kinds import kind_schemas
 
@@ -39,7 +39,7 @@ def config_map(text: Any, *, name: str = "kueue-manager-config", key: str = KEY)
 
 def said(data: dict[str, Any], checks: Engine | None = None) -> list[tuple[str, str, str]]:
     """Return (id, message, hint) of what is said of an object; every path is that of the text."""
-    asked, item = checks or engine(), Item(data, "file.yaml")
+    asked, item = checks or engine(), Resource(data, "file.yaml")
     found = [one for one in asked.object_problems(item, asked.verdict(item)) if one.path[-1:] == (KEY,)]
     assert {one.path for one in found} <= {("data", KEY)}
     return [(one.id, one.message, one.hint) for one in found]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conftest import PROJECT
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import Resource
 from slicewright.core.check.origin import Origins, of_cluster
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.platform.tree import objects
@@ -135,18 +135,18 @@ def repository() -> Repository:
 
 
 @cache
-def items() -> dict[str, Item]:
+def items() -> dict[str, Resource]:
     """Return the objects of the runs, and those of the platform, by folder (and kind and name)."""
     rendering = render(repository(), {})
     assert () == errors(rendering.problems)
     bases = tree.Bases(repository().read_text, package().schemas)
     made = {entry.plan.folder: tree.make(entry, bases)[0] for entry in rendering.planned}
-    runs = {folder: Item(run.objects[-1], folder) for folder, run in made.items() if run}
-    of_platform = [Item(data, "overlays/c1/_platform") for data in objects(repository().sites["c1"])]
+    runs = {folder: Resource(run.objects[-1], folder) for folder, run in made.items() if run}
+    of_platform = [Resource(data, "overlays/c1/_platform") for data in objects(repository().sites["c1"])]
     return runs | {f"{item.kind} {item.name}": item for item in of_platform}
 
 
-def place(item: Item, path: Path) -> str:
+def place(item: Resource, path: Path) -> str:
     """Return what stands at the place to which a problem of a value leads."""
     origins = Origins(repository().workloads, repository().sites)
     problem = origins.placed(item.problem("X", path, "wrong"), item)
@@ -260,13 +260,13 @@ def test_object_of_another_run_leads_to_the_name(name: str) -> None:
     run = {"slicewright.dev/run": "00000000"} if name != "brought" else {}
     data = {"kind": "JobSet", "metadata": {"name": name, "labels": run}}
 
-    assert place(Item(data, "overlays/c1/default/a"), ("spec", "replicatedJobs", 0)).startswith("a, ")
+    assert place(Resource(data, "overlays/c1/default/a"), ("spec", "replicatedJobs", 0)).startswith("a, ")
 
 
 @pytest.mark.parametrize("folder", ["overlays/gone/_platform", "overlays/c1/default/gone", "custom/x"])
 def test_what_no_input_asks_for_stays_where_it_is(folder: str) -> None:
     """A folder of no workload, of no cluster, or outside of the tree has no line of ours."""
-    item = Item({"kind": "Pod", "metadata": {"name": "x"}}, folder)
+    item = Resource({"kind": "Pod", "metadata": {"name": "x"}}, folder)
     problem = item.problem("X", (), "wrong")
     origins = Origins(repository().workloads, repository().sites)
 

@@ -30,9 +30,8 @@ from tests.docs.xpk.page import (
     text_of,
 )
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.quota_workload import pod_sets
-from slicewright.core.check.world import World
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.workspace.package import catalogue
 
@@ -205,7 +204,7 @@ def test_heads_do_not_wait_for_each_other(example: Repo, quota: str) -> None:
     [run] = (example.root / "overlays/research/default/gemma").glob("gemma-*.yaml")
     [jobset] = yaml.safe_load_all(run.read_text(encoding="utf-8"))
     asked: dict[str, Fraction] = {}
-    for pods in pod_sets(Item(jobset, ""), World([], catalogue())):
+    for pods in pod_sets(Resource(jobset, ""), ObjectSet([], catalogue())):
         for name, value in pods.requests.items():
             asked[name] = asked.get(name, Fraction(0)) + value
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from tests.e2e_rules.drawn import draw
 
 from slicewright.core.check.assignment import admit
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.check.rules.fit import queue_of
-from slicewright.core.check.world import World
 from slicewright.testbed.wait import stretched
 from slicewright.workspace.package import package
 
@@ -98,13 +97,15 @@ def test_model_gives_the_flavors_that_kueue_gives(api: Api) -> None:
     api.each(api.create, direct)
     api.each(api.create, [_workload(entry) for entry in drawn.jobsets if entry not in direct])
     found = _settled(api, QUEUES)
-    world = World([Item(entry, "") for entry in (*drawn.platform, *drawn.jobsets)], package().catalogue)
+    object_set = ObjectSet(
+        [Resource(entry, "") for entry in (*drawn.platform, *drawn.jobsets)], package().catalogue
+    )
     wrong = {}
     admitted = 0
-    for item in world.of_kind("JobSet"):
-        queue = queue_of(item, world)
+    for item in object_set.of_kind("JobSet"):
+        queue = queue_of(item, object_set)
         assert queue is not None
-        given = admit(quotas(world), queue, pod_sets(item, world))
+        given = admit(quotas(object_set), queue, pod_sets(item, object_set))
         expected = None if given is None else {entry.pods.name: entry.flavors for entry in given}
         admitted += expected is not None
         if expected != found[item.name]:

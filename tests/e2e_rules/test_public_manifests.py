@@ -13,7 +13,7 @@ from tests.check.kit import run
 from tests.e2e_rules.modules import folder
 from tests.rules.verdicts import refusals
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import Resource
 from slicewright.core.check.unpack import unpack
 from slicewright.testbed.errors import ApiError
 from slicewright.workspace.discovery import Discovery
@@ -65,16 +65,18 @@ def test_warnings_are_those_that_were_looked_at(entry: dict[str, Any]) -> None:
     assert entry["warnings"] == sorted({problem["id"] for problem in problems(entry, "warning")})
 
 
-def objects(entry: dict[str, Any]) -> Iterator[Item]:
+def objects(entry: dict[str, Any]) -> Iterator[Resource]:
     """Yield the objects of a module, those of kustomizations as they are built."""
     home = folder(entry["tool"], entry["module"])
     for unit in Discovery(base=home, exclude=tuple(entry["left_out"])).find([str(home)]).units:
         for document in load(unit).documents:
             if isinstance(document.data, dict) and {"apiVersion", "kind"} <= document.data.keys():
-                yield from (found for found in unpack(document.data, unit.name) if isinstance(found, Item))
+                yield from (
+                    found for found in unpack(document.data, unit.name) if isinstance(found, Resource)
+                )
 
 
-def verdict(api: Api, item: Item) -> str:
+def verdict(api: Api, item: Resource) -> str:
     """Return what the server says; empty where it cannot judge: no such kind, or the object is there."""
     try:
         api.create(item.data, dryRun="All", fieldValidation="Strict")

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from slicewright.core.catalogue.resolve import TpuRequest, resolve
 from slicewright.core.catalogue.shape import Shape
 from slicewright.core.check.engine import Engine
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.quota import Quotas, most
 from slicewright.core.check.quota_read import quotas
-from slicewright.core.check.world import World
 from slicewright.core.platform.tree import objects
 from slicewright.workspace.kinds import kind_schemas
 from slicewright.workspace.package import package
@@ -144,9 +143,9 @@ def test_quotas_limits_and_pools_are_consistent(document: dict[str, Any]) -> Non
     assert [problem.text() for problem in found.problems if problem.severity == "error"] == []
     site, spec = found.sites["c1"], document["spec"]
     rendered = objects(site)
-    items = [Item(item, "file.yaml") for item in rendered]
-    read = quotas(World(items, package().catalogue, site))
-    declared = quotas(World((), package().catalogue, site))
+    items = [Resource(item, "file.yaml") for item in rendered]
+    read = quotas(ObjectSet(items, package().catalogue, site))
+    declared = quotas(ObjectSet((), package().catalogue, site))
 
     # What is rendered says what the file declares, by queue, cohort and flavor.
     assert {name: node.cells for name, node in declared.queues.items()} == {

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from slicewright.core.check.engine import Engine
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import Resource
 from slicewright.core.platform.tree import objects
 from slicewright.workspace.kinds import kind_schemas
 
@@ -25,7 +25,7 @@ NO_SCHEMA = {("kueue.x-k8s.io/v1alpha1", "Topology")}
 def test_objects_are_accepted(case: dict[str, Any]) -> None:
     """Schemas without unknown fields, keys of lists and CEL rules of the vendored CRDs find nothing."""
     for data in objects(site(case["spec"])):
-        item = Item(data, "file.yaml")
+        item = Resource(data, "file.yaml")
         verdict = ENGINE.verdict(item)
         problems = ENGINE.object_problems(item, verdict)
         said = [problem.text() for problem in problems if problem.severity == "error"]

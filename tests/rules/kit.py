@@ -6,10 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.rules import RULES
 from slicewright.core.check.run import RuleSet
-from slicewright.core.check.world import World
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent import decode
 from slicewright.core.intent.source import Source, SourceFile
@@ -19,7 +18,7 @@ from slicewright.workspace.package import catalogue
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.core.check.rule import Rule
+    from slicewright.core.check.model import Rule
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
 
@@ -48,7 +47,7 @@ def _bare(data: dict[str, Any]) -> Source:
     return Source(source.file, document)
 
 
-def world_of(text: str) -> World:
+def objects_of(text: str) -> ObjectSet:
     """Return the objects of a text; a TPUCluster is the site, a Kustomization that of the other objects."""
     documents, problems = read_documents(text, "fixture.yaml")
     assert problems == ()
@@ -59,29 +58,29 @@ def world_of(text: str) -> World:
     for document in documents:
         source = Source(SourceFile("fixture.yaml", text), document)
         if document.data.get("kind") in ("Kustomization", "Component"):
-            items.append(Item(document.data, f"{OVERLAY}/kustomization.yaml", source))
+            items.append(Resource(document.data, f"{OVERLAY}/kustomization.yaml", source))
         else:
-            items.append(Item(document.data, OVERLAY if is_overlay else "fixture.yaml", source))
-    return World(items, catalogue(), site_of(clusters[0]) if clusters else None)
+            items.append(Resource(document.data, OVERLAY if is_overlay else "fixture.yaml", source))
+    return ObjectSet(items, catalogue(), site_of(clusters[0]) if clusters else None)
 
 
-def world(*objects: dict[str, Any], site: dict[str, Any] | None = None) -> World:
-    """Return a world of plain objects."""
-    items = [Item(data, "objects.yaml") for data in objects]
-    return World(items, catalogue(), site_of(site) if site else None)
+def object_set(*objects: dict[str, Any], site: dict[str, Any] | None = None) -> ObjectSet:
+    """Return a object_set of plain objects."""
+    items = [Resource(data, "objects.yaml") for data in objects]
+    return ObjectSet(items, catalogue(), site_of(site) if site else None)
 
 
-def run(world: World, rules: Iterable[Rule] = RULES) -> tuple[Problem, ...]:
-    """Return what some rules (or all) find in a world."""
-    return RuleSet(rules).problems(world)
+def run(object_set: ObjectSet, rules: Iterable[Rule] = RULES) -> tuple[Problem, ...]:
+    """Return what some rules (or all) find in a object_set."""
+    return RuleSet(rules).problems(object_set)
 
 
 def findings_of(ident: str, text: str) -> tuple[Problem, ...]:
     """Return what one rule finds in a text."""
-    return run(world_of(text), [rule for rule in RULES if rule.id == ident])
+    return run(objects_of(text), [rule for rule in RULES if rule.id == ident])
 
 
 def findings(ident: str, *objects: dict[str, Any], site: dict[str, Any] | None = None) -> list[str]:
     """Return the messages of one rule about plain objects."""
-    problems = run(world(*objects, site=site), [rule for rule in RULES if rule.id == ident])
+    problems = run(object_set(*objects, site=site), [rule for rule in RULES if rule.id == ident])
     return [problem.message for problem in problems]

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from tests.rules.kit import findings, site_of, world
+from tests.rules.kit import findings, object_set, site_of
 from tests.rules.queues import kueue
 
 from slicewright.core.check.assignment import PODS, admit, stuck
@@ -179,7 +179,7 @@ def test_quantities_are_rounded_up_as_kueue_counts_them() -> None:
     requests = {"cpu": "1500u", "memory": "1500m"}
     template = {"spec": {"containers": [{"resources": {"requests": requests}}]}}
     job = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"parallelism": 2, "template": template}}
-    (pods,) = pod_sets(world(job).items[0], world())
+    (pods,) = pod_sets(object_set(job).all[0], object_set())
 
     assert {"cpu": Fraction("0.004"), "memory": Fraction(4), PODS: Fraction(2)} == pods.requests
 
@@ -244,9 +244,9 @@ def test_hint_names_the_topology_that_is_between_pods_and_flavor(
     flavor: dict[str, Any], annotations: dict[str, str], expected: list[str]
 ) -> None:
     """A missing request, another level and a flavor without a topology are three things to write."""
-    found = world(*_platform(a=flavor, f={}), _jobset(ASKS, **annotations))
+    found = object_set(*_platform(a=flavor, f={}), _jobset(ASKS, **annotations))
     (rule,) = [rule for rule in RULES if rule.id == "FIT102"]
-    said = [finding.hint for finding in rule.check(found.items[-1], found)]
+    said = [finding.hint for finding in rule.check(found.all[-1], found)]
 
     assert expected == [hint[: len(start)] for hint, start in zip(said, expected, strict=True)]
 

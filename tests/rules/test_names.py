@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.check.kit import jobset
-from tests.rules.kit import run, world
+from tests.rules.kit import object_set, run
 
 from slicewright.core.check.rules import RULES
 from slicewright.core.check.rules.dns import against_dns1035, as_dns1035
@@ -57,6 +57,6 @@ def test_hint_says_which_name_to_change(name: str, replicated_job: str, hint: st
     data["metadata"]["name"] = name
     data["spec"]["replicatedJobs"][0]["name"] = replicated_job
 
-    found = run(world(data), [rule for rule in RULES if rule.id == "JS101"])
+    found = run(object_set(data), [rule for rule in RULES if rule.id == "JS101"])
 
     assert [hint] == [problem.hint for problem in found]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.rules.kit import findings, run, world
+from tests.rules.kit import findings, object_set, run
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.rules import RULES
 from slicewright.core.check.rules.kustomize_build import built, patches
-from slicewright.core.check.world import World
 from slicewright.core.kubernetes.read import words
 from slicewright.workspace.package import catalogue
 
@@ -48,19 +47,19 @@ def test_namesake_of_another_group_is_left_alone() -> None:
     """A Job of Volcano is none of ours."""
     job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "a"}, "spec": {}}
 
-    assert world(job).items[0].pods == ()
+    assert object_set(job).all[0].pods == ()
     assert findings("JS121", job) == []
 
 
-def _item(file: str, **data: Any) -> Item:
-    return Item(data, file)
+def _item(file: str, **data: Any) -> Resource:
+    return Resource(data, file)
 
 
 def test_kustomization_without_api_version_is_one() -> None:
     """Kustomize fills in apiVersion and kind, so files often have neither."""
     item = _item("a/kustomization.yaml", kind="Kustomization", buildMetadata=["originAnnotations"])
 
-    found = run(World([item], catalogue()), [rule for rule in RULES if rule.id == "KUS113"])
+    found = run(ObjectSet([item], catalogue()), [rule for rule in RULES if rule.id == "KUS113"])
 
     assert [problem.message for problem in found] == [
         "'originAnnotations' writes what differs between machines and versions"
@@ -84,7 +83,7 @@ def test_resources_of_a_kustomization_are_found_by_their_files() -> None:
     job = _item("a/base/job.yaml", apiVersion="batch/v1", kind="Job")
     extra = _item("a/overlay/extra.yaml", apiVersion="v1", kind="ConfigMap")
 
-    found = built(overlay, World([overlay, base, job, extra], catalogue()))
+    found = built(overlay, ObjectSet([overlay, base, job, extra], catalogue()))
 
     assert found == [extra, job]
 
@@ -98,7 +97,7 @@ def test_kustomization_that_includes_itself_ends() -> None:
         resources=["../a"],
     )
 
-    assert built(loop, World([loop], catalogue())) == []
+    assert built(loop, ObjectSet([loop], catalogue())) == []
 
 
 def test_patches_in_files_are_read_where_they_are_known() -> None:
@@ -114,7 +113,7 @@ def test_patches_in_files_are_read_where_they_are_known() -> None:
 
     found = [
         (found.path, found.content)
-        for found in patches(kustomization, World([kustomization, patch], catalogue()))
+        for found in patches(kustomization, ObjectSet([kustomization, patch], catalogue()))
     ]
 
     assert found == [
@@ -133,14 +132,14 @@ def test_rules_run_on_all_objects_of_a_world() -> None:
         "spec": None,
     }
 
-    found = {problem.id for problem in run(world(queue))}
+    found = {problem.id for problem in run(object_set(queue))}
 
     assert found == {"KQ111", "GIT123"}
 
 
 def test_objects_that_stand_nowhere_are_not_compared() -> None:
     """Objects that were composed have no line, and kustomize has compared them already."""
-    twice = world(*[{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}] * 2)
+    twice = object_set(*[{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}] * 2)
 
     assert run(twice, [rule for rule in RULES if rule.id == "GIT124"]) == ()
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from tests.rules.kit import run
 
 from slicewright import compose, load
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.rules import RULES
-from slicewright.core.check.silence import FILE_NAME, read_ignores, silence
-from slicewright.core.check.world import World
+from slicewright.core.check.suppress import FILE_NAME, read_ignores, suppress
 from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:
@@ -24,21 +23,21 @@ def test_own_overlays_are_clean() -> None:
     """No overlay has an error; each warning is silenced with a reason, and no reason is left over."""
     checkout = load(ROOT)
     problems: list[Problem] = []
-    everything: list[Item] = []
+    everything: list[Resource] = []
     for name, site in checkout.repository.sites.items():
         items = []
         for path in sorted((ROOT / "overlays" / name).glob("*/*/kustomization.yaml")):
             folder = path.parent.relative_to(ROOT).as_posix()
-            items += [Item(data, folder) for data in compose(checkout, folder).objects]
+            items += [Resource(data, folder) for data in compose(checkout, folder).objects]
         source = site.cluster.source
-        items.append(Item(source.data, source.file.path, source))
-        problems += run(World(items, catalogue(), site))
+        items.append(Resource(source.data, source.file.path, source))
+        problems += run(ObjectSet(items, catalogue(), site))
         everything += items
     ignores = read_ignores(
         (ROOT / FILE_NAME).read_text(encoding="utf-8"), FILE_NAME, [rule.id for rule in RULES]
     )
 
-    left = silence(problems, everything, ignores.entries)
+    left = suppress(problems, everything, ignores.entries)
 
     assert ignores.problems == ()
     assert [problem.text() for problem in problems if problem.severity == "error"] == []

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rules.kit import FIXTURES, run, site_of
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.rules import RULES
-from slicewright.core.check.silence import read_ignores, silence
-from slicewright.core.check.world import World
+from slicewright.core.check.suppress import read_ignores, suppress
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import GROUP_OF
 from slicewright.workspace.package import catalogue
@@ -86,9 +85,9 @@ def test_no_rule_fails_on_one_wrong_value_anywhere() -> None:
 
     for data, path in places.values():
         for wrong in _WRONG:
-            item = Item(_replaced(data, path, wrong), "dir/kustomization.yaml")
+            item = Resource(_replaced(data, path, wrong), "dir/kustomization.yaml")
             try:
-                run(World([item], catalogue(), site))
+                run(ObjectSet([item], catalogue(), site))
             except Exception as error:  # noqa: BLE001 - whatever a rule raises
                 pytest.fail(f"{item.kind} with {wrong!r} at {path}: {error!r}")
 
@@ -98,9 +97,9 @@ def test_no_rule_fails_on_one_wrong_value_anywhere() -> None:
 @given(st.lists(_broken(), min_size=1, max_size=4), st.booleans())
 def test_rules_never_fail_on_broken_objects(objects: list[dict[str, Any]], with_site: bool) -> None:
     """Wrong types anywhere are for another stage to report; no rule raises, and every path is one."""
-    items = [Item(data, "dir/kustomization.yaml") for data in objects]
+    items = [Resource(data, "dir/kustomization.yaml") for data in objects]
 
-    found = run(World(items, catalogue(), site_of(_SITE) if with_site else None))
+    found = run(ObjectSet(items, catalogue(), site_of(_SITE) if with_site else None))
 
     assert all(problem.id and problem.message for problem in found)
 
@@ -110,9 +109,9 @@ def test_rules_never_fail_on_broken_objects(objects: list[dict[str, Any]], with_
 @given(st.sampled_from(sorted(GROUP_OF)), st.dictionaries(_WORDS, _JSON, max_size=4))
 def test_rules_never_fail_on_arbitrary_data(kind: str, data: dict[str, Any]) -> None:
     """An object of a known kind may hold anything."""
-    item = Item({**data, "apiVersion": f"{GROUP_OF[kind]}/v1".lstrip("/"), "kind": kind}, "a.yaml")
+    item = Resource({**data, "apiVersion": f"{GROUP_OF[kind]}/v1".lstrip("/"), "kind": kind}, "a.yaml")
 
-    found = run(World([item], catalogue()))
+    found = run(ObjectSet([item], catalogue()))
 
     assert {rule.id for rule in RULES} >= {problem.id for problem in found}
 
@@ -126,4 +125,4 @@ def test_ignore_file_never_fails(data: Any) -> None:
 
     ignores = read_ignores(text, ".slicewright-ignore.yaml", ["TPU101"])
 
-    assert silence((), (), ()) == () or ignores
+    assert suppress((), (), ()) == () or ignores

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from tests.rules.kit import findings, world
+from tests.rules.kit import findings, object_set
 from tests.rules.queues import cohort, queue, said
 
 from slicewright.core.check.quota import Cell, Most, Node, Quotas, most
@@ -71,14 +71,14 @@ from slicewright.core.kubernetes.quantity import amount
 )
 def test_most_that_a_queue_can_get(objects: list[dict[str, Any]], expected: str) -> None:
     """Nominal quota, what others lend up to their limit, and no more than may be borrowed at every level."""
-    known = quotas(world(*objects))
+    known = quotas(object_set(*objects))
 
     assert expected == said(most(known, known.queues["a"], ("v5e", TPU)))
 
 
 def test_queue_may_have_the_name_of_a_cohort() -> None:
     """Queues and cohorts are named apart: a cohort above that is called like the queue is not a cycle."""
-    known = quotas(world(queue("a", 8, "team"), cohort("team", parent="a"), cohort("a", 16)))
+    known = quotas(object_set(queue("a", 8, "team"), cohort("team", parent="a"), cohort("a", 16)))
 
     assert said(most(known, known.queues["a"], ("v5e", TPU))) == "24 (nominal 8, borrowing 16)"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.rules.kit import findings, world
+from tests.rules.kit import findings, object_set
 from tests.rules.queues import job, pods, said
 
 from slicewright.core.check.quota import most
@@ -30,7 +30,7 @@ def test_quota_of_a_declared_cpu_pool_has_no_limit() -> None:
             ],
         },
     }
-    known = quotas(world(site=site))
+    known = quotas(object_set(site=site))
 
     assert said(most(known, known.queues["a"], ("small", "cpu"))) == "4 (nominal 4, borrowing 0)"
     assert UNLIMITED == most(known, known.queues["a"], ("cpu-np", "cpu")).total
@@ -59,7 +59,7 @@ def test_declared_limits_are_in_the_unit_of_the_quota() -> None:
             ],
         },
     }
-    known = quotas(world(site=site))
+    known = quotas(object_set(site=site))
 
     assert said(most(known, known.queues["a"], ("v5e-4x4", TPU))) == "24 (nominal 16, borrowing 8)"
     assert said(most(known, known.queues["b"], ("v5e-4x4", TPU))) == "64 (nominal 48, borrowing 16)"
@@ -88,7 +88,7 @@ def test_declared_pools_of_one_flavor_add_up(limits: list[dict[str, int]], expec
             ],
         },
     }
-    known = quotas(world(site=site))
+    known = quotas(object_set(site=site))
 
     assert said(most(known, known.queues["q"], ("v5e-4x4", TPU))) == expected
 
@@ -97,7 +97,7 @@ def test_declared_pools_of_one_flavor_add_up(limits: list[dict[str, int]], expec
 def test_queued_nodes_have_their_label_however_the_pool_is_written(written: str | dict[str, str]) -> None:
     """A way of provisioning is a word or an object."""
     spec = {"pools": [{"name": "a", "tpu": "v5litepod-16", "provisioning": written}]}
-    site = world(site={"metadata": {"name": "west"}, "spec": spec}).site
+    site = object_set(site={"metadata": {"name": "west"}, "spec": spec}).site
     assert site is not None
     ((pool, shape, _),) = pools_of(site)
 

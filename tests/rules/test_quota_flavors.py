@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from tests.rules.kit import findings, world
+from tests.rules.kit import findings, object_set
 from tests.rules.queues import V5E, job, kueue, pods, queue, resources
 
 from slicewright.core.check.assignment import Choice, assign, choices
@@ -29,7 +29,7 @@ def test_one_flavor_serves_one_pod_set() -> None:
         {"name": name, "resources": [{"name": TPU, "nominalQuota": "16"}]} for name in ("reserved", "spot")
     ]
     group = {"coveredResources": [TPU], "flavors": flavors}
-    known = quotas(world(kueue("ClusterQueue", "a", {"resourceGroups": [group]})))
+    known = quotas(object_set(kueue("ClusterQueue", "a", {"resourceGroups": [group]})))
     half = PodSet("half", 4, {TPU: Fraction(16)}, ANY)
     whole = PodSet("whole", 8, {TPU: Fraction(32)}, ANY)
 
@@ -49,7 +49,7 @@ def test_later_pod_sets_make_room() -> None:
         {"name": "more", "resources": [{"name": TPU, "nominalQuota": "16"}]},
     ]
     known = quotas(
-        world(
+        object_set(
             kueue("ClusterQueue", "a", {"resourceGroups": [{"coveredResources": [TPU], "flavors": flavors}]})
         )
     )
@@ -112,7 +112,7 @@ def test_flavor_with_a_topology_is_for_pods_that_ask_for_it(
 
 def test_thousands_of_pod_sets_are_placed_one_after_the_other() -> None:
     """A workload of more pod sets than Python calls functions in each other is judged all the same."""
-    known = quotas(world(queue("q", 1400)))
+    known = quotas(object_set(queue("q", 1400)))
     sets = [PodSet(f"s{at}", 1, {TPU: Fraction(1)}, ANY) for at in range(1401)]
     wanted = choices(known, known.queues["q"], sets)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from tests.rules.kit import world
+from tests.rules.kit import object_set
 from tests.rules.queues import job, pods
 
 from slicewright.core.check.quota_workload import pod_sets
@@ -17,7 +17,7 @@ def test_requests_add_up_over_containers_and_pods() -> None:
     """Containers run side by side; a Job counts its parallelism, or its completions where they are fewer."""
     made = job(parallelism=4, completions=2, template=pods({"cpu": "500m"}, {"cpu": "1", TPU: "4"}))
 
-    (found,) = pod_sets(world(made).items[0], world())
+    (found,) = pod_sets(object_set(made).all[0], object_set())
 
     assert found.count == 2
     assert {"cpu": Fraction(3), TPU: Fraction(8), "pods": Fraction(2)} == found.requests
@@ -29,7 +29,7 @@ def test_init_containers_count_where_they_take_more() -> None:
     heavy = {"name": "i", "resources": {"limits": {"cpu": "8"}}}
     made = job(template=pods({"cpu": "2"}, init=(sidecar, heavy)))
 
-    (found,) = pod_sets(world(made).items[0], world())
+    (found,) = pod_sets(object_set(made).all[0], object_set())
 
     assert Fraction(9) == found.requests["cpu"]
 
@@ -42,7 +42,7 @@ def test_pathwaysjob_asks_for_its_head_and_its_workers() -> None:
     }
     item = {"apiVersion": "pathways-job.pathways.domain/v1", "kind": "PathwaysJob", "spec": spec}
 
-    head, worker = pod_sets(world(item).items[0], world())
+    head, worker = pod_sets(object_set(item).all[0], object_set())
 
     assert ("pathways-head", Fraction(24), Fraction(132_000_000_000)) == (
         head.name,
@@ -90,7 +90,7 @@ def test_job_is_admitted_with_the_fewest_pods_that_it_takes(written: str | None,
     if written is not None:
         made["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": written}
 
-    (found,) = pod_sets(world(made).items[0], world())
+    (found,) = pod_sets(object_set(made).all[0], object_set())
 
     assert (4, expected) == (found.count, found.count if found.least is None else found.least)
 
@@ -100,7 +100,7 @@ def test_pod_level_resources_stand_for_those_of_the_containers() -> None:
     template = pods({"cpu": "6", "memory": "1Gi", TPU: "4"}, {"cpu": "6"})
     template["spec"]["resources"] = {"requests": {"cpu": "4"}, "limits": {"cpu": "5", "memory": "2Gi"}}
 
-    (found,) = pod_sets(world(job(template=template)).items[0], world())
+    (found,) = pod_sets(object_set(job(template=template)).all[0], object_set())
 
     assert {"cpu": Fraction(4), "memory": Fraction(2 * 2**30), TPU: Fraction(4), "pods": Fraction(1)} == (
         found.requests

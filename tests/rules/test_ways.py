@@ -10,12 +10,11 @@ from tests.e2e.test_flavors import WAYS, called, cluster, flavor_names, of, queu
 from tests.rules.kit import run
 
 from slicewright.core.check.assignment import admit
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.check.rules import RULES
 from slicewright.core.check.rules.fit import queue_of
-from slicewright.core.check.world import World
 from slicewright.core.platform.flavor import kept_apart
 from slicewright.core.platform.tree import objects
 from slicewright.workspace.package import catalogue
@@ -41,24 +40,24 @@ def everything() -> tuple[ResolvedCluster, list[Object]]:
     ]
 
 
-def _world(site: ResolvedCluster, platform: list[Object], runs: list[Object]) -> World:
-    return World([Item(data, "") for data in (*platform, *runs)], catalogue(), site)
+def _object_set(site: ResolvedCluster, platform: list[Object], runs: list[Object]) -> ObjectSet:
+    return ObjectSet([Resource(data, "") for data in (*platform, *runs)], catalogue(), site)
 
 
-def _given(world: World) -> dict[str, str]:
+def _given(object_set: ObjectSet) -> dict[str, str]:
     """Return the flavor of each run."""
     found = {}
-    for item in world.of_kind("Job"):
-        queue = queue_of(item, world)
+    for item in object_set.of_kind("Job"):
+        queue = queue_of(item, object_set)
         assert queue is not None
-        (given,) = admit(quotas(world), queue, pod_sets(item, world)) or ()
+        (given,) = admit(quotas(object_set), queue, pod_sets(item, object_set)) or ()
         found[item.name] = given.flavors["google.com/tpu"]
     return found
 
 
-def _said(world: World) -> dict[str, str]:
+def _said(object_set: ObjectSet) -> dict[str, str]:
     """Return which rule has something to say of which run."""
-    problems = run(world, [rule for rule in RULES if rule.id in ("FIT120", "FIT121")])
+    problems = run(object_set, [rule for rule in RULES if rule.id in ("FIT120", "FIT121")])
     return {problem.object: problem.id for problem in problems}
 
 
@@ -66,12 +65,12 @@ def _said(world: World) -> dict[str, str]:
 def test_rendered_runs_are_given_their_own_flavors(everything: tuple[ResolvedCluster, list[Object]]) -> None:
     """As tests/e2e/test_flavors.py sees it on Kueue and the scheduler; the rules of flavors are silent."""
     site, runs = everything
-    world = _world(site, objects(site), runs)
+    object_set = _object_set(site, objects(site), runs)
     own = flavor_names(site)
 
-    assert {name: own[name.rpartition(".")[2]] for name in _given(world)} == _given(world)
-    assert len(runs) == len(_given(world)) == 30 * 2 + 120 * 3
-    assert {} == _said(world)
+    assert {name: own[name.rpartition(".")[2]] for name in _given(object_set)} == _given(object_set)
+    assert len(runs) == len(_given(object_set)) == 30 * 2 + 120 * 3
+    assert {} == _said(object_set)
 
 
 @pytest.mark.slow
@@ -80,9 +79,9 @@ def test_without_taints_the_rules_name_every_run_that_is_given_another_flavor(
 ) -> None:
     """With an error, and no other run; those that can be given another flavor later with a warning."""
     site, runs = everything
-    world = _world(site, objects(site, kept_apart(site)), runs)
-    own, said = flavor_names(site), _said(world)
-    wrong = {name for name, flavor in _given(world).items() if flavor != own[name.rpartition(".")[2]]}
+    object_set = _object_set(site, objects(site, kept_apart(site)), runs)
+    own, said = flavor_names(site), _said(object_set)
+    wrong = {name for name, flavor in _given(object_set).items() if flavor != own[name.rpartition(".")[2]]}
     errors, warnings = (
         {name for name, rule in said.items() if rule == ident} for ident in ("FIT120", "FIT121")
     )

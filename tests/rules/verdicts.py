@@ -8,8 +8,7 @@ from pathlib import Path
 from tests.rules.kit import run
 
 from slicewright.core.check.engine import Engine
-from slicewright.core.check.item import Item
-from slicewright.core.check.world import World
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.document.read import read_documents
 from slicewright.workspace.kinds import kind_schemas
 from slicewright.workspace.package import catalogue
@@ -32,16 +31,16 @@ def errors(path: Path) -> list[str]:
     """Return the ids and messages of the errors that we find in an object."""
     documents, problems = read_documents(path.read_text(encoding="utf-8"), path.name)
     assert problems == ()
-    (item,) = (Item(document.data, path.name) for document in documents)
+    (item,) = (Resource(document.data, path.name) for document in documents)
     return refusals(item)
 
 
-def refusals(item: Item) -> list[str]:
+def refusals(item: Resource) -> list[str]:
     """Return the ids and messages of the errors in one object by itself."""
     engine = _engine()
     found = [
         *engine.schema_problems(item),
         *engine.key_problems(item),
-        *run(World([item], catalogue())),
+        *run(ObjectSet([item], catalogue())),
     ]
     return sorted({f"{problem.id} {problem.message}" for problem in found if problem.severity == "error"})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import yaml
 
 if TYPE_CHECKING:
-    from slicewright.core.check.rule import Rule
+    from slicewright.core.check.model import Rule
     from slicewright.core.problem import Severity
 
 

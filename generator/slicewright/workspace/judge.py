@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from slicewright.core.check.silence import Ignores
+    from slicewright.core.check.suppress import Ignores
     from slicewright.core.render.changes import Rendering
     from slicewright.workspace.repository_reader import Checkout
 
@@ -37,10 +37,10 @@ def acknowledged(checkout: Checkout, problems: tuple[Problem, ...]) -> tuple[Pro
     """Return the problems of an input without the warnings that the repository ignores."""
     if len(errors(problems)) == len(problems):
         return problems
-    from slicewright.core.check import silence  # noqa: PLC0415 - only where there is a warning
+    from slicewright.core.check import suppress  # noqa: PLC0415 - only where there is a warning
 
     ignored = read_ignore_file(checkout.root, tuple).entries
-    return silence.acknowledged(problems, checkout.repository.sources, ignored)
+    return suppress.acknowledged(problems, checkout.repository.sources, ignored)
 
 
 def read_ignore_file(root: Path, known: Callable[[], Iterable[str]]) -> Ignores:
@@ -48,7 +48,7 @@ def read_ignore_file(root: Path, known: Callable[[], Iterable[str]]) -> Ignores:
 
     `known` returns the ids of all rules, for hints about misspelt ones.
     """
-    from slicewright.core.check.silence import FILE_NAME, Ignores, read_ignores  # noqa: PLC0415 - as above
+    from slicewright.core.check.suppress import FILE_NAME, Ignores, read_ignores  # noqa: PLC0415 - as above
 
     path = root / FILE_NAME
     if not path.exists():

@@ -47,7 +47,7 @@ class Kubeconform:
         Raises BrokenToolError.
         """
         sent = [index for index, one in enumerate(objects) if one.verdict in ("accepted", "refused")]
-        answers = self.ask([objects[index].item.data for index in sent])
+        answers = self.ask([objects[index].resource.data for index in sent])
         judged = list(objects)
         problems: list[Problem] = []
         for index, said in zip(sent, answers, strict=True):
@@ -56,7 +56,8 @@ class Kubeconform:
                 judged[index] = replace(one, verdict="accepted", clean=False)
             elif said is not None and one.verdict == "accepted":
                 problems += [
-                    one.item.problem("SCHEMA007", path, f"kubeconform: {message}") for path, message in said
+                    one.resource.problem("SCHEMA007", path, f"kubeconform: {message}")
+                    for path, message in said
                 ]
         return judged, problems
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.examine import Checked, Examined
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import Resource
 from slicewright.core.check.unpack import unpack
 from slicewright.core.document.read import Document
 from slicewright.core.intent.source import Source, SourceFile
@@ -156,9 +156,9 @@ def _examined(unit: Unit, answer: tuple[Any, ...]) -> Examined:
     return Examined(unit, objects, (*loaded.problems, *others), written)
 
 
-def _items(loaded: Loaded) -> tuple[list[Item], list[Problem]]:
+def _items(loaded: Loaded) -> tuple[list[Resource], list[Problem]]:
     unit = loaded.unit
-    items: list[Item] = []
+    items: list[Resource] = []
     problems: list[Problem] = []
     file = SourceFile(unit.name, loaded.text)
     for document in loaded.documents:
@@ -166,7 +166,7 @@ def _items(loaded: Loaded) -> tuple[list[Item], list[Problem]]:
         if not unit.named and not _looks_like_an_object(document.data):
             continue
         for found in unpack(document.data, unit.name, source):
-            if isinstance(found, Item):
+            if isinstance(found, Resource):
                 items.append(found)
             else:
                 problems.append(found)

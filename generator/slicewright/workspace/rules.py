@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from slicewright.core.check.rule import Rule
+from slicewright.core.check.model import Rule
 from slicewright.core.problem import Problem
 
 GROUP = "slicewright.rules"
@@ -49,7 +49,7 @@ def added() -> Added:
             problems.append(Problem("EXT001", f"{package}: {point.value} cannot be imported: {error}", _MEND))
             continue
         if not isinstance(found, tuple) or not all(isinstance(rule, Rule) for rule in found):
-            message = f"{package}: {point.value} is not a tuple of slicewright.core.check.rule.Rule"
+            message = f"{package}: {point.value} is not a tuple of slicewright.core.check.model.Rule"
             problems.append(Problem("EXT001", message, _MEND))
             continue
         for rule in found:

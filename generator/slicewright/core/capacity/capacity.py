@@ -9,11 +9,10 @@ from slicewright.core.capacity.pools import Pool, pools
 from slicewright.core.capacity.quotas import Holder, cohorts, queues
 from slicewright.core.capacity.runs import runs
 from slicewright.core.capacity.workloads import Workload, workloads
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.origin import Origins
 from slicewright.core.check.quota_read import quotas
-from slicewright.core.check.silence import inputs, silence
-from slicewright.core.check.world import World
+from slicewright.core.check.suppress import inputs, suppress
 from slicewright.core.platform.tree import folder, objects
 from slicewright.core.problem import in_order
 from slicewright.core.render.existing import Existing
@@ -23,7 +22,7 @@ from slicewright.core.render.plans import plan_all
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from slicewright.core.check.silence import Entry
+    from slicewright.core.check.suppress import Entry
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
     from slicewright.core.render.plans import Planned
@@ -103,7 +102,7 @@ def capacity(
     `existing` holds the text of every file under overlays/, `ignored` what is silenced with a reason.
     """
     planned, found = plan_all(repository)
-    left = silence(found, inputs(repository.sources), ignored)
+    left = suppress(found, inputs(repository.sources), ignored)
     problems = list(_about(repository, clusters, (one for one in found if one in left)))
     made = []
     for name in clusters:
@@ -138,9 +137,9 @@ def _of_cluster(
     # As validate sees it: the objects of a platform that is ours, else what the file declares.
     untainted = locked_out(site, Existing(existing), frozen)
     platform = objects(site, untainted) if site.cluster.managed else []
-    items = [*(Item(data, folder(site.cluster.name)) for data in platform), *(item for _, item in found)]
-    world = World(items, repository.package.catalogue, site)
-    known = quotas(world)
+    items = [*(Resource(data, folder(site.cluster.name)) for data in platform), *(item for _, item in found)]
+    object_set = ObjectSet(items, repository.package.catalogue, site)
+    known = quotas(object_set)
     cluster, subject = site.cluster, site.cluster.source.subject
     return Capacity(
         cluster=cluster.name,
@@ -149,6 +148,8 @@ def _of_cluster(
         pools=pools(site),
         cohorts=cohorts(known),
         queues=queues(known),
-        workloads=workloads(world, found, Origins(repository.workloads, repository.sites), problems, ignored),
+        workloads=workloads(
+            object_set, found, Origins(repository.workloads, repository.sites), problems, ignored
+        ),
         problems=tuple(problem for problem in problems if problem.object == subject),
     ), against

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import Resource
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.render import tree
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def runs(
     repository: Repository, planned: Iterable[Planned], existing: Mapping[str, str]
-) -> tuple[list[tuple[Planned, Item]], tuple[Problem, ...], list[str]]:
+) -> tuple[list[tuple[Planned, Resource]], tuple[Problem, ...], list[str]]:
     """Return the run objects of some plans, what stands against building them, and the files of frozen ones.
 
     A frozen run is what its file holds; what is not rendered yet is built as `render` would build it.
@@ -28,7 +28,7 @@ def runs(
     """
     bases = tree.Bases(repository.read_text, repository.package.schemas)
     there = Existing(existing)
-    found: list[tuple[Planned, Item]] = []
+    found: list[tuple[Planned, Resource]] = []
     problems: list[Problem] = []
     frozen: list[str] = []
     for entry in planned:
@@ -53,5 +53,5 @@ def _frozen(entry: Planned, there: Existing) -> list[str]:
     return [path for path in live if path == own or entry.plan.on_change == "Keep"]
 
 
-def _items(entry: Planned, objects: Iterable[Any]) -> list[Item]:
-    return [Item(data, entry.plan.folder) for data in objects if data["kind"] in RUN_KINDS]
+def _items(entry: Planned, objects: Iterable[Any]) -> list[Resource]:
+    return [Resource(data, entry.plan.folder) for data in objects if data["kind"] in RUN_KINDS]

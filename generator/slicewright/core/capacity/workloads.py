@@ -11,17 +11,16 @@ from slicewright.core.check.doubles import of_inputs, said_of_input
 from slicewright.core.check.rules import RULES
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.run import RuleSet
-from slicewright.core.check.silence import inputs, silence
+from slicewright.core.check.suppress import inputs, suppress
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import QUEUE, TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from slicewright.core.check.item import Item
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.check.origin import Origins
-    from slicewright.core.check.silence import Entry
-    from slicewright.core.check.world import World
+    from slicewright.core.check.suppress import Entry
     from slicewright.core.problem import Problem
     from slicewright.core.render.plans import Planned
 
@@ -70,34 +69,37 @@ class Workload:
 
 
 def workloads(
-    world: World,
-    found: Iterable[tuple[Planned, Item]],
+    object_set: ObjectSet,
+    found: Iterable[tuple[Planned, Resource]],
     origins: Origins,
     against: Iterable[Problem],
     ignored: Sequence[Entry] = (),
 ) -> tuple[Workload, ...]:
-    """Return the runs of a world; what is silenced with a reason is no problem, as for validate.
+    """Return the runs of a object_set; what is silenced with a reason is no problem, as for validate.
 
     `against` are the problems of their TPUWorkloads: one that names the same mistake is told in its place.
     """
     pairs = list(found)
     places = {(item.file, item.subject): item for _, item in pairs}
-    placed = [origins.placed(one, places[one.file, one.object]) for one in _OF_PLACE.problems(world)]
+    placed = [origins.placed(one, places[one.file, one.object]) for one in _OF_PLACE.problems(object_set)]
     refused = of_inputs(against)
     said: dict[tuple[str, str], list[Problem]] = {}
-    for problem in silence(placed, [*inputs(origins.sources), *places.values()], ignored):
+    for problem in suppress(placed, [*inputs(origins.sources), *places.values()], ignored):
         key = problem.folder, problem.object
         if key in places:
             said.setdefault(key, []).append(said_of_input(problem, refused) or problem)
     return tuple(
-        _workload(world, entry, item, tuple(said.get((item.file, item.subject), ()))) for entry, item in pairs
+        _workload(object_set, entry, item, tuple(said.get((item.file, item.subject), ())))
+        for entry, item in pairs
     )
 
 
-def _workload(world: World, entry: Planned, item: Item, problems: tuple[Problem, ...]) -> Workload:
-    queue = queue_of(item, world)
-    sets = quota_workload.pod_sets(item, world)
-    given = assignment.admit(quota_read.quotas(world), queue, sets) if queue else None
+def _workload(
+    object_set: ObjectSet, entry: Planned, item: Resource, problems: tuple[Problem, ...]
+) -> Workload:
+    queue = queue_of(item, object_set)
+    sets = quota_workload.pod_sets(item, object_set)
+    given = assignment.admit(quota_read.quotas(object_set), queue, sets) if queue else None
     chips = sum((pods.requests.get(TPU, Fraction(0)) for pods in sets), Fraction(0))
     return Workload(
         workload=entry.workload.key,
@@ -106,16 +108,16 @@ def _workload(world: World, entry: Planned, item: Item, problems: tuple[Problem,
         queue=item.labels.get(QUEUE, ""),
         cluster_queue=queue.name if queue else "",
         chips=int(chips),
-        possible=None if queue is None else _possible(world, queue, sets),
+        possible=None if queue is None else _possible(object_set, queue, sets),
         fits=False if problems else None if given is None else True,
         flavors={entry.pods.name: entry.flavors for entry in given or ()},
         problems=problems,
     )
 
 
-def _possible(world: World, queue: quota.Node, sets: list[quota.PodSet]) -> int:
+def _possible(object_set: ObjectSet, queue: quota.Node, sets: list[quota.PodSet]) -> int:
     """Return the most chips that pods like these can get: each pod set takes one flavor, and may share it."""
-    known = quota_read.quotas(world)
+    known = quota_read.quotas(object_set)
     wanted = [choice for choice in assignment.choices(known, queue, sets) if TPU in choice.requests]
     flavors = {flavor for choice in wanted for flavor in choice.flavors}
     totals = sorted(int(quota.most(known, queue, (flavor, TPU)).total) for flavor in flavors)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Severity
 
 
-def _elsewhere(_item: Item, _world: World) -> Iterator[Finding]:
+def _elsewhere(_resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     """Find nothing: the engine makes these findings itself."""
     yield from ()
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.check import cel
 from slicewright.core.check.explain import explained
-from slicewright.core.check.item import Item
 from slicewright.core.check.kinds import BadSchemaError
+from slicewright.core.check.model import Resource
 from slicewright.core.check.nested import nested, outside
 from slicewright.core.problem import Problem, did_you_mean
 
@@ -29,10 +29,14 @@ class SkipKind:
 
     text: str
 
-    def matches(self, item: Item) -> bool:
+    def matches(self, resource: Resource) -> bool:
         """Tell whether an object is of this kind."""
-        api_version = str(item.data.get("apiVersion", ""))
-        return self.text in (item.kind, f"{item.kind}.{item.group}", f"{api_version}/{item.kind}")
+        api_version = str(resource.data.get("apiVersion", ""))
+        return self.text in (
+            resource.kind,
+            f"{resource.kind}.{resource.group}",
+            f"{api_version}/{resource.kind}",
+        )
 
 
 class Engine:
@@ -43,129 +47,131 @@ class Engine:
         self._schemas = schemas
         self._skip = tuple(skip)
 
-    def skips(self, item: Item) -> bool:
+    def skips(self, resource: Resource) -> bool:
         """Tell whether the caller asked for no check of this kind."""
-        return any(skip.matches(item) for skip in self._skip)
+        return any(skip.matches(resource) for skip in self._skip)
 
-    def idle_skips(self, items: Iterable[Item]) -> Iterator[Problem]:
+    def idle_skips(self, resources: Iterable[Resource]) -> Iterator[Problem]:
         """Yield a warning for each kind that is let pass and that no object is of: it may be misspelt."""
-        objects = {(item.data["apiVersion"], item.kind): item for item in items}
+        objects = {(resource.data["apiVersion"], resource.kind): resource for resource in resources}
         for skip in self._skip:
-            if not any(skip.matches(item) for item in objects.values()):
+            if not any(skip.matches(resource) for resource in objects.values()):
                 message = f"--skip-kind {skip.text}: no object is of that kind"
-                hint = did_you_mean(skip.text, {item.kind for item in objects.values()})
+                hint = did_you_mean(skip.text, {resource.kind for resource in objects.values()})
                 yield Problem("IGN104", message, hint or "leave it out", "warning")
 
-    def unevaluated(self, items: Iterable[Item]) -> Iterator[Problem]:
+    def unevaluated(self, resources: Iterable[Resource]) -> Iterator[Problem]:
         """Yield a warning for each kind with CEL rules that nobody evaluates here, at its first object."""
-        for item in {(item.data["apiVersion"], item.kind): item for item in reversed([*items])}.values():
-            rules = self._unevaluated(item)
+        for resource in {
+            (resource.data["apiVersion"], resource.kind): resource for resource in reversed([*resources])
+        }.values():
+            rules = self._unevaluated(resource)
             if rules:
                 named = "; ".join(f"'{rule}'" for rule in rules)
-                message = f"CEL rules of {item.kind} are not evaluated: {named}"
+                message = f"CEL rules of {resource.kind} are not evaluated: {named}"
                 hint = "ask the API server: kubectl apply --dry-run=server"
-                yield item.problem("SCHEMA012", ("kind",), message, hint, severity="warning")
+                yield resource.problem("SCHEMA012", ("kind",), message, hint, severity="warning")
 
-    def is_clean(self, item: Item, verdict: Verdict) -> bool:
+    def is_clean(self, resource: Resource, verdict: Verdict) -> bool:
         """Tell whether there is nothing to say of one object alone, nor of its kind."""
-        if verdict != "accepted" or self._unevaluated(item):
+        if verdict != "accepted" or self._unevaluated(resource):
             return verdict == "skipped"
-        return next(self.object_problems(item, verdict), None) is None
+        return next(self.object_problems(resource, verdict), None) is None
 
-    def _unevaluated(self, item: Item) -> tuple[str, ...]:
+    def _unevaluated(self, resource: Resource) -> tuple[str, ...]:
         try:
-            checks = None if self.skips(item) else self._schemas.find(item)
+            checks = None if self.skips(resource) else self._schemas.find(resource)
         except BadSchemaError:
             return ()
         return checks.unevaluated if checks else ()
 
-    def verdict(self, item: Item) -> Verdict:
+    def verdict(self, resource: Resource) -> Verdict:
         """Return what the schema of an object's kind says, without reasons."""
-        if self.skips(item):
+        if self.skips(resource):
             return "skipped"
         try:
-            checks = self._schemas.find(item)
+            checks = self._schemas.find(resource)
         except BadSchemaError:
             return "unknown"
         if checks is None:
             return "unknown"
-        return "accepted" if checks.validator.is_valid(item.data) else "refused"
+        return "accepted" if checks.validator.is_valid(resource.data) else "refused"
 
-    def object_problems(self, item: Item, verdict: Verdict) -> Iterator[Problem]:
+    def object_problems(self, resource: Resource, verdict: Verdict) -> Iterator[Problem]:
         """Yield everything that can be said of one object alone, once its verdict is known."""
-        yield from self.schema_problems(item, verdict)
-        yield from self.key_problems(item)
-        if not self.skips(item):
-            yield from self._nested_problems(item)
+        yield from self.schema_problems(resource, verdict)
+        yield from self.key_problems(resource)
+        if not self.skips(resource):
+            yield from self._nested_problems(resource)
 
-    def schema_problems(self, item: Item, verdict: Verdict | None = None) -> Iterator[Problem]:
+    def schema_problems(self, resource: Resource, verdict: Verdict | None = None) -> Iterator[Problem]:
         """Yield what stands against the schema of one object; `verdict` where it is known already."""
-        verdict = verdict or self.verdict(item)
+        verdict = verdict or self.verdict(resource)
         if verdict == "skipped":
             return
         try:
-            checks = self._schemas.find(item)
+            checks = self._schemas.find(resource)
         except BadSchemaError as error:
-            yield item.problem(
+            yield resource.problem(
                 "SCHEMA010", ("kind",), str(error), "repair the file, or leave it out of --schema"
             )
             return
         if checks is None:
-            yield self._no_schema(item)
+            yield self._no_schema(resource)
             return
         if checks.deprecated:
-            yield _deprecated(item, checks.deprecated)
+            yield _deprecated(resource, checks.deprecated)
         if verdict == "refused":
-            for problem in explained(checks.schema, list(checks.validator.iter_errors(item.data))):
-                yield item.placed(problem)
+            for problem in explained(checks.schema, list(checks.validator.iter_errors(resource.data))):
+                yield resource.placed(problem)
 
-    def key_problems(self, item: Item) -> Iterator[Problem]:
+    def key_problems(self, resource: Resource) -> Iterator[Problem]:
         """Yield what JSON Schema cannot say of one object: keys that come twice, and what CEL refuses."""
         try:
-            checks = None if self.skips(item) else self._schemas.find(item)
+            checks = None if self.skips(resource) else self._schemas.find(resource)
         except BadSchemaError:
             return
         if checks is not None:
-            yield from _twice(item, checks)
+            yield from _twice(resource, checks)
             for entry in checks.cel:
-                for refused in cel.refused(entry, item.data):
+                for refused in cel.refused(entry, resource.data):
                     hint = f"the API server refuses it by the rule {refused.rule}"
-                    yield item.problem("CEL001", refused.path, refused.message, hint)
+                    yield resource.problem("CEL001", refused.path, refused.message, hint)
 
-    def _nested_problems(self, item: Item) -> Iterator[Problem]:
+    def _nested_problems(self, resource: Resource) -> Iterator[Problem]:
         """Yield what stands against a controller's configuration inside a ConfigMap."""
-        for found in nested(item):
-            if isinstance(found, Item):
+        for found in nested(resource):
+            if isinstance(found, Resource):
                 for problem in (*self.schema_problems(found), *self.key_problems(found)):
-                    yield outside(item, problem)
+                    yield outside(resource, problem)
             else:
                 yield found
 
-    def _no_schema(self, item: Item) -> Problem:
-        api_version = item.data["apiVersion"]
-        message = f"there is no schema for {api_version} {item.kind}"
-        others = self._schemas.versions(item.group or item.version, item.kind)
-        elsewhere = self._schemas.api_versions(item.kind)
+    def _no_schema(self, resource: Resource) -> Problem:
+        api_version = resource.data["apiVersion"]
+        message = f"there is no schema for {api_version} {resource.kind}"
+        others = self._schemas.versions(resource.group or resource.version, resource.kind)
+        elsewhere = self._schemas.api_versions(resource.kind)
         if others:
             hint = f"known versions: {', '.join(others)}; or {_CONVERT}"
         elif elsewhere:
-            hint = did_you_mean(api_version, elsewhere) or f"{item.kind} is in {' and '.join(elsewhere)}"
+            hint = did_you_mean(api_version, elsewhere) or f"{resource.kind} is in {' and '.join(elsewhere)}"
         else:
-            hint = f"{_CONVERT}; or let it pass: --skip-kind {item.kind}"
-        return item.problem("SCHEMA001", ("kind",), message, hint)
+            hint = f"{_CONVERT}; or let it pass: --skip-kind {resource.kind}"
+        return resource.problem("SCHEMA001", ("kind",), message, hint)
 
 
-def _deprecated(item: Item, warning: str) -> Problem:
-    message = f"{item.data['apiVersion']} {item.kind} is deprecated"
-    return item.problem("SCHEMA009", ("apiVersion",), message, warning, severity="warning")
+def _deprecated(resource: Resource, warning: str) -> Problem:
+    message = f"{resource.data['apiVersion']} {resource.kind} is deprecated"
+    return resource.problem("SCHEMA009", ("apiVersion",), message, warning, severity="warning")
 
 
-def _twice(item: Item, checks: KindChecks) -> Iterator[Problem]:
-    for found in checks.list_maps.duplicates(item.data):
+def _twice(resource: Resource, checks: KindChecks) -> Iterator[Problem]:
+    for found in checks.list_maps.duplicates(resource.data):
         said = ", ".join(f"{key} {value!r}" for key, value in found.keys if value is not None)
         message = f"duplicate {said} in '{found.path[-2]}' (first at index {found.first})"
         hint = "remove one of the two, or rename it"
         if found.tolerated:
             message += "; server-side apply cannot tell the two apart"
-        problem = item.problem("MAP001", found.path, message, hint)
+        problem = resource.problem("MAP001", found.path, message, hint)
         yield replace(problem, severity="warning") if found.tolerated else problem

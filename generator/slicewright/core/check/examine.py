@@ -9,9 +9,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.check.doubles import without_doubles
-from slicewright.core.check.item import Item
-from slicewright.core.check.silence import inputs, silence
-from slicewright.core.check.world import World
+from slicewright.core.check.model import ObjectSet, Resource
+from slicewright.core.check.suppress import inputs, suppress
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import KUSTOMIZATION_VERSION
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
     from slicewright.core.check.engine import Engine, Verdict
     from slicewright.core.check.origin import Origins
     from slicewright.core.check.run import RuleSet
-    from slicewright.core.check.silence import Ignores
+    from slicewright.core.check.suppress import Ignores
     from slicewright.core.intent.check import Schemas
     from slicewright.core.plan.resolve import ResolvedCluster
 
 _UNUSED = "IGN102"
-"""A reason for silence where there is nothing to silence."""
+"""A reason to ignore a problem that is not there."""
 _DISPUTED = "YAML007"
 """A word that kustomize reads as another value: of no interest where kustomize reads nothing."""
 
@@ -56,7 +55,7 @@ class Unit:
 class Checked:
     """An object, what its schema says, and whether anything of it needs to be explained."""
 
-    item: Item
+    resource: Resource
     verdict: Verdict
     clean: bool
 
@@ -77,7 +76,7 @@ class Report:
     """What a check found, and what it looked at."""
 
     problems: tuple[Problem, ...]
-    objects: tuple[Item, ...]
+    objects: tuple[Resource, ...]
     units: int
     """Files and folders that were read."""
     skipped: Mapping[str, int]
@@ -125,76 +124,78 @@ def examine(
 
     `origins` leads from what was rendered to the line that a person wrote, `known` returns the ids of all
     rules. `judged` may ask another engine about the schemas, and `each` may share the work among processes.
-    Unless the check is `complete`, with all rules on a whole repository, nothing is said about reasons for
-    silence that silenced nothing; before it is, `of_render` returns what a render finds, which may be what is
-    silenced. A render that meets an error does not look at everything.
+    Unless the check is `complete`, with all rules on a whole repository, nothing is said about reasons that
+    suppress nothing. Before that is said, `of_render` returns what a render finds, which a reason may
+    suppress. A render that meets an error does not look at everything.
     """
     examined = [replace(one, problems=()) if _is_no_manifest(one) else one for one in reading]
     problems = [*found, *(ignores.problems if ignores else ())]
     problems += (problem for one in examined for problem in one.problems)
     objects = [checked for one in examined for checked in one.objects]
-    cluster_of = {id(checked.item): one.unit.cluster for one in examined for checked in one.objects}
-    others = [checked for checked in objects if not _is_ours(checked.item)]
+    cluster_of = {id(checked.resource): one.unit.cluster for one in examined for checked in one.objects}
+    others = [checked for checked in objects if not _is_ours(checked.resource)]
     if judged is not None:
         others, refused = judged(others)
         problems += refused
     for checked in objects:
-        if _is_ours(checked.item):
-            problems += _input_problems(checked.item, schemas)
+        if _is_ours(checked.resource):
+            problems += _input_problems(checked.resource, schemas)
     written = list(_kustomizations(examined))
-    cluster_of |= {id(item): cluster for cluster, item in written}
-    others += (Checked(item, "skipped", clean=True) for _, item in written)
-    worlds = _worlds(others, cluster_of, catalogue(), sites or {}) if rules else {}
+    cluster_of |= {id(resource): cluster for cluster, resource in written}
+    others += (Checked(resource, "skipped", clean=True) for _, resource in written)
+    object_sets = _object_sets(others, cluster_of, catalogue(), sites or {}) if rules else {}
     remaining = [checked for checked in others if rules or not checked.clean]
 
     def work(number: int) -> Iterator[Problem]:
         checked = remaining[number]
         if not checked.clean:
-            yield from engine.object_problems(checked.item, checked.verdict)
+            yield from engine.object_problems(checked.resource, checked.verdict)
         if rules:
-            yield from rules.problems(worlds[cluster_of[id(checked.item)]], (checked.item,))
+            yield from rules.problems(object_sets[cluster_of[id(checked.resource)]], (checked.resource,))
 
     problems += each(work, len(remaining))
-    problems += engine.unevaluated(checked.item for checked in others if not checked.clean)
-    problems += engine.idle_skips(checked.item for checked in objects)
+    problems += engine.unevaluated(checked.resource for checked in others if not checked.clean)
+    problems += engine.idle_skips(checked.resource for checked in objects)
     if origins is not None:
-        rendered = {(checked.item.file, checked.item.subject): checked.item for checked in others}
+        rendered = {(checked.resource.file, checked.resource.subject): checked.resource for checked in others}
         problems = [origins.placed(one, rendered.get((one.file, one.object))) for one in problems]
     entries = ignores.entries if ignores else ()
-    items = [checked.item for checked in (*objects, *others)]
-    items += inputs(origins.sources) if origins else ()
-    left = silence(problems, items, entries, known)
+    resources = [checked.resource for checked in (*objects, *others)]
+    resources += inputs(origins.sources) if origins else ()
+    left = suppress(problems, resources, entries, known)
     if any(problem.id == _UNUSED for problem in left):
         more = of_render() if complete else ()
-        unused = () if errors(more) or not complete else silence([*problems, *more], items, entries, known)
+        unused = (
+            () if errors(more) or not complete else suppress([*problems, *more], resources, entries, known)
+        )
         left = tuple(problem for problem in left if problem.id != _UNUSED or problem in unused)
     return Report(
         in_order(without_doubles(left)),
-        tuple(checked.item for checked in objects),
+        tuple(checked.resource for checked in objects),
         len(examined),
-        Counter(checked.item.kind for checked in objects if checked.verdict == "skipped"),
+        Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),
         tuple(_passed_by(examined)),
     )
 
 
-def _worlds(
+def _object_sets(
     checks: Iterable[Checked],
     cluster_of: Mapping[int, str],
     catalogue: Catalogue,
     sites: Mapping[str, ResolvedCluster],
-) -> dict[str, World]:
+) -> dict[str, ObjectSet]:
     """Return the objects that the rules see together: those of each cluster, and beside them those of all."""
-    by_cluster: dict[str, list[Item]] = defaultdict(list)
+    by_cluster: dict[str, list[Resource]] = defaultdict(list)
     for checked in checks:
-        by_cluster[cluster_of[id(checked.item)]].append(checked.item)
+        by_cluster[cluster_of[id(checked.resource)]].append(checked.resource)
     of_all = by_cluster.get("", ())
     return {
-        name: World(items, catalogue, sites.get(name), beside=of_all if name in sites else ())
-        for name, items in by_cluster.items()
+        name: ObjectSet(resources, catalogue, sites.get(name), beside=of_all if name in sites else ())
+        for name, resources in by_cluster.items()
     }
 
 
-def _kustomizations(examined: Iterable[Examined]) -> Iterator[tuple[str, Item]]:
+def _kustomizations(examined: Iterable[Examined]) -> Iterator[tuple[str, Resource]]:
     """Yield the hand-written kustomizations of each cluster, each once: they have rules, and no schema."""
     seen: set[tuple[str, str]] = set()
     for one in examined:
@@ -207,24 +208,24 @@ def _kustomizations(examined: Iterable[Examined]) -> Iterator[tuple[str, Item]]:
             if isinstance(data, dict):
                 # Both may be left out of a kustomization, and rules go by them.
                 whole = {"apiVersion": KUSTOMIZATION_VERSION, "kind": "Kustomization", **data}
-                yield one.unit.cluster, Item(whole, name, Source(SourceFile(name, text), documents[0]))
+                yield one.unit.cluster, Resource(whole, name, Source(SourceFile(name, text), documents[0]))
 
 
-def _is_ours(item: Item) -> bool:
-    return str(item.data["apiVersion"]).startswith(OURS)
+def _is_ours(resource: Resource) -> bool:
+    return str(resource.data["apiVersion"]).startswith(OURS)
 
 
-def _input_problems(item: Item, schemas: Callable[[], Schemas]) -> Iterator[Problem]:
+def _input_problems(resource: Resource, schemas: Callable[[], Schemas]) -> Iterator[Problem]:
     """Yield what stands against a document of our own input formats."""
-    schema = SCHEMA_OF.get(item.kind)
+    schema = SCHEMA_OF.get(resource.kind)
     if schema is None:
-        yield item.problem("IN007", ("kind",), f"there is no kind '{item.kind}' in {OURS}")
+        yield resource.problem("IN007", ("kind",), f"there is no kind '{resource.kind}' in {OURS}")
         return
-    refused = list(schemas().problems(schema, item.data))
-    if item.kind == "TPUCluster" and not refused:
-        refused += validate_configuration(item.data["spec"], schemas())
+    refused = list(schemas().problems(schema, resource.data))
+    if resource.kind == "TPUCluster" and not refused:
+        refused += validate_configuration(resource.data["spec"], schemas())
     for problem in refused:
-        yield item.placed(problem)
+        yield resource.placed(problem)
 
 
 def _is_no_manifest(one: Examined) -> bool:

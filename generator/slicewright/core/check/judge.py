@@ -12,12 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.doubles import of_inputs, said_of_input
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.origin import Origins
 from slicewright.core.check.rules import RULES, fit, fit_flavors, fit_nodes, tpu_version
 from slicewright.core.check.run import RuleSet
-from slicewright.core.check.silence import acknowledged, inputs, silence
-from slicewright.core.check.world import World
+from slicewright.core.check.suppress import acknowledged, inputs, suppress
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.platform import tree as platform
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.check.rule import Rule
-    from slicewright.core.check.silence import Entry
+    from slicewright.core.check.model import Rule
+    from slicewright.core.check.suppress import Entry
     from slicewright.core.intent.workload import Workload
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
@@ -80,7 +79,7 @@ def judged(
             continue
         placed = [origins.placed(problem, places[problem.file, problem.object][0]) for problem in said]
         notes = inputs(repository.sources)
-        heard = silence(placed, (*(item for item, _ in places.values()), *notes), ignored)
+        heard = suppress(placed, (*(resource for resource, _ in places.values()), *notes), ignored)
         found += (
             one if places[one.folder, one.object][1] else replace(one, severity="warning")
             for one in heard
@@ -94,7 +93,7 @@ def judged(
     return Rendering(problems=problems, planned=rendering.planned)
 
 
-_Places = dict[tuple[str, str], tuple[Item, bool]]
+_Places = dict[tuple[str, str], tuple[Resource, bool]]
 """Objects of runs by file and name, and whether their run begins."""
 
 
@@ -105,7 +104,7 @@ class _Run:
     begins: bool
     like: str
     """What it shares with runs that meet their cluster alike; empty where a person wrote parts of pods."""
-    items: Callable[[], list[Item]]
+    resources: Callable[[], list[Resource]]
 
 
 def _runs(
@@ -131,14 +130,14 @@ def _runs(
             yield _Run(begins, like, partial(_read, path, existing[path]))
 
 
-def _made(entry: Planned, bases: tree.Bases) -> list[Item]:
+def _made(entry: Planned, bases: tree.Bases) -> list[Resource]:
     made, _ = tree.make(entry, bases)
-    return [Item(data, entry.plan.folder) for data in made.objects] if made else []
+    return [Resource(data, entry.plan.folder) for data in made.objects] if made else []
 
 
-def _read(path: str, text: str) -> list[Item]:
+def _read(path: str, text: str) -> list[Resource]:
     documents, _ = read_documents(header.body_of(text), path)
-    return [Item(document.data, posixpath.dirname(path)) for document in documents]
+    return [Resource(document.data, posixpath.dirname(path)) for document in documents]
 
 
 def _against(
@@ -153,32 +152,38 @@ def _against(
     One of the runs that are alike tells of all, as long as nothing is found; but what rules of other packages
     look at, nobody knows.
     """
-    below = [Item(data, platform.folder(site.cluster.name)) for data in objects]
+    below = [Resource(data, platform.folder(site.cluster.name)) for data in objects]
     alike: dict[str, list[_Run]] = {}
     for entry in runs:
         alike.setdefault("" if added else entry.like, []).append(entry)
     own = _places(alike.pop("", ()))
     others = _places(some[0] for some in alike.values())
-    world = _world(site, catalogue, below, own, others)
-    found = _ABOUT_PLACE.problems(world, _items(others))
+    object_set = _object_set(site, catalogue, below, own, others)
+    found = _ABOUT_PLACE.problems(object_set, _items(others))
     if found:
         others = _places(entry for some in alike.values() for entry in some)
-        world = _world(site, catalogue, below, own, others)
-        found = _ABOUT_PLACE.problems(world, _items(others))
+        object_set = _object_set(site, catalogue, below, own, others)
+        found = _ABOUT_PLACE.problems(object_set, _items(others))
     rules = RuleSet((*_OF_RUNS, *added)) if added else _ALL
-    return (*rules.problems(world, _items(own)), *found), own | others
+    return (*rules.problems(object_set, _items(own)), *found), own | others
 
 
 def _places(runs: Iterable[_Run]) -> _Places:
-    return {(item.file, item.subject): (item, entry.begins) for entry in runs for item in entry.items()}
+    return {
+        (resource.file, resource.subject): (resource, entry.begins)
+        for entry in runs
+        for resource in entry.resources()
+    }
 
 
-def _items(places: _Places) -> list[Item]:
-    return [item for item, _ in places.values()]
+def _items(places: _Places) -> list[Resource]:
+    return [resource for resource, _ in places.values()]
 
 
-def _world(site: ResolvedCluster, catalogue: Catalogue, below: list[Item], *runs: _Places) -> World:
-    return World((*below, *(item for some in runs for item in _items(some))), catalogue, site)
+def _object_set(
+    site: ResolvedCluster, catalogue: Catalogue, below: list[Resource], *runs: _Places
+) -> ObjectSet:
+    return ObjectSet((*below, *(resource for some in runs for resource in _items(some))), catalogue, site)
 
 
 def _likeness(workload: Workload) -> str:

@@ -19,7 +19,7 @@ from slicewright.core.schema.kind import file_of
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from slicewright.core.check.item import Item
+    from slicewright.core.check.model import Resource
 
 _API_VERSION = re.compile(r"([A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9.-]{1,63}")
 _KIND = re.compile(r"[A-Za-z0-9.-]{1,63}")
@@ -89,9 +89,9 @@ class KindSchemas:
         self._files = files
         self._found: dict[tuple[str, str], KindChecks | BadSchemaError | None] = {}
 
-    def find(self, item: Item) -> KindChecks | None:
+    def find(self, resource: Resource) -> KindChecks | None:
         """Return what is known about an object's kind and version. Raises BadSchemaError."""
-        key = (str(item.data.get("apiVersion", "")), item.kind)
+        key = (str(resource.data.get("apiVersion", "")), resource.kind)
         if key not in self._found:
             self._found[key] = self._load(*key)
         found = self._found[key]

@@ -15,7 +15,7 @@ from slicewright.core.run.identity import run_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from slicewright.core.check.item import Item
+    from slicewright.core.check.model import Resource
     from slicewright.core.intent.source import Source
     from slicewright.core.intent.workload import Workload
     from slicewright.core.plan.resolve import ResolvedCluster
@@ -70,17 +70,17 @@ class Origins:
             f"{cluster}/{workload.key}": workload for workload in everyone for cluster in workload.clusters
         }
 
-    def placed(self, problem: Problem, item: Item | None) -> Problem:
+    def placed(self, problem: Problem, resource: Resource | None) -> Problem:
         """Return a problem of an object at the line that a person wrote; as it is where there is none."""
         root, _, folder = problem.file.partition("/")
-        if item is None or item.source is not None or root != ROOT:
+        if resource is None or resource.source is not None or root != ROOT:
             return problem
         cluster, _, below = folder.partition("/")
         site, workload = self._sites.get(cluster), self._workloads.get(folder)
         if workload is not None:
-            return _at(problem, workload.source, of_workload(workload, item, problem.path))
+            return _at(problem, workload.source, of_workload(workload, resource, problem.path))
         if site is not None and below.startswith("_"):
-            return _at(problem, site.cluster.source, of_cluster(site, item.data, problem.path))
+            return _at(problem, site.cluster.source, of_cluster(site, resource.data, problem.path))
         return problem
 
 
@@ -89,22 +89,24 @@ def _at(problem: Problem, source: Source, path: Path) -> Problem:
     return replace(problem, file=source.file.path, line=line, column=column, folder=problem.file)
 
 
-def of_workload(workload: Workload, item: Item, path: Path) -> Path:
+def of_workload(workload: Workload, resource: Resource, path: Path) -> Path:
     """Return the field of a TPUWorkload to change for a value of one of its objects.
 
     That of a run which is frozen with another intent is nowhere in the file any more: its name is returned.
     """
     run = run_id(workload.spec) if workload.naming == "Hashed" else ""
-    if item.labels.get(RUN, run) != run:
+    if resource.labels.get(RUN, run) != run:
         return _NAME
-    ways = _ways(workload, item, path) if item.name in (workload.name, f"{workload.name}-{run}") else ()
+    ways = (
+        _ways(workload, resource, path) if resource.name in (workload.name, f"{workload.name}-{run}") else ()
+    )
     return _first(workload.source.data, (*ways, ("spec", "components")))
 
 
-def _ways(workload: Workload, item: Item, path: Path) -> Iterator[Path]:
+def _ways(workload: Workload, resource: Resource, path: Path) -> Iterator[Path]:
     """Yield the fields that may say a value, the nearest first."""
     for index, patch in enumerate(workload.patches):
-        for entry in patch["ops"] if patch["target"]["kind"] == item.kind else ():
+        for entry in patch["ops"] if patch["target"]["kind"] == resource.kind else ():
             tokens = pointer.parse(entry["path"])
             if tokens == tuple(map(str, path[: len(tokens)])):
                 yield "spec", "patches", index
@@ -113,20 +115,20 @@ def _ways(workload: Workload, item: Item, path: Path) -> Iterator[Path]:
             yield "spec", _LABELS[key]
         case ("metadata", *_):
             yield path
-    job = next((pods for pods in item.pods if _below(path, pods.path[:3])), None)
+    job = next((pods for pods in resource.pods if _below(path, pods.path[:3])), None)
     role = job.name if job else ""
     auxiliary = next((at for at, job in enumerate(workload.auxiliary_jobs) if job.name == role), None)
     holder: Path = () if auxiliary is None else ("spec", "auxiliaryJobs", auxiliary)
     if role == "pathways-head" or path[:2] == ("spec", "controller"):
         holder = ("spec", "pathways", "head")
     if job is not None and _below(path, job.path):
-        yield from _in_pods(workload, item, (job.path, path), holder)
+        yield from _in_pods(workload, resource, (job.path, path), holder)
     if holder:
         yield holder[: 2 if holder[1] == "pathways" else 3]
     if path and path[-1] in _COUNTS:
         yield from (("spec", "slices"), ("spec", "tpu"))
     for start in (("spec",), ("spec", "pathways")) if path[:1] == ("spec",) else ():
-        found = _along(workload.source.data, start, item.data, path, 1)
+        found = _along(workload.source.data, start, resource.data, path, 1)
         if len(found) > len(start):
             yield found
 
@@ -135,19 +137,19 @@ def _below(path: Path, start: Path) -> bool:
     return path[: len(start)] == start
 
 
-def _in_pods(workload: Workload, item: Item, way: tuple[Path, Path], holder: Path) -> Iterator[Path]:
+def _in_pods(workload: Workload, resource: Resource, way: tuple[Path, Path], holder: Path) -> Iterator[Path]:
     """Yield the fields that may say a value in the pods of a template."""
     template, path = way
     within = path[len(template) :]
     written = workload.source.data
     container = path[: len(template) + 3]
-    is_main = _name(_get(item.data, container)) == main_container(workload)
+    is_main = _name(_get(resource.data, container)) == main_container(workload)
     if within[1:2] in _CONTAINERS and is_main:
-        found = _along(written, ("spec", "container"), item.data, path, len(container))
+        found = _along(written, ("spec", "container"), resource.data, path, len(container))
         if len(found) > len(("spec", "container")) or path == container:
             yield found
     start: Path = (*(holder or ("spec",)), "podTemplate")
-    found = _along(written, start, item.data, path, len(template))
+    found = _along(written, start, resource.data, path, len(template))
     if len(found) - len(start) >= min(3 if within[1:2] in _CONTAINERS else 2, len(within)):
         yield found
     if within[:2] == ("spec", "nodeSelector") and not holder:
@@ -195,30 +197,30 @@ def _first(written: Any, ways: Iterable[Path]) -> Path:
     return next((way for way in ways if _get(written, way) is not None), _NAME)
 
 
-def of_cluster(site: ResolvedCluster, item: dict[str, Any], path: Path = ()) -> Path:
+def of_cluster(site: ResolvedCluster, resource: dict[str, Any], path: Path = ()) -> Path:
     """Return the field of a TPUCluster to change for a value of an object of its platform."""
     spec = site.cluster.spec
-    field = _OF_CLUSTER.get(item["kind"], "")
+    field = _OF_CLUSTER.get(resource["kind"], "")
     if field not in spec:
         return _NAME
     start: Path = ("spec", field)
-    name, namespace = item["metadata"]["name"], item["metadata"].get("namespace", "default")
-    if item["kind"] == "ResourceFlavor":
+    name, namespace = resource["metadata"]["name"], resource["metadata"].get("namespace", "default")
+    if resource["kind"] == "ResourceFlavor":
         return (*start, *_pools_of(site, name)[:1])
-    if item["kind"] == "LocalQueue":
+    if resource["kind"] == "LocalQueue":
         for at, queue in enumerate(spec[field]):
             for index, local in enumerate(queue.get("localQueues", ())):
                 if (local["name"], local.get("namespace", "default")) == (name, namespace):
                     return (*start, at, "localQueues", index)
     if field == "teams":
-        own = name if item["kind"] == "Namespace" else namespace
+        own = name if resource["kind"] == "Namespace" else namespace
         return (*start, *[at for at, team in enumerate(spec[field]) if team["namespace"] == own][:1])
     if not isinstance(spec[field], list):
         return start
     for at, entry in enumerate(spec[field]):
         if entry.get("name") == name:
-            return _quota(site, item, path, (*start, at)) or _along(
-                site.cluster.source.data, (*start, at), item, path, 1
+            return _quota(site, resource, path, (*start, at)) or _along(
+                site.cluster.source.data, (*start, at), resource, path, 1
             )
     return start
 
@@ -227,12 +229,12 @@ def _pools_of(site: ResolvedCluster, flavor: str) -> list[int]:
     return [found.pool.index for found in capacities(site).values() if found.flavor.name == flavor]
 
 
-def _quota(site: ResolvedCluster, item: dict[str, Any], path: Path, entry: Path) -> Path:
+def _quota(site: ResolvedCluster, resource: dict[str, Any], path: Path, entry: Path) -> Path:
     """Return the quota of a queue or a cohort behind a value of its resource groups; () for other values."""
     if path[:2] != ("spec", "resourceGroups"):
         return ()
     quotas = _get(site.cluster.spec, (*entry[1:], "quota"))
-    flavor = _get(item, path[:5])
+    flavor = _get(resource, path[:5])
     if not quotas or not isinstance(flavor, dict):
         return entry
     pools = {site.cluster.spec["pools"][index]["name"] for index in _pools_of(site, flavor.get("name", ""))}

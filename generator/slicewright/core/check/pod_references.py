@@ -76,7 +76,7 @@ def _source(holder: dict[str, Any], path: Path) -> Iterator[Reference]:
     for kind, key, name in (("ConfigMap", "configMap", "name"), ("Secret", "secret", "secretName")):
         source = mapping(holder.get(key))
         if source.get("optional") is not True:
-            keys = tuple(text(item.get("key")) for _, item in entries(source.get("items")))
+            keys = tuple(text(resource.get("key")) for _, resource in entries(source.get("items")))
             named = text(source.get(name)) or text(source.get("name"))
             yield Reference(kind, named, (*path, key), keys)
 

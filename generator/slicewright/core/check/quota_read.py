@@ -21,39 +21,41 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.plan.resolve import ResolvedCluster
 
 _ZERO = Fraction(0)
 
 
-def quotas(world: World) -> Quotas:
+def quotas(objects: ObjectSet) -> Quotas:
     """Return the quotas of the Kueue objects, else those that the TPUCluster declares."""
-    return world.once("quotas", _read)
+    return objects.once("quotas", _read)
 
 
-def _read(world: World) -> Quotas:
-    queues = {item.name: _node(item) for item in world.of_kind("ClusterQueue")}
+def _read(objects: ObjectSet) -> Quotas:
+    queues = {resource.name: _node(resource) for resource in objects.of_kind("ClusterQueue")}
     local = {
-        (item.namespace or "default", item.name): text(at(item.data, "spec", "clusterQueue"))
-        for item in world.of_kind("LocalQueue")
+        (resource.namespace or "default", resource.name): text(at(resource.data, "spec", "clusterQueue"))
+        for resource in objects.of_kind("LocalQueue")
     }
-    if not queues and not local and world.site is not None:
-        return _declared(world.site)
-    cohorts = {item.name: _node(item) for item in world.of_kind("Cohort")}
-    levels = {item.name: _levels(at(item.data, "spec", "levels")) for item in world.of_kind("Topology")}
+    if not queues and not local and objects.site is not None:
+        return _declared(objects.site)
+    cohorts = {resource.name: _node(resource) for resource in objects.of_kind("Cohort")}
+    levels = {
+        resource.name: _levels(at(resource.data, "spec", "levels"))
+        for resource in objects.of_kind("Topology")
+    }
     flavors = {
-        item.name: Flavor(
-            texts(at(item.data, "spec", "nodeLabels")),
-            tuple(taint for _, taint in entries(at(item.data, "spec", "nodeTaints"))),
-            tuple(entry for _, entry in entries(at(item.data, "spec", "tolerations"))),
-            bool(topology := text(at(item.data, "spec", "topologyName"))),
+        resource.name: Flavor(
+            texts(at(resource.data, "spec", "nodeLabels")),
+            tuple(taint for _, taint in entries(at(resource.data, "spec", "nodeTaints"))),
+            tuple(entry for _, entry in entries(at(resource.data, "spec", "tolerations"))),
+            bool(topology := text(at(resource.data, "spec", "topologyName"))),
             levels.get(topology),
         )
-        for item in world.of_kind("ResourceFlavor")
+        for resource in objects.of_kind("ResourceFlavor")
     }
-    resources = mapping(configuration(world).get("resources"))
+    resources = mapping(configuration(objects).get("resources"))
     return Quotas(
         queues,
         cohorts,
@@ -69,17 +71,17 @@ def _levels(written: Any) -> tuple[str, ...]:
     return tuple(text(level.get("nodeLabel")) for _, level in entries(written))
 
 
-def parent_of(item: Item) -> str:
+def parent_of(resource: Resource) -> str:
     """Return the cohort of a queue, or the parent of a cohort; empty where there is none."""
-    if item.kind == "Cohort":
-        return text(at(item.data, "spec", "parent" if item.version == "v1alpha1" else "parentName"))
-    return text(at(item.data, "spec", "cohort" if item.version == "v1beta1" else "cohortName"))
+    if resource.kind == "Cohort":
+        return text(at(resource.data, "spec", "parent" if resource.version == "v1alpha1" else "parentName"))
+    return text(at(resource.data, "spec", "cohort" if resource.version == "v1beta1" else "cohortName"))
 
 
-def _node(item: Item) -> Node:
+def _node(resource: Resource) -> Node:
     cells: dict[Key, Cell] = {}
     groups = []
-    for _, group in entries(at(item.data, "spec", "resourceGroups")):
+    for _, group in entries(at(resource.data, "spec", "resourceGroups")):
         covered = tuple(word for _, word in words(group.get("coveredResources")))
         names = []
         for _, flavor in entries(group.get("flavors")):
@@ -92,7 +94,9 @@ def _node(item: Item) -> Node:
                     amount(quota.get("lendingLimit")),
                 )
         groups.append((covered, tuple(names)))
-    return Node(item.name, parent_of(item), cells, tuple(groups), _avoids_borrowing(item.data.get("spec")))
+    return Node(
+        resource.name, parent_of(resource), cells, tuple(groups), _avoids_borrowing(resource.data.get("spec"))
+    )
 
 
 def _avoids_borrowing(spec: Any) -> bool:
@@ -202,17 +206,17 @@ def _of_pool(quota: dict[str, Any], shape: Shape | None, slices: int, resource: 
     )
 
 
-def configuration(world: World) -> dict[str, Any]:
+def configuration(objects: ObjectSet) -> dict[str, Any]:
     """Return Kueue's own configuration: an object's or a ConfigMap's, else what the TPUCluster says of it."""
-    return world.once("configuration of Kueue", _configuration)
+    return objects.once("configuration of Kueue", _configuration)
 
 
-def _configuration(world: World) -> dict[str, Any]:
-    for item in world.of_kind("Configuration"):
-        if item.group == "config.kueue.x-k8s.io":
-            return item.data
-    for item in world.of_kind("ConfigMap"):
-        if item.name == NAME:
-            documents, _ = read_documents(text(at(item.data, "data", KEY)), item.file)
+def _configuration(objects: ObjectSet) -> dict[str, Any]:
+    for resource in objects.of_kind("Configuration"):
+        if resource.group == "config.kueue.x-k8s.io":
+            return resource.data
+    for resource in objects.of_kind("ConfigMap"):
+        if resource.name == NAME:
+            documents, _ = read_documents(text(at(resource.data, "data", KEY)), resource.file)
             return mapping(documents[0].data) if documents else {}
-    return mapping(world.site.cluster.spec.get("kueue")) if world.site else {}
+    return mapping(objects.site.cluster.spec.get("kueue")) if objects.site else {}

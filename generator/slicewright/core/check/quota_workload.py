@@ -18,8 +18,7 @@ from slicewright.core.plan.placement import shape_selector
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
 
 _ZERO = Fraction(0)
@@ -33,28 +32,28 @@ _POD_LEVEL = ("cpu", "memory")
 _HEAD = {"cpu": Fraction(24), "memory": Fraction(132) * 10**9}
 
 
-def pod_sets(item: Item, world: World) -> list[PodSet]:
+def pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
     """Return what a JobSet, a Job or a PathwaysJob asks for."""
-    # The item is kept beside its pod sets, so that no other object can get its id.
-    seen: dict[int, tuple[Item, list[PodSet]]] = world.once("pod sets", lambda _: {})
-    if id(item) not in seen:
-        seen[id(item)] = (item, _pod_sets(item, world))
-    return seen[id(item)][1]
+    # The resource is kept beside its pod sets, so that no other object can get its id.
+    seen: dict[int, tuple[Resource, list[PodSet]]] = objects.once("pod sets", lambda _: {})
+    if id(resource) not in seen:
+        seen[id(resource)] = (resource, _pod_sets(resource, objects))
+    return seen[id(resource)][1]
 
 
-def _pod_sets(item: Item, world: World) -> list[PodSet]:
-    if item.kind == "PathwaysJob":
-        return list(_of_pathwaysjob(item, world))
+def _pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
+    if resource.kind == "PathwaysJob":
+        return list(_of_pathwaysjob(resource, objects))
     return [
-        replace(_pod_set(pods, pods.name or "main", count), least=_least(item, count))
-        for pods in item.pods
+        replace(_pod_set(pods, pods.name or "main", count), least=_least(resource, count))
+        for pods in resource.pods
         for count in (max(0, pods.replicas * pods.pods_per_job),)
     ]
 
 
-def _least(item: Item, whole: int) -> int | None:
+def _least(resource: Resource, whole: int) -> int | None:
     """Return how many pods will do, where a Job says that fewer than all will."""
-    least = amount(item.annotations.get(MIN_PARALLELISM)) if item.kind == "Job" else None
+    least = amount(resource.annotations.get(MIN_PARALLELISM)) if resource.kind == "Job" else None
     return int(least) if least is not None and 0 < least < whole else None
 
 
@@ -80,14 +79,14 @@ def _counted(resource: str, value: Fraction) -> Fraction:
     return Fraction(ceil(value * 1000), 1000) if resource == "cpu" else Fraction(ceil(value))
 
 
-def _of_pathwaysjob(item: Item, world: World) -> Iterator[PodSet]:
-    for pods in item.pods:
+def _of_pathwaysjob(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
+    for pods in resource.pods:
         yield _pod_set(pods, "pathways-head", 1, _HEAD)
-    if not item.pods:
+    if not resource.pods:
         yield PodSet("pathways-head", 1, {**_HEAD, PODS: Fraction(1)}, NodeSelector({}))
-    for _, worker in entries(at(item.data, "spec", "workers")):
+    for _, worker in entries(at(resource.data, "spec", "workers")):
         key = (text(worker.get("type")), text(worker.get("topology")))
-        row, slices = world.catalogue.on_machine.get(key), amount(worker.get("numSlices"))
+        row, slices = objects.catalogue.on_machine.get(key), amount(worker.get("numSlices"))
         if row is not None and slices is not None and slices > 0:
             selector = {**texts(worker.get("nodeSelector")), **shape_selector(row)}
             hosts = int(slices) * row.hosts

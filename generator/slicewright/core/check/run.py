@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.rule import Rule
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource, Rule
     from slicewright.core.problem import Problem
 
 
@@ -29,17 +27,19 @@ class RuleSet:
     def __bool__(self) -> bool:
         return bool(self._of_all or self._by_kind)
 
-    def problems(self, world: World, items: Iterable[Item] | None = None) -> tuple[Problem, ...]:
-        """Return what the rules find in some objects of a world (or all), object by object."""
+    def problems(
+        self, objects: ObjectSet, resources: Iterable[Resource] | None = None
+    ) -> tuple[Problem, ...]:
+        """Return what the rules find in some objects of a objects (or all), object by object."""
         return tuple(
             problem
-            for item in (world.items if items is None else items)
-            for problem in self._of_item(item, world)
+            for resource in (objects.all if resources is None else resources)
+            for problem in self._of_resource(resource, objects)
         )
 
-    def _of_item(self, item: Item, world: World) -> Iterator[Problem]:
-        own = self._by_kind.get(item.kind, ()) if item.is_known else ()
+    def _of_resource(self, resource: Resource, objects: ObjectSet) -> Iterator[Problem]:
+        own = self._by_kind.get(resource.kind, ()) if resource.is_known else ()
         for rule in (*own, *self._of_all):
-            for finding in rule.check(item, world):
+            for finding in rule.check(resource, objects):
                 hint = finding.hint or rule.hint
-                yield item.problem(rule.id, finding.path, finding.message, hint, severity=rule.severity)
+                yield resource.problem(rule.id, finding.path, finding.message, hint, severity=rule.severity)

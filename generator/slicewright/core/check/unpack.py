@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import Resource
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION
 
 if TYPE_CHECKING:
@@ -17,31 +17,31 @@ _LISTS = 4
 """Lists inside of Lists that are opened; nobody writes two."""
 
 
-def unpack(data: Any, file: str, source: Source | None = None, at: Path = ()) -> Iterator[Item | Problem]:
+def unpack(data: Any, file: str, source: Source | None = None, at: Path = ()) -> Iterator[Resource | Problem]:
     """Yield the objects in a document, or what keeps it from being one."""
-    item = Item(data if isinstance(data, dict) else {}, file, source, at)
+    resource = Resource(data if isinstance(data, dict) else {}, file, source, at)
     if not isinstance(data, dict):
         what = "an element of a List" if at else "a document"
         message = f"{what} must be a mapping with apiVersion and kind"
         hint = "remove it" if at else "move what is no Kubernetes object elsewhere, or --exclude it"
-        yield item.problem("SCHEMA002", (), message, hint)
+        yield resource.problem("SCHEMA002", (), message, hint)
         return
     for key in ("apiVersion", "kind"):
         if not isinstance(data.get(key), str) or not data[key]:
-            yield _without(item, key)
+            yield _without(resource, key)
             return
-    if not item.kind.endswith("List") or len(at) >= 2 * _LISTS:
-        yield item
+    if not resource.kind.endswith("List") or len(at) >= 2 * _LISTS:
+        yield resource
         return
     items = data.get("items")
     if isinstance(items, list):
         for index, element in enumerate(items):
             yield from unpack(_typed(element, data), file, source, (*at, "items", index))
-    elif item.kind == "List" and item.group == "":
+    elif resource.kind == "List" and resource.group == "":
         message = "'items' must be a list" if "items" in data else "'items' is missing"
-        yield item.problem("SCHEMA002", ("items",), message, "write the objects of the List below items:")
+        yield resource.problem("SCHEMA002", ("items",), message, "write the objects of the List below items:")
     else:
-        yield item
+        yield resource
 
 
 def _typed(element: Any, of: dict[str, Any]) -> Any:
@@ -52,12 +52,12 @@ def _typed(element: Any, of: dict[str, Any]) -> Any:
     return {"apiVersion": of["apiVersion"], "kind": kind, **element}
 
 
-def _without(item: Item, key: str) -> Problem:
-    if key in item.data:
+def _without(resource: Resource, key: str) -> Problem:
+    if key in resource.data:
         message, hint = f"'{key}' must be a string", f"write for example {key}: {_EXAMPLES[key]}"
     else:
         message, hint = f"'{key}' is missing", "every Kubernetes object has an apiVersion and a kind"
-    return item.problem("SCHEMA002", (key,), message, hint)
+    return resource.problem("SCHEMA002", (key,), message, hint)
 
 
 _EXAMPLES = {"apiVersion": JOBSET_VERSION, "kind": "JobSet"}

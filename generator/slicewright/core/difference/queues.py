@@ -6,9 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.quota_workload import pod_sets
-from slicewright.core.check.world import World
 from slicewright.core.difference.runs import runs_of
 from slicewright.core.kubernetes.labels import QUEUE, TPU
 from slicewright.core.kubernetes.quantity import amount
@@ -81,12 +80,12 @@ class Asked:
 
 def counter(catalogue: Catalogue) -> Callable[[Found], int]:
     """Return a function that counts the chips that a run asks for."""
-    world = World((), catalogue)
+    object_set = ObjectSet((), catalogue)
     known: dict[int, int] = {}
 
     def chips_of(found: Found) -> int:
         if id(found.data) not in known:  # both sides share what did not change
-            sets = pod_sets(Item(found.data, found.folder.path), world)
+            sets = pod_sets(Resource(found.data, found.folder.path), object_set)
             known[id(found.data)] = int(sum(one.requests.get(TPU, 0) for one in sets))
         return known[id(found.data)]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.rules import fit, fit_flavors
 from slicewright.core.check.run import RuleSet
-from slicewright.core.check.world import World
 from slicewright.rehearsal.model.scenario_part import run_key
 
 if TYPE_CHECKING:
@@ -26,11 +25,11 @@ _RULES = tuple(rule for rule in (*fit.RULES, *fit_flavors.RULES) if rule.id in (
 
 def never_fits(runs: Iterable[Object], platform: Iterable[Object], catalogue: Catalogue) -> dict[str, str]:
     """Return why runs are never admitted by a platform, or do not run on what they get, for those."""
-    waiting = [Item(item, "") for item in runs]
-    world = World([*(Item(item, "") for item in platform), *waiting], catalogue)
+    waiting = [Resource(item, "") for item in runs]
+    object_set = ObjectSet([*(Resource(item, "") for item in platform), *waiting], catalogue)
     rules, found = RuleSet(_RULES), dict[str, str]()
     for item in waiting:
-        for problem in rules.problems(world, (item,)):
+        for problem in rules.problems(object_set, (item,)):
             found.setdefault(run_key(item.data), f"{problem.id} {problem.message}")
     return found
 

@@ -37,7 +37,7 @@ from slicewright.core.check.rules import (
 )
 
 if TYPE_CHECKING:
-    from slicewright.core.check.rule import Rule
+    from slicewright.core.check.model import Rule
 
 RULES: tuple[Rule, ...] = (
     *tpu_shape.RULES,

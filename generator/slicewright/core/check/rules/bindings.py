@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.kubernetes.kinds import RBAC_GROUP
 from slicewright.core.kubernetes.read import at, entries, text
@@ -12,8 +12,7 @@ from slicewright.core.kubernetes.read import at, entries, text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _VALIDATION = "kubernetes/kubernetes v1.36.1: pkg/apis/rbac/validation/validation.go"
@@ -21,20 +20,20 @@ _SUBJECTS = {"ServiceAccount": "", "User": RBAC_GROUP, "Group": RBAC_GROUP}
 """Kinds of subjects, and the API group that each has."""
 
 
-def _subjects(item: Item, _world: World) -> Iterator[Finding]:
-    if item.group != RBAC_GROUP:
+def _subjects(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if resource.group != RBAC_GROUP:
         return
-    is_of_cluster = item.kind == "ClusterRoleBinding"
-    for index, subject in entries(item.data.get("subjects")):
+    is_of_cluster = resource.kind == "ClusterRoleBinding"
+    for index, subject in entries(resource.data.get("subjects")):
         path: Path = ("subjects", index)
         yield from _subject(subject, path)
         # A RoleBinding lends its own namespace.
         if is_of_cluster and subject.get("kind") == "ServiceAccount" and not text(subject.get("namespace")):
             yield Finding(path, "the ServiceAccount has no namespace")
     wanted = ("ClusterRole",) if is_of_cluster else ("Role", "ClusterRole")
-    kind, name = text(at(item.data, "roleRef", "kind")), text(at(item.data, "roleRef", "name"))
+    kind, name = text(at(resource.data, "roleRef", "kind")), text(at(resource.data, "roleRef", "name"))
     if kind not in wanted:
-        yield Finding(("roleRef", "kind"), f"a {item.kind} names a {' or '.join(wanted)}, not a '{kind}'")
+        yield Finding(("roleRef", "kind"), f"a {resource.kind} names a {' or '.join(wanted)}, not a '{kind}'")
     if not name:
         yield Finding(("roleRef", "name"), "the binding names no role")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.kueue_queues import groups, quotas
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.quantity import amount, canonical
@@ -14,8 +14,7 @@ from slicewright.core.kubernetes.read import at, mapping, words
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _VERSIONED = re.compile(r".*[0-9]+\.[0-9]+\.[0-9]+.*|.*[0-9a-f]{7,}.*|.*20[0-9]{2}-?[0-9]{2}-?[0-9]{2}.*")
@@ -38,9 +37,9 @@ def _moves(image: str) -> str:
     return f"image '{image}': tag '{tag}' is mutable: it does not name one fixed image"
 
 
-def _images(item: Item, _world: World) -> Iterator[Finding]:
+def _images(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     told = False
-    for pods in item.pods:
+    for pods in resource.pods:
         for path, container in (*pods.containers, *pods.init_containers):
             image = container.get("image")
             if not isinstance(image, str) or not image or _pinned(image):
@@ -59,21 +58,21 @@ def _quantity(value: Any, path: Path) -> Iterator[Finding]:
         yield Finding(path, f"quantity {value} is kept as {canon}", f'write "{canon}"')
 
 
-def _quantities(item: Item, _world: World) -> Iterator[Finding]:
-    if item.kind in ("ClusterQueue", "Cohort"):
-        for base, group in groups(item):
+def _quantities(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if resource.kind in ("ClusterQueue", "Cohort"):
+        for base, group in groups(resource):
             for where, _, quota in quotas(group, base):
                 for key in ("nominalQuota", "borrowingLimit", "lendingLimit"):
                     yield from _quantity(quota.get(key), (*where, key))
-    for pods in item.pods:
+    for pods in resource.pods:
         for path, container in (*pods.containers, *pods.init_containers):
             for key in _QUANTITY_KEYS:
-                for resource, value in mapping(at(container, "resources", key)).items():
-                    yield from _quantity(value, (*path, "resources", key, resource))
+                for quantity, value in mapping(at(container, "resources", key)).items():
+                    yield from _quantity(value, (*path, "resources", key, quantity))
 
 
-def _scripts(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _scripts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         for path, container in (*pods.containers, *pods.init_containers):
             for key in ("command", "args"):
                 for index, word in words(container.get(key)):
@@ -83,9 +82,9 @@ def _scripts(item: Item, _world: World) -> Iterator[Finding]:
                         yield Finding((*path, key, index), message)
 
 
-def _nulls(item: Item, _world: World) -> Iterator[Finding]:
+def _nulls(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     # Hardly any object has one, and no walk in Python sees that as fast as the interpreter prints the object.
-    for path in _null_paths(item.data, ()) if "None" in repr(item.data) else ():
+    for path in _null_paths(resource.data, ()) if "None" in repr(resource.data) else ():
         yield Finding(path, "null is kept by some tools and dropped by others")
 
 
@@ -104,24 +103,26 @@ def _null_paths(value: Any, path: Path) -> Iterator[Path]:
 _Identity = tuple[str, str, str, str, str]
 
 
-def _identity(item: Item) -> _Identity:
-    return item.file, item.group, item.kind, item.namespace, item.name
+def _identity(resource: Resource) -> _Identity:
+    return resource.file, resource.group, resource.kind, resource.namespace, resource.name
 
 
-def _first_of_name(world: World) -> dict[_Identity, tuple[Item, int]]:
+def _first_of_name(objects: ObjectSet) -> dict[_Identity, tuple[Resource, int]]:
     """Return the first object of each identity in each file, with the line of its document."""
     return {
-        _identity(item): (item, item.source.document.line)
-        for item in reversed(world.items)
-        if item.name and item.source
+        _identity(resource): (resource, resource.source.document.line)
+        for resource in reversed(objects.all)
+        if resource.name and resource.source
     }
 
 
-def _twice(item: Item, world: World) -> Iterator[Finding]:
-    first, line = world.once("first of a name", _first_of_name).get(_identity(item), (item, 0))
-    if first is not item:
-        of = f" in namespace '{item.namespace}'" if item.namespace else ""
-        message = f"{item.kind} '{item.name}'{of} is already in this file, in the document at line {line}"
+def _twice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    first, line = objects.once("first of a name", _first_of_name).get(_identity(resource), (resource, 0))
+    if first is not resource:
+        of = f" in namespace '{resource.namespace}'" if resource.namespace else ""
+        message = (
+            f"{resource.kind} '{resource.name}'{of} is already in this file, in the document at line {line}"
+        )
         yield Finding(("metadata", "name"), message)
 
 

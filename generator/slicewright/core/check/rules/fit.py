@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.nearest import joined
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules import fit_nodes
 from slicewright.core.check.rules.kueue_queues import groups, quotas
 from slicewright.core.check.rules.shapes import of_labels
@@ -28,8 +28,7 @@ from slicewright.core.kubernetes.read import at, entries, mapping, text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _ADMISSION = (
@@ -55,36 +54,36 @@ _LAST = "cover one of their resources in the queue, or put them last"
 _ONE_TOPOLOGY = "cover all resources of the pods with one resource group, whose flavors have a topologyName"
 
 
-def queue_of(item: Item, world: World) -> quota.Node | None:
+def queue_of(resource: Resource, objects: ObjectSet) -> quota.Node | None:
     """Return the ClusterQueue that a workload waits in, as far as it is known."""
-    known = quota_read.quotas(world)
-    name = known.local.get((item.namespace or "default", item.labels.get(QUEUE, "")))
+    known = quota_read.quotas(objects)
+    name = known.local.get((resource.namespace or "default", resource.labels.get(QUEUE, "")))
     return known.queues.get(name) if name else None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a workload asks its queue for; the item is kept, so that no other object can get its id."""
+    """What a workload asks its queue for; the resource is kept, so that no other object can get its id."""
 
-    item: Item
+    resource: Resource
     queue: quota.Node
     sets: list[quota.PodSet]
     choices: list[assignment.Choice]
 
 
-def asked(item: Item, world: World) -> Asked | None:
+def asked(resource: Resource, objects: ObjectSet) -> Asked | None:
     """Return what a workload asks its queue for, as far as the queue is known."""
-    seen: dict[int, Asked] = world.once("what is asked for", lambda _: {})
-    queue = None if id(item) in seen else queue_of(item, world)
+    seen: dict[int, Asked] = objects.once("what is asked for", lambda _: {})
+    queue = None if id(resource) in seen else queue_of(resource, objects)
     if queue is not None:
-        sets = quota_workload.pod_sets(item, world)
-        found = assignment.choices(quota_read.quotas(world), queue, sets)
-        seen[id(item)] = Asked(item, queue, sets, found)
-    return seen.get(id(item))
+        sets = quota_workload.pod_sets(resource, objects)
+        found = assignment.choices(quota_read.quotas(objects), queue, sets)
+        seen[id(resource)] = Asked(resource, queue, sets, found)
+    return seen.get(id(resource))
 
 
-def _never_fits(item: Item, world: World) -> Iterator[Finding]:
-    ask, known = asked(item, world), quota_read.quotas(world)
+def _never_fits(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    ask, known = asked(resource, objects), quota_read.quotas(objects)
     if ask is None:
         return
     queue, found = ask.queue, ask.choices
@@ -92,7 +91,7 @@ def _never_fits(item: Item, world: World) -> Iterator[Finding]:
         least = [pods if pods.least is None else pods.of(pods.least) for pods in ask.sets]
         found = assignment.choices(known, queue, least)
     # What no node can hold is said once, by FIT130.
-    small = {name for _, name, _ in fit_nodes.beyond(item, world)}
+    small = {name for _, name, _ in fit_nodes.beyond(resource, objects)}
     wanted = [
         choice
         for choice in found
@@ -102,32 +101,30 @@ def _never_fits(item: Item, world: World) -> Iterator[Finding]:
         return
     alone = [choice for choice in wanted if assignment.assign(known, queue, [choice]) is None]
     for choice in alone:
-        for resource, value in choice.requests.items():
-            have = {flavor: quota.most(known, queue, (flavor, resource)) for flavor in choice.flavors}
+        for name, value in choice.requests.items():
+            have = {flavor: quota.most(known, queue, (flavor, name)) for flavor in choice.flavors}
             if all(value > found.total for found in have.values()):
-                path, names = _asking(item, choice.pods[0].name), [pods.name for pods in choice.pods]
-                if resource == TPU:
-                    yield Finding(path, _said(queue.name, resource, value, have))
+                path, names = _asking(resource, choice.pods[0].name), [pods.name for pods in choice.pods]
+                if name == TPU:
+                    yield Finding(path, _said(queue.name, name, value, have))
                 else:
-                    most = ", ".join(
-                        f"{_most(resource, found)} of {flavor}" for flavor, found in have.items()
-                    )
+                    most = ", ".join(f"{_most(name, found)} of {flavor}" for flavor, found in have.items())
                     message = (
-                        f"{fit_nodes.needs(names)} {_amount(resource, value)} in all; {queue.name} has {most}"
+                        f"{fit_nodes.needs(names)} {_amount(name, value)} in all; {queue.name} has {most}"
                     )
                     yield Finding(path, message, _MORE_NODES)
                 return
     yield Finding(_LABEL, _together(known, queue, wanted))
 
 
-def _asking(item: Item, name: str) -> Path:
+def _asking(resource: Resource, name: str) -> Path:
     """Return the field that multiplies what a pod set asks for, else the label of the queue."""
-    for pods in item.pods:
+    for pods in resource.pods:
         if pods.name == name and name:
             return (*pods.path[:3], "replicas")
-    if item.kind == "PathwaysJob" and name == "worker":
+    if resource.kind == "PathwaysJob" and name == "worker":
         return "spec", "workers", 0, "numSlices"
-    return ("spec", "parallelism") if "parallelism" in mapping(item.data.get("spec")) else _LABEL
+    return ("spec", "parallelism") if "parallelism" in mapping(resource.data.get("spec")) else _LABEL
 
 
 def _unit(resource: str) -> str:
@@ -175,20 +172,20 @@ def _together(known: quota.Quotas, queue: quota.Node, wanted: list[assignment.Ch
     return f"no choice of flavors in {queue.name} holds all {len(wanted)} pod sets at once"
 
 
-def _no_flavor(item: Item, world: World) -> Iterator[Finding]:
-    ask, known = asked(item, world), quota_read.quotas(world)
+def _no_flavor(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    ask, known = asked(resource, objects), quota_read.quotas(objects)
     if ask is None:
         return
     queue, sets = ask.queue, ask.sets
     for choice in ask.choices:
         if not choice.flavors and all(name in known.flavors for name in choice.group):
-            resource = next(iter(choice.requests))
+            wanted = next(iter(choice.requests))
             names = joined([f"'{pods.name}'" for pods in choice.pods])
             message = (
-                f"pods {names} ask for {_unit(resource)}, and no flavor of {queue.name} suits them: "
+                f"pods {names} ask for {_unit(wanted)}, and no flavor of {queue.name} suits them: "
                 f"{', '.join(choice.group)}"
             )
-            yield Finding(_LABEL, message, _hint(known, choice, item))
+            yield Finding(_LABEL, message, _hint(known, choice, resource))
     if (after := assignment.stuck(known, queue, sets)) is not None:
         message = (
             f"Kueue counts nothing of what pods '{after.name}' ask for, and never admits those after them"
@@ -202,7 +199,7 @@ def _no_flavor(item: Item, world: World) -> Iterator[Finding]:
             yield Finding(_LABEL, message, _ONE_TOPOLOGY)
 
 
-def _hint(known: quota.Quotas, choice: assignment.Choice, item: Item) -> str:
+def _hint(known: quota.Quotas, choice: assignment.Choice, resource: Resource) -> str:
     """Say what to write where only a topology is between pods and a flavor; nothing where it is more.
 
     A frozen run cannot be changed, and a new one asks for whole slices by itself.
@@ -211,51 +208,53 @@ def _hint(known: quota.Quotas, choice: assignment.Choice, item: Item) -> str:
         flavor = known.flavors[name]
         if all(assignment.suits_nodes(pods, flavor) for pods in choice.pods):
             levels = joined(list(flavor.levels or ["see the Topology"]))
-            if RUN in item.labels and (not flavor.has_topology or choice.pods[0].levels is None):
-                return _AGAIN.format(item.namespace or "default", item.labels.get(WORKLOAD, "NAME"))
+            if RUN in resource.labels and (not flavor.has_topology or choice.pods[0].levels is None):
+                return _AGAIN.format(resource.namespace or "default", resource.labels.get(WORKLOAD, "NAME"))
             if not flavor.has_topology:
                 return _NO_TOPOLOGY.format(name)
             return (_ASK if choice.pods[0].levels is None else _OTHER_LEVEL).format(name, levels)
     return ""
 
 
-def _uncovered(item: Item, world: World) -> Iterator[Finding]:
-    ask, known = asked(item, world), quota_read.quotas(world)
+def _uncovered(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    ask, known = asked(resource, objects), quota_read.quotas(objects)
     if ask is None:
         return
     first: dict[str, str] = {}
     for pods in ask.sets:
-        for resource in assignment.uncovered(known, ask.queue, pods):
-            first.setdefault(resource, pods.name)
-    for resource, name in first.items():
-        yield Finding(_LABEL, f"pods '{name}' ask for {resource}, which {ask.queue.name} does not cover")
+        for wanted in assignment.uncovered(known, ask.queue, pods):
+            first.setdefault(wanted, pods.name)
+    for wanted, name in first.items():
+        yield Finding(_LABEL, f"pods '{name}' ask for {wanted}, which {ask.queue.name} does not cover")
 
 
-def _chips_of(flavor: str, world: World) -> tuple[int, int] | None:
+def _chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
     """Return (chips of a slice, chips of all pools) of a flavor; 0 pools' chips where no cluster is known."""
-    found = quota_read.quotas(world).flavors.get(flavor)
+    found = quota_read.quotas(objects).flavors.get(flavor)
     labels = found.labels if found else {}
     rows = of_labels(
-        world.catalogue,
+        objects.catalogue,
         labels.get(ACCELERATOR, ""),
         labels.get(TOPOLOGY, ""),
         labels.get(ACCELERATOR_COUNT, ""),
     )
     total = 0
-    for pool, shape, slices in quota_read.pools_of(world.site) if world.site else ():
+    for pool, shape, slices in quota_read.pools_of(objects.site) if objects.site else ():
         if shape is not None and quota_read.flavor_name(pool, shape) == flavor:
             total += shape.chips * slices
             rows = rows or [shape]
     return (rows[0].chips, total) if rows else None
 
 
-def _nominal(item: Item, world: World) -> Iterator[tuple[Path, str, Fraction]]:
+def _nominal(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Path, str, Fraction]]:
     """Yield (path, flavor, chips) of every quota of chips in a queue, or in the queues of a TPUCluster."""
-    if item.kind == "TPUCluster":
-        if world.site is None or world.site.cluster.name != item.name:
+    if resource.kind == "TPUCluster":
+        if objects.site is None or objects.site.cluster.name != resource.name:
             return
-        pools = {text(pool.get("name")): (pool, shape) for pool, shape, _ in quota_read.pools_of(world.site)}
-        for at_queue, queue in entries(at(item.data, "spec", "clusterQueues")):
+        pools = {
+            text(pool.get("name")): (pool, shape) for pool, shape, _ in quota_read.pools_of(objects.site)
+        }
+        for at_queue, queue in entries(at(resource.data, "spec", "clusterQueues")):
             for index, entry in entries(queue.get("quota")):
                 pool, shape = pools.get(text(entry.get("pool")), ({}, None))
                 unit = 1 if "nominalChips" in entry else shape.chips if shape else 0
@@ -264,24 +263,24 @@ def _nominal(item: Item, world: World) -> Iterator[tuple[Path, str, Fraction]]:
                     path: Path = ("spec", "clusterQueues", at_queue, "quota", index)
                     yield path, quota_read.flavor_name(pool, shape), value * unit
         return
-    for base, group in groups(item):
+    for base, group in groups(resource):
         for where, flavor, entry in quotas(group, base):
             value = amount(entry.get("nominalQuota"))
             if entry.get("name") == TPU and value is not None:
                 yield (*where, "nominalQuota"), flavor, value
 
 
-def _beyond_pools(item: Item, world: World) -> Iterator[Finding]:
-    for path, flavor, value in _nominal(item, world):
-        chips = _chips_of(flavor, world)
+def _beyond_pools(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for path, flavor, value in _nominal(resource, objects):
+        chips = _chips_of(flavor, objects)
         if chips is not None and chips[1] and value > chips[1]:
             message = f"quota of {plain(value)} chips of {flavor}, and its pools have {chips[1]}"
             yield Finding(path, message)
 
 
-def _part_of_slice(item: Item, world: World) -> Iterator[Finding]:
-    for path, flavor, value in _nominal(item, world):
-        chips = _chips_of(flavor, world)
+def _part_of_slice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for path, flavor, value in _nominal(resource, objects):
+        chips = _chips_of(flavor, objects)
         if chips is not None and value % chips[0]:
             message = (
                 f"quota of {plain(value)} chips of {flavor} is not a multiple of a slice, {chips[0]} chips"
@@ -289,19 +288,21 @@ def _part_of_slice(item: Item, world: World) -> Iterator[Finding]:
             yield Finding(path, message)
 
 
-def _removed(item: Item, world: World) -> Iterator[Finding]:
-    name = item.labels.get(QUEUE)
-    known = quota_read.quotas(world)
-    namespace = item.namespace or "default"
-    if name is None or RUN not in item.labels or not known.has_queues or (namespace, name) in known.local:
+def _removed(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    name = resource.labels.get(QUEUE)
+    known = quota_read.quotas(objects)
+    namespace = resource.namespace or "default"
+    if name is None or RUN not in resource.labels or not known.has_queues or (namespace, name) in known.local:
         return
-    message = f"queue '{name}' of namespace '{namespace}' is gone, and run '{item.name}' is frozen with it"
+    message = (
+        f"queue '{name}' of namespace '{namespace}' is gone, and run '{resource.name}' is frozen with it"
+    )
     yield Finding(_LABEL, message)
 
 
-def _cycles(world: World) -> dict[str, tuple[str, ...]]:
+def _cycles(objects: ObjectSet) -> dict[str, tuple[str, ...]]:
     """Return the cohorts that are in each other, each with the way back to itself."""
-    parents = {cohort.name: quota_read.parent_of(cohort) for cohort in world.of_kind("Cohort")}
+    parents = {cohort.name: quota_read.parent_of(cohort) for cohort in objects.of_kind("Cohort")}
     found: dict[str, tuple[str, ...]] = {}
     seen: set[str] = set()
     for first in parents:
@@ -317,10 +318,10 @@ def _cycles(world: World) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _cycle(item: Item, world: World) -> Iterator[Finding]:
-    way = world.once("cycles of cohorts", _cycles).get(item.name)
+def _cycle(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    way = objects.once("cycles of cohorts", _cycles).get(resource.name)
     if way is not None:
-        path: Path = ("spec", "parent" if item.version == "v1alpha1" else "parentName")
+        path: Path = ("spec", "parent" if resource.version == "v1alpha1" else "parentName")
         yield Finding(path, f"the cohorts form a cycle: {' -> '.join(way)}")
 
 

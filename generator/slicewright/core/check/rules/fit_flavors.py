@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.nearest import joined
 from slicewright.core.check import assignment, quota_read
-from slicewright.core.check.meeting import PURCHASE
+from slicewright.core.check.co_scheduling import PURCHASE
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.quota import most
-from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.fit import Asked, asked
 from slicewright.core.check.scheduler import NodeSelector
 from slicewright.core.kubernetes.kinds import RUN_KINDS
@@ -17,9 +17,8 @@ from slicewright.core.kubernetes.labels import INSTANCE_TYPE, MACHINE_FAMILY, NO
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from slicewright.core.check.item import Item
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.check.quota import Node, PodSet, Quotas
-    from slicewright.core.check.world import World
     from slicewright.core.problem import Path
 
 _LABEL: Path = ("metadata", "labels", QUEUE)
@@ -37,25 +36,25 @@ _SOURCES = (
 )
 
 
-def _judged(item: Item, world: World) -> tuple[list[Finding], list[Finding]]:
+def _judged(resource: Resource, objects: ObjectSet) -> tuple[list[Finding], list[Finding]]:
     """Return what is wrong with the flavors that a workload is given first, and with others for it."""
-    ask, known = asked(item, world), quota_read.quotas(world)
+    ask, known = asked(resource, objects), quota_read.quotas(objects)
     first: list[Finding] = []
     others: list[Finding] = []
     # Of a flavor that is not known nobody knows the labels.
     if ask is None or known.declared or not all(name in known.flavors for name in _names(ask.queue)):
         return first, others
-    seen: dict[int, tuple[list[Finding], list[Finding]]] = world.once("flavors", lambda _: {})
-    if id(item) not in seen:
+    seen: dict[int, tuple[list[Finding], list[Finding]]] = objects.once("flavors", lambda _: {})
+    if id(resource) not in seen:
         for given in assignment.admit(known, ask.queue, ask.sets, ask.choices) or ():
             names = list(dict.fromkeys(given.flavors.values()))
-            if said := _contradiction(world, ask.queue, given.pods, names):
+            if said := _contradiction(objects, ask.queue, given.pods, names):
                 message = f"pods '{given.pods.name}' are given {_named(names)}: {said[0]}"
                 first.append(Finding(_LABEL, message, said[1]))
             else:
-                others += _others(world, ask, given, names)
-        seen[id(item)] = first, others
-    return seen[id(item)]
+                others += _others(objects, ask, given, names)
+        seen[id(resource)] = first, others
+    return seen[id(resource)]
 
 
 def _names(queue: Node) -> Iterator[str]:
@@ -66,12 +65,12 @@ def _named(names: Sequence[str]) -> str:
     return f"flavor{'s' * (len(names) > 1)} {joined(names)}"
 
 
-def _others(world: World, ask: Asked, given: assignment.Given, first: list[str]) -> Iterator[Finding]:
+def _others(objects: ObjectSet, ask: Asked, given: assignment.Given, first: list[str]) -> Iterator[Finding]:
     who = f"pods '{given.pods.name}' are given"
-    if said := _elsewhere(world, given.pods, first):
+    if said := _elsewhere(objects, given.pods, first):
         yield Finding(_LABEL, f"{who} {_named(first)}: {said}", _ONE_GROUP)
-    for flavor, names in _instead(quota_read.quotas(world), ask, given):
-        if worse := _contradiction(world, ask.queue, given.pods, names):
+    for flavor, names in _instead(quota_read.quotas(objects), ask, given):
+        if worse := _contradiction(objects, ask.queue, given.pods, names):
             full = f"{_named(first)} {'is' if len(first) == 1 else 'are'} full"
             yield Finding(_LABEL, f"{who} flavor {flavor} when {full}: {worse[0]}", worse[1])
 
@@ -92,9 +91,11 @@ def _instead(known: Quotas, ask: Asked, given: assignment.Given) -> Iterator[tup
                 yield name, list(dict.fromkeys([name, *others]))
 
 
-def _contradiction(world: World, queue: Node, pods: PodSet, names: Sequence[str]) -> tuple[str, str] | None:
+def _contradiction(
+    objects: ObjectSet, queue: Node, pods: PodSet, names: Sequence[str]
+) -> tuple[str, str] | None:
     """Return (why pods never run on nodes of all of some flavors, what to write); nothing where they may."""
-    known = quota_read.quotas(world)
+    known = quota_read.quotas(objects)
     labels: dict[str, str] = {}
     source: dict[str, str] = {}
     for name in names:
@@ -109,8 +110,8 @@ def _contradiction(world: World, queue: Node, pods: PodSet, names: Sequence[str]
     return (
         _two_ways({**fixed, **labels}, source)
         or _sibling(known, queue, fixed, names)
-        or _no_pool(world, pods, labels, names)
-        or _no_chips(world, pods, names)
+        or _no_pool(objects, pods, labels, names)
+        or _no_chips(objects, pods, names)
     )
 
 
@@ -144,18 +145,18 @@ def _sibling(
 
 
 def _no_pool(
-    world: World, pods: PodSet, labels: dict[str, str], names: Sequence[str]
+    objects: ObjectSet, pods: PodSet, labels: dict[str, str], names: Sequence[str]
 ) -> tuple[str, str] | None:
     """Say that no pool of the cluster has nodes for pods with these flavors, where its pools are known."""
-    pools = _pools(world)
-    known = quota_read.quotas(world)
+    pools = _pools(objects)
+    known = quota_read.quotas(objects)
     own = {name: pools[name] for name in names if name in pools and known.flavors[name].labels}
     if not own:
         return None
     shared = [pool for pool in next(iter(own.values())) if all(pool in others for others in own.values())]
     if not shared:
         return "Kueue adds the labels of all, and they have no node in common", _ONE_GROUP
-    keys = world.once("label keys of pools", _keys)
+    keys = objects.once("label keys of pools", _keys)
     wanted = NodeSelector({**pods.nodes.labels, **labels}, pods.nodes.terms)
     if any(wanted.suits(node, keys) for pool in shared for node in _nodes(pool)):
         return None
@@ -169,9 +170,9 @@ def _no_pool(
     return "their node affinity keeps them off its nodes", _APART
 
 
-def _keys(world: World) -> frozenset[str]:
+def _keys(objects: ObjectSet) -> frozenset[str]:
     """Return the label keys of which it is known which pools have them."""
-    return frozenset(PURCHASE).union(*(pool for pools in _pools(world).values() for pool in pools))
+    return frozenset(PURCHASE).union(*(pool for pools in _pools(objects).values() for pool in pools))
 
 
 def _nodes(pool: dict[str, tuple[str, ...]]) -> Iterator[dict[str, str]]:
@@ -180,46 +181,46 @@ def _nodes(pool: dict[str, tuple[str, ...]]) -> Iterator[dict[str, str]]:
     return ({**rest, NODE_POOL: name} for name in pool[NODE_POOL])
 
 
-def _pools(world: World) -> dict[str, list[dict[str, tuple[str, ...]]]]:
+def _pools(objects: ObjectSet) -> dict[str, list[dict[str, tuple[str, ...]]]]:
     """Return the labels of the nodes of each pool, by the flavor of the pool."""
-    return world.once("labels of pools", _read_pools)
+    return objects.once("labels of pools", _read_pools)
 
 
-def _read_pools(world: World) -> dict[str, list[dict[str, tuple[str, ...]]]]:
+def _read_pools(objects: ObjectSet) -> dict[str, list[dict[str, tuple[str, ...]]]]:
     found: dict[str, list[dict[str, tuple[str, ...]]]] = {}
-    for pool, shape, _ in quota_read.pools_of(world.site) if world.site else ():
+    for pool, shape, _ in quota_read.pools_of(objects.site) if objects.site else ():
         labels = quota_read.pool_labels(pool, shape)
         found.setdefault(quota_read.flavor_name(pool, shape), []).append(labels)
     return found
 
 
-def _no_chips(world: World, pods: PodSet, names: Sequence[str]) -> tuple[str, str] | None:
+def _no_chips(objects: ObjectSet, pods: PodSet, names: Sequence[str]) -> tuple[str, str] | None:
     """Say that pods that ask for chips are sent to machines without any."""
     if not pods.requests.get(TPU):
         return None
-    machines, families = world.once("machines with chips", _machines)
+    machines, families = objects.once("machines with chips", _machines)
     for name in names:
-        labels = quota_read.quotas(world).flavors[name].labels
+        labels = quota_read.quotas(objects).flavors[name].labels
         for key, chips in ((INSTANCE_TYPE, machines), (MACHINE_FAMILY, families)):
             if key in labels and labels[key] not in chips:
                 return f"Kueue adds {key}={labels[key]} of {name}, and such nodes have no TPU", _ONE_GROUP
     return None
 
 
-def _machines(world: World) -> tuple[set[str], set[str]]:
+def _machines(objects: ObjectSet) -> tuple[set[str], set[str]]:
     """Return the machine types that have chips, and their families."""
-    machines = {machine for machine, _ in world.catalogue.on_machine}
+    machines = {machine for machine, _ in objects.catalogue.on_machine}
     return machines, {machine.partition("-")[0] for machine in machines}
 
 
-def _elsewhere(world: World, pods: PodSet, names: Sequence[str]) -> str:
+def _elsewhere(objects: ObjectSet, pods: PodSet, names: Sequence[str]) -> str:
     """Say that a flavor for other resources binds pods that ask for chips to a node pool."""
-    known = quota_read.quotas(world)
+    known = quota_read.quotas(objects)
     own = [known.flavors[name].labels for name in names]
     bound = [
         (name, labels[NODE_POOL]) for name, labels in zip(names, own, strict=True) if NODE_POOL in labels
     ]
-    if not pods.requests.get(TPU) or len(bound) in (0, len(names)) or _pools(world):
+    if not pods.requests.get(TPU) or len(bound) in (0, len(names)) or _pools(objects):
         return ""
     name, pool = bound[0]
     return f"Kueue adds {NODE_POOL}={pool} of {name}, so they run only if that node pool has their TPUs"
@@ -235,7 +236,7 @@ RULES = (
         "select other nodes hold the quota and never run, or run on nodes whose own quota stays free.",
         hint=_APART,
         kinds=RUN_KINDS,
-        check=lambda item, world: _judged(item, world)[0],
+        check=lambda resource, objects: _judged(resource, objects)[0],
         sources=_SOURCES,
     ),
     Rule(
@@ -247,7 +248,7 @@ RULES = (
         "stays free.",
         hint=_APART,
         kinds=RUN_KINDS,
-        check=lambda item, world: _judged(item, world)[1],
+        check=lambda resource, objects: _judged(resource, objects)[1],
         sources=_SOURCES,
     ),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.nearest import joined
 from slicewright.core.check import quota_workload
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.kubernetes.quantity import plain
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.cpu_machine import CpuMachine
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.intent.cluster import CpuPool
 
 _MEBI = Fraction(2**20)
@@ -32,26 +31,26 @@ def needs(names: list[str]) -> str:
     return f"pods {listed} need"
 
 
-def beyond(item: Item, world: World) -> Iterator[tuple[Finding, str, str]]:
+def beyond(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Finding, str, str]]:
     """Yield what a pod asks for beyond a node of its pool, with the names of its pod set and the resource."""
-    for pods, asked in zip(item.pods, quota_workload.pod_sets(item, world), strict=False):
-        pool, machine = world.once("node pools", _pools).get(pods.selector.get(NODE_POOL, ""), (None, None))
+    for pods, asked in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=False):
+        pool, machine = objects.once("node pools", _pools).get(pods.selector.get(NODE_POOL, ""), (None, None))
         if pool is None or machine is None or not asked.count:
             continue
-        for resource, most in _sizes(machine).items():
-            wanted = asked.requests.get(resource, Fraction(0)) / asked.count
+        for name, most in _sizes(machine).items():
+            wanted = asked.requests.get(name, Fraction(0)) / asked.count
             if wanted > most:
                 each = " each" if asked.count > 1 else ""
-                has = _shown(resource, most).removesuffix(f" {resource}")
-                message = f"{needs([asked.name])} {_shown(resource, wanted)}{each}; "
+                has = _shown(name, most).removesuffix(f" {name}")
+                message = f"{needs([asked.name])} {_shown(name, wanted)}{each}; "
                 message += f"pool {pool.name} has {has} per node"
                 hint = f"write a larger machineType than {pool.machine_type} for the pool, or ask for less"
-                yield Finding(pods.spec_path, message, hint), asked.name, resource
+                yield Finding(pods.spec_path, message, hint), asked.name, name
 
 
-def _pools(world: World) -> dict[str, tuple[CpuPool, CpuMachine]]:
+def _pools(objects: ObjectSet) -> dict[str, tuple[CpuPool, CpuMachine]]:
     """Return the CPU pools of a cluster whose machines are known, by the names of their node pools."""
-    site = world.site
+    site = objects.site
     if site is None:
         return {}
     return {
@@ -71,8 +70,8 @@ def _shown(resource: str, value: Fraction) -> str:
     return f"{plain(value)} cpu" if resource == "cpu" else f"{plain(round(value / 2**30, 1))}Gi memory"
 
 
-def _too_large(item: Item, world: World) -> Iterator[Finding]:
-    for finding, _, _ in beyond(item, world):
+def _too_large(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for finding, _, _ in beyond(resource, objects):
         yield finding
 
 

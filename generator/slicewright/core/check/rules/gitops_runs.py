@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.scope import CLUSTER_SCOPED, is_namespaced
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import HOOK, INSTANCE, PROVISIONING, QUEUE, RUN
@@ -17,8 +17,7 @@ from slicewright.core.kubernetes.read import at, entries, mapping, text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _ARGO_JOBS = "https://github.com/argoproj/argo-cd/issues/5882"
@@ -29,29 +28,29 @@ _VOLATILE = frozenset(
 )
 
 
-def _suspend(item: Item, _world: World) -> Iterator[Finding]:
-    written = at(item.data, "spec", "suspend")
-    if isinstance(written, bool) and QUEUE in item.labels:
+def _suspend(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    written = at(resource.data, "spec", "suspend")
+    if isinstance(written, bool) and QUEUE in resource.labels:
         yield Finding(("spec", "suspend"), f"suspend: {str(written).lower()} is set beside a queue")
 
 
-def _ttl(item: Item, _world: World) -> Iterator[Finding]:
-    if at(item.data, "spec", "ttlSecondsAfterFinished") is not None:
+def _ttl(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if at(resource.data, "spec", "ttlSecondsAfterFinished") is not None:
         yield Finding(
             ("spec", "ttlSecondsAfterFinished"), "a run that deletes itself is created and run again"
         )
 
 
-def _hook(item: Item, _world: World) -> Iterator[Finding]:
-    if HOOK in item.annotations and QUEUE in item.labels:
+def _hook(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if HOOK in resource.annotations and QUEUE in resource.labels:
         path: Path = ("metadata", "annotations", HOOK)
         yield Finding(path, "Argo CD takes a queued hook for done as soon as Kueue admits it")
 
 
-def _defaults(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _defaults(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         index = pods.path[2]
-        entry = mapping(item.data["spec"]["replicatedJobs"][index])
+        entry = mapping(resource.data["spec"]["replicatedJobs"][index])
         missing = [key for key in ("replicas", "groupName") if entry.get(key) is None]
         missing += ["completionMode"] if pods.job.get("completionMode") is None else []
         missing += ["restartPolicy"] if pods.spec.get("restartPolicy") is None else []
@@ -65,11 +64,11 @@ def _defaults(item: Item, _world: World) -> Iterator[Finding]:
             yield Finding(pods.path[:3], f"defaults are not written out: {', '.join(missing)}")
 
 
-def _tolerations(item: Item, world: World) -> Iterator[Finding]:
-    queue, known = queue_of(item, world), quota_read.quotas(world)
+def _tolerations(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    queue, known = queue_of(resource, objects), quota_read.quotas(objects)
     if queue is None:
         return
-    for pods, pod_set in zip(item.pods, quota_workload.pod_sets(item, world), strict=True):
+    for pods, pod_set in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=True):
         # Where Git has no list, one that Kueue makes is not a difference. A run that may take several ways of
         # provisioning takes what Kueue adds, and the Application of frozen runs ignores it.
         ways = [entry for entry in pod_set.tolerations if entry.get("key") == PROVISIONING]
@@ -105,27 +104,27 @@ def _said(entry: dict[str, Any]) -> str:
     return f"{taint}:{effect}" if effect else taint
 
 
-def _fixed_name(item: Item, _world: World) -> Iterator[Finding]:
-    name = item.name
-    if name and RUN not in item.labels and not _HASHED.fullmatch(name):
+def _fixed_name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    name = resource.name
+    if name and RUN not in resource.labels and not _HASHED.fullmatch(name):
         message = f"the name '{name}' stays the same when the run changes"
         yield Finding(("metadata", "name"), message)
 
 
-def _namespaced(item: Item, _world: World) -> Iterator[Finding]:
-    if item.namespace and not is_namespaced(item.group, item.kind):
-        yield Finding(("metadata", "namespace"), f"{item.kind} has no namespace")
+def _namespaced(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if resource.namespace and not is_namespaced(resource.group, resource.kind):
+        yield Finding(("metadata", "namespace"), f"{resource.kind} has no namespace")
 
 
-def _tracking(item: Item, _world: World) -> Iterator[Finding]:
-    if INSTANCE in item.labels:
+def _tracking(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if INSTANCE in resource.labels:
         path: Path = ("metadata", "labels", INSTANCE)
         yield Finding(
             path, f"Argo CD tracks its objects by the label {INSTANCE}", "use app.kubernetes.io/name"
         )
-    for pods in item.pods:
+    for pods in resource.pods:
         for key in pods.labels:
-            if item.kind in RUN_KINDS and key in _VOLATILE | {INSTANCE}:
+            if resource.kind in RUN_KINDS and key in _VOLATILE | {INSTANCE}:
                 path = (*pods.path, "metadata", "labels", key)
                 yield Finding(path, f"label {key} of the pods changes with releases, and the template cannot")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.kubernetes.kinds import RUN_KINDS, RUNS
 from slicewright.core.kubernetes.labels import HOOK, SYNC_OPTIONS, SYNC_WAVE
 from slicewright.core.kubernetes.read import at, entries, mapping, text, words
@@ -12,8 +12,7 @@ from slicewright.core.kubernetes.read import at, entries, mapping, text, words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _APPLICATIONS = frozenset({"Application", "ApplicationSet"})
@@ -27,58 +26,64 @@ def options(annotations: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, _, value in pairs if key}
 
 
-def wave(item: Item) -> int:
+def wave(resource: Resource) -> int:
     """Return the sync wave of an object, 0 where none is written."""
-    written = item.annotations.get(SYNC_WAVE, "0")
+    written = resource.annotations.get(SYNC_WAVE, "0")
     digits = written.removeprefix("-")
     few = 9
     return int(written) if digits.isascii() and digits.isdigit() and len(digits) <= few else 0
 
 
-def _replace(item: Item, _world: World) -> Iterator[Finding]:
-    found = options(item.annotations)
+def _replace(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    found = options(resource.annotations)
     path: Path = ("metadata", "annotations", SYNC_OPTIONS)
     replace, force = found.get("Replace") == "true", found.get("Force") == "true"
-    if replace and not force and item.kind in RUN_KINDS:
-        yield Finding(path, f"Replace=true cannot replace a {item.kind}: its fields are immutable")
+    if replace and not force and resource.kind in RUN_KINDS:
+        yield Finding(path, f"Replace=true cannot replace a {resource.kind}: its fields are immutable")
     elif force and not replace and found.get("ServerSideApply") == "true":
         yield Finding(path, "Force=true with ServerSideApply=true fails every sync")
-    elif force and item.kind in RUN_KINDS:
+    elif force and resource.kind in RUN_KINDS:
         yield Finding(path, "Force=true starts the run again at every sync that touches it")
 
 
-def _waves(item: Item, world: World) -> Iterator[Finding]:
-    own = wave(item)
-    later = world.once("last wave", _last_wave)
+def _waves(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    own = wave(resource)
+    later = objects.once("last wave", _last_wave)
     if later is not None and later.annotations.get(HOOK, "") == "PostSync":
-        yield Finding(_place(item), f"PostSync hook '{later.name}' waits until the run is over")
+        yield Finding(_place(resource), f"PostSync hook '{later.name}' waits until the run is over")
     elif later is not None and wave(later) > own:
-        yield Finding(_place(item), f"'{later.subject}' of wave {wave(later)} waits until the run is over")
-    if options(item.annotations).get("PruneLast") == "true":
+        yield Finding(
+            _place(resource), f"'{later.subject}' of wave {wave(later)} waits until the run is over"
+        )
+    if options(resource.annotations).get("PruneLast") == "true":
         path: Path = ("metadata", "annotations", SYNC_OPTIONS)
         message = "PruneLast keeps the old run's quota while the new one waits for it"
         yield Finding(path, message, "leave PruneLast out: Argo CD prunes first by default")
 
 
-def _place(item: Item) -> Path:
-    return ("metadata", "annotations", SYNC_WAVE) if SYNC_WAVE in item.annotations else ("metadata",)
+def _place(resource: Resource) -> Path:
+    return ("metadata", "annotations", SYNC_WAVE) if SYNC_WAVE in resource.annotations else ("metadata",)
 
 
-def _last_wave(world: World) -> Item | None:
+def _last_wave(objects: ObjectSet) -> Resource | None:
     """Return a PostSync hook, else the object of the highest wave; None where there are no waves."""
-    marked = [item for item in world.items if SYNC_WAVE in item.annotations or HOOK in item.annotations]
-    hooks = [item for item in marked if item.annotations.get(HOOK) == "PostSync"]
+    marked = [
+        resource
+        for resource in objects.all
+        if SYNC_WAVE in resource.annotations or HOOK in resource.annotations
+    ]
+    hooks = [resource for resource in marked if resource.annotations.get(HOOK) == "PostSync"]
     return hooks[0] if hooks else max(marked, key=wave, default=None)
 
 
-def _specs(item: Item) -> tuple[Path, dict[str, Any]]:
-    if item.kind == "ApplicationSet":
-        return ("spec", "template", "spec"), mapping(at(item.data, "spec", "template", "spec"))
-    return ("spec",), mapping(item.data.get("spec"))
+def _specs(resource: Resource) -> tuple[Path, dict[str, Any]]:
+    if resource.kind == "ApplicationSet":
+        return ("spec", "template", "spec"), mapping(at(resource.data, "spec", "template", "spec"))
+    return ("spec",), mapping(resource.data.get("spec"))
 
 
-def _ignores(item: Item, _world: World) -> Iterator[Finding]:
-    path, spec = _specs(item)
+def _ignores(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    path, spec = _specs(resource)
     sync = {word for _, word in words(at(spec, "syncPolicy", "syncOptions"))}
     server_side = "ServerSideApply=true" in sync
     for index, entry in entries(spec.get("ignoreDifferences")):
@@ -97,8 +102,8 @@ def _ignores(item: Item, _world: World) -> Iterator[Finding]:
             yield Finding(where, message, hint)
 
 
-def _self_heal(item: Item, _world: World) -> Iterator[Finding]:
-    path, spec = _specs(item)
+def _self_heal(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    path, spec = _specs(resource)
     sync = {word for _, word in words(at(spec, "syncPolicy", "syncOptions"))}
     base = (*path, "syncPolicy", "syncOptions")
     if "Replace=true" in sync:
@@ -109,14 +114,14 @@ def _self_heal(item: Item, _world: World) -> Iterator[Finding]:
         yield Finding(base, "Force=true with ServerSideApply=true fails every sync")
 
 
-def _preserve(item: Item, _world: World) -> Iterator[Finding]:
-    if at(item.data, "spec", "syncPolicy", "preserveResourcesOnDeletion") is not True:
+def _preserve(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if at(resource.data, "spec", "syncPolicy", "preserveResourcesOnDeletion") is not True:
         message = "an overlay that is renamed or removed takes its Application and the running jobs with it"
         yield Finding(("spec",), message)
 
 
-def _overrides(item: Item, _world: World) -> Iterator[Finding]:
-    path, spec = _specs(item)
+def _overrides(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    path, spec = _specs(resource)
     kustomize = mapping(at(spec, "source", "kustomize"))
     if set(kustomize) - {"version"}:
         message = f"overrides ({', '.join(sorted(kustomize))}) change what was checked"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.jobset_names import is_indexed
 from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS
@@ -15,43 +15,42 @@ from slicewright.core.plan.names import MAX_LABEL
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _VALIDATION = "kubernetes/kubernetes v1.36: pkg/apis/batch/validation/validation.go"
 _PODS = "kubernetes/kubernetes v1.36: pkg/apis/core/validation/validation.go"
 
 
-def _restart_policy(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _restart_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         policy = pods.spec.get("restartPolicy")
-        if policy in ("OnFailure", "Never") or (policy is None and item.kind == "JobSet"):
+        if policy in ("OnFailure", "Never") or (policy is None and resource.kind == "JobSet"):
             continue
         written = "the default, Always" if policy is None else f"'{policy}'"
         path = (*pods.spec_path, "restartPolicy") if policy is not None else pods.spec_path
         yield Finding(path, f"restartPolicy is {written}, and pods of a Job end")
 
 
-def _images(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _images(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         for path, container in (*pods.containers, *pods.init_containers):
             if not container.get("image"):
                 yield Finding(path, f"container '{container.get('name', '')}' has no image")
 
 
-def _pod_failure_policy(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _pod_failure_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         policy = pods.spec.get("restartPolicy", "OnFailure")
         if "podFailurePolicy" in pods.job and policy != "Never":
             path = (*pods.job_path, "podFailurePolicy")
             yield Finding(path, f"podFailurePolicy goes with restartPolicy: Never, not {policy}")
 
 
-def _sidecars(item: Item, _world: World) -> Iterator[Finding]:
-    policy = mapping(at(item.data, "spec", "successPolicy"))
+def _sidecars(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    policy = mapping(at(resource.data, "spec", "successPolicy"))
     targets = sequence(policy.get("targetReplicatedJobs"))
-    for pods in item.pods:
+    for pods in resource.pods:
         if policy.get("operator") == "Any" or (targets and pods.name not in targets):
             continue  # the end of these pods is not awaited
         others = [entry for entry in pods.containers if not _runs_program(entry[1])]
@@ -71,25 +70,27 @@ def _runs_program(container: dict[str, Any]) -> bool:
     return held or "JAX_BACKEND_TARGET" in names or bool(flags)
 
 
-def _completions(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
-        indexed = is_indexed(pods) if item.kind == "JobSet" else pods.job.get("completionMode") == "Indexed"
+def _completions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
+        indexed = (
+            is_indexed(pods) if resource.kind == "JobSet" else pods.job.get("completionMode") == "Indexed"
+        )
         if "parallelism" in pods.job and indexed and pods.job.get("completions") is None:
             message = "an Indexed Job with parallelism has no completions"
             yield Finding(pods.job_path, message, "write completions: " + str(pods.parallelism))
 
 
-def _mounts(item: Item, _world: World) -> Iterator[Finding]:
+def _mounts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     claims = {
         text(at(template, "metadata", "name"))
-        for _, policy in entries(at(item.data, "spec", "volumeClaimPolicies"))
+        for _, policy in entries(at(resource.data, "spec", "volumeClaimPolicies"))
         for _, template in entries(policy.get("templates"))
     }
     claims |= {
         text(at(template, "metadata", "name"))
-        for _, template in entries(at(item.data, "spec", "volumeClaimTemplates"))
+        for _, template in entries(at(resource.data, "spec", "volumeClaimTemplates"))
     }
-    for pods in item.pods:
+    for pods in resource.pods:
         known = {text(volume.get("name")) for _, volume in entries(pods.spec.get("volumes"))} | claims
         for path, container in (*pods.containers, *pods.init_containers):
             for index, mount in entries(container.get("volumeMounts")):
@@ -98,8 +99,8 @@ def _mounts(item: Item, _world: World) -> Iterator[Finding]:
                     yield Finding((*path, "volumeMounts", index, "name"), f"there is no volume '{name}'")
 
 
-def _host_ports(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _host_ports(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         for together in (pods.containers, *([entry] for entry in pods.init_containers)):
             yield from _twice(together, on_host=pods.spec.get("hostNetwork") is True)
 
@@ -118,12 +119,12 @@ def _twice(containers: Iterable[tuple[Path, dict[str, Any]]], *, on_host: bool) 
             taken.add(key)
 
 
-def _job_name(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _job_name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         completions = number(pods.job.get("completions"))
-        name = item.name
+        name = resource.name
         if pods.job.get("completionMode") == "Indexed" and completions:
-            name = f"{item.name}-{completions - 1}"
+            name = f"{resource.name}-{completions - 1}"
             # A host name may begin with a digit, unlike the DNS-1035 label.
             against = against_dns1035(f"x{name[1:]}" if name[:1].isdigit() else name)
             if against:
@@ -133,9 +134,11 @@ def _job_name(item: Item, _world: World) -> Iterator[Finding]:
             yield Finding(("metadata", "name"), message)
 
 
-def _needs_index(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
-        indexed = is_indexed(pods) if item.kind == "JobSet" else pods.job.get("completionMode") == "Indexed"
+def _needs_index(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
+        indexed = (
+            is_indexed(pods) if resource.kind == "JobSet" else pods.job.get("completionMode") == "Indexed"
+        )
         for key in ("backoffLimitPerIndex", "successPolicy"):
             if pods.job.get(key) is not None and not indexed:
                 yield Finding((*pods.job_path, key), f"{key} needs completionMode: Indexed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.dns import (
     against_dns1035,
     as_dns1035,
@@ -18,8 +18,7 @@ from slicewright.core.plan.names import MAX_LABEL
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
@@ -32,16 +31,16 @@ def is_indexed(pods: Pods) -> bool:
     return pods.job.get("completionMode", "Indexed") in ("Indexed", None)
 
 
-def _names(item: Item, _world: World) -> Iterator[Finding]:
-    if not item.name:
+def _names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if not resource.name:
         return
-    for pods in item.pods:
+    for pods in resource.pods:
         path = (*pods.path[:3], "name")
-        job = f"{item.name}-{pods.name}-{pods.replicas - 1}"
+        job = f"{resource.name}-{pods.name}-{pods.replicas - 1}"
         against = against_dns1035(job)
         completions = number(pods.job.get("completions"))
         if against:
-            yield Finding(path, f"Job name '{job}' {against}", _renamed(item.name, pods.name))
+            yield Finding(path, f"Job name '{job}' {against}", _renamed(resource.name, pods.name))
         elif is_indexed(pods) and completions is not None:
             pod = f"{job}-{completions - 1}-abcde"
             against = against_dns1035(pod)
@@ -59,17 +58,17 @@ def _renamed(jobset: str, replicated_job: str) -> str:
     return ""
 
 
-def _group_names(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _group_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         path = (*pods.path[:3], "groupName")
-        name = at(item.data["spec"]["replicatedJobs"][path[2]], "groupName")
+        name = at(resource.data["spec"]["replicatedJobs"][path[2]], "groupName")
         against = against_dns1035(name) if isinstance(name, str) else ""
         if against:
             yield Finding(path, f"group name '{name}' {against}")
 
 
-def _subdomain(item: Item, _world: World) -> Iterator[Finding]:
-    name = text(at(item.data, "spec", "network", "subdomain"))
+def _subdomain(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    name = text(at(resource.data, "spec", "network", "subdomain"))
     if not name:
         return
     against = against_dns1035(name)
@@ -77,8 +76,8 @@ def _subdomain(item: Item, _world: World) -> Iterator[Finding]:
         yield Finding(("spec", "network", "subdomain"), f"subdomain '{name}' {against}")
 
 
-def _managed_by(item: Item, _world: World) -> Iterator[Finding]:
-    name = at(item.data, "spec", "managedBy")
+def _managed_by(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    name = at(resource.data, "spec", "managedBy")
     if not isinstance(name, str):
         return
     path: Path = ("spec", "managedBy")
@@ -90,14 +89,14 @@ def _managed_by(item: Item, _world: World) -> Iterator[Finding]:
         yield Finding(path, f"manager '{name}' has {len(name)} characters, {MAX_LABEL} at most")
 
 
-def _coordinator(item: Item, _world: World) -> Iterator[Finding]:
-    wanted = at(item.data, "spec", "coordinator")
+def _coordinator(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    wanted = at(resource.data, "spec", "coordinator")
     if not isinstance(wanted, dict):
         return
     path: Path = ("spec", "coordinator")
     name = text(wanted.get("replicatedJob"))
     job_index, pod_index = number(wanted.get("jobIndex"), 0) or 0, number(wanted.get("podIndex"), 0) or 0
-    found = next((pods for pods in item.pods if pods.name == name), None)
+    found = next((pods for pods in resource.pods if pods.name == name), None)
     if found is None:
         yield Finding((*path, "replicatedJob"), f"there is no replicatedJob '{name}'")
         return
@@ -113,41 +112,41 @@ def _coordinator(item: Item, _world: World) -> Iterator[Finding]:
         yield Finding((*path, "podIndex"), message)
 
 
-def _coordinator_label(item: Item, _world: World) -> Iterator[Finding]:
-    wanted = at(item.data, "spec", "coordinator")
-    if not isinstance(wanted, dict) or not item.name:
+def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    wanted = at(resource.data, "spec", "coordinator")
+    if not isinstance(wanted, dict) or not resource.name:
         return
     name = text(wanted.get("replicatedJob"))
     job_index, pod_index = number(wanted.get("jobIndex"), 0), number(wanted.get("podIndex"), 0)
-    domain = text(at(item.data, "spec", "network", "subdomain")) or item.name
-    value = f"{item.name}-{name}-{job_index}-{pod_index}.{domain}"
+    domain = text(at(resource.data, "spec", "network", "subdomain")) or resource.name
+    value = f"{resource.name}-{name}-{job_index}-{pod_index}.{domain}"
     if not is_label_value(value):
         message = f"the coordinator's address '{value}' has {len(value)} characters, {MAX_LABEL} at most"
         yield Finding(("spec", "coordinator"), message)
 
 
-def _shared_subdomain(item: Item, world: World) -> Iterator[Finding]:
-    taken = world.once("subdomains", _subdomains)
-    domain = text(at(item.data, "spec", "network", "subdomain")) or item.name
-    first = taken.get((item.namespace or "default", domain))
-    if first is not None and first is not item and first.name != item.name:
+def _shared_subdomain(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    taken = objects.once("subdomains", _subdomains)
+    domain = text(at(resource.data, "spec", "network", "subdomain")) or resource.name
+    first = taken.get((resource.namespace or "default", domain))
+    if first is not None and first is not resource and first.name != resource.name:
         path: Path = (
-            ("spec", "network", "subdomain") if mapping(at(item.data, "spec", "network")) else ("spec",)
+            ("spec", "network", "subdomain") if mapping(at(resource.data, "spec", "network")) else ("spec",)
         )
         yield Finding(path, f"JobSet '{first.name}' has the subdomain '{domain}' already")
 
 
-def _subdomains(world: World) -> dict[tuple[str, str], Item]:
-    found: dict[tuple[str, str], Item] = {}
-    for item in world.of_kind("JobSet"):
-        domain = text(at(item.data, "spec", "network", "subdomain")) or item.name
-        found.setdefault((item.namespace or "default", domain), item)
+def _subdomains(objects: ObjectSet) -> dict[tuple[str, str], Resource]:
+    found: dict[tuple[str, str], Resource] = {}
+    for resource in objects.of_kind("JobSet"):
+        domain = text(at(resource.data, "spec", "network", "subdomain")) or resource.name
+        found.setdefault((resource.namespace or "default", domain), resource)
     return found
 
 
-def _too_many(item: Item, _world: World) -> Iterator[Finding]:
+def _too_many(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     highest = 2**31 - 1
-    for pods in item.pods:
+    for pods in resource.pods:
         if pods.parallelism * count(pods.replicas) > highest:
             message = f"{pods.replicas} replicas of {pods.parallelism} pods are more than {highest}"
             yield Finding((*pods.path[:3], "replicas"), message)

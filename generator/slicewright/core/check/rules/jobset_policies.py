@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.check.rules.jobset_names import JOBSET, WEBHOOK
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, words
@@ -15,8 +15,7 @@ from slicewright.core.problem import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _CRD = "kubernetes-sigs/jobset v0.12.0: config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"
@@ -33,8 +32,8 @@ _REASONS = (
 _GATED_ACTIONS = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
 
 
-def _rules(item: Item) -> Iterator[tuple[int, dict[str, Any]]]:
-    yield from entries(at(item.data, *map(str, _RULES)))
+def _rules(resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:
+    yield from entries(at(resource.data, *map(str, _RULES)))
 
 
 def _named(index: int, rule: dict[str, Any]) -> str:
@@ -42,12 +41,12 @@ def _named(index: int, rule: dict[str, Any]) -> str:
     return text(rule.get("name")) or f"failurePolicyRule{index}"
 
 
-def _targets(item: Item, _world: World) -> Iterator[Finding]:
-    known = {pods.name for pods in item.pods}
+def _targets(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    known = {pods.name for pods in resource.pods}
     lists: list[tuple[Path, Any]] = [
-        (("spec", "successPolicy", "targetReplicatedJobs"), at(item.data, "spec", "successPolicy"))
+        (("spec", "successPolicy", "targetReplicatedJobs"), at(resource.data, "spec", "successPolicy"))
     ]
-    lists += [((*_RULES, index, "targetReplicatedJobs"), rule) for index, rule in _rules(item)]
+    lists += [((*_RULES, index, "targetReplicatedJobs"), rule) for index, rule in _rules(resource)]
     for path, holder in lists:
         for index, name in words(at(holder, "targetReplicatedJobs")):
             if name not in known:
@@ -56,9 +55,9 @@ def _targets(item: Item, _world: World) -> Iterator[Finding]:
                 )
 
 
-def _rule_names(item: Item, _world: World) -> Iterator[Finding]:
+def _rule_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     taken: dict[str, int] = {}
-    for index, rule in _rules(item):
+    for index, rule in _rules(resource):
         name = _named(index, rule)
         path = (*_RULES, index, "name") if "name" in rule else (*_RULES, index)
         if not _RULE_NAME.fullmatch(name) or len(name) > _LONGEST_RULE_NAME:
@@ -68,8 +67,8 @@ def _rule_names(item: Item, _world: World) -> Iterator[Finding]:
             yield Finding(path, f"failure rule '{name}' comes twice", hint)
 
 
-def _rule_reasons(item: Item, _world: World) -> Iterator[Finding]:
-    for index, rule in _rules(item):
+def _rule_reasons(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for index, rule in _rules(resource):
         for at_index, reason in words(rule.get("onJobFailureReasons")):
             if reason not in _REASONS:
                 path = (*_RULES, index, "onJobFailureReasons", at_index)
@@ -78,24 +77,24 @@ def _rule_reasons(item: Item, _world: World) -> Iterator[Finding]:
                 )
 
 
-def _gates(item: Item, _world: World) -> Iterator[Finding]:
-    if at(item.data, "spec", "failurePolicy", "restartStrategy") == "InPlaceRestart":
+def _gates(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if at(resource.data, "spec", "failurePolicy", "restartStrategy") == "InPlaceRestart":
         path: Path = ("spec", "failurePolicy", "restartStrategy")
         yield Finding(path, "InPlaceRestart is behind a feature gate that is off")
-    for index, rule in _rules(item):
+    for index, rule in _rules(resource):
         if rule.get("action") in _GATED_ACTIONS:
             message = f"action {rule['action']} is behind a feature gate that is off"
             yield Finding((*_RULES, index, "action"), message)
 
 
-def _rule_unnamed(item: Item, _world: World) -> Iterator[Finding]:
-    for index, rule in _rules(item):
+def _rule_unnamed(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for index, rule in _rules(resource):
         if not text(rule.get("name")):
             yield Finding((*_RULES, index), "a failure rule without a name is valid through its default only")
 
 
-def _depends_on(item: Item, _world: World) -> Iterator[Finding]:
-    jobs = list(entries(at(item.data, "spec", "replicatedJobs")))
+def _depends_on(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    jobs = list(entries(at(resource.data, "spec", "replicatedJobs")))
     seen: set[str] = set()
     for index, job in jobs:
         path: Path = ("spec", "replicatedJobs", index, "dependsOn")
@@ -113,26 +112,28 @@ def _depends_on(item: Item, _world: World) -> Iterator[Finding]:
                 yield Finding((*path, place, "name"), f"replicatedJob '{name}' waits for itself")
 
 
-def _order(item: Item, _world: World) -> Iterator[Finding]:
-    if at(item.data, "spec", "startupPolicy", "startupPolicyOrder") != "InOrder":
+def _order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if at(resource.data, "spec", "startupPolicy", "startupPolicyOrder") != "InOrder":
         return
-    for index, job in entries(at(item.data, "spec", "replicatedJobs")):
+    for index, job in entries(at(resource.data, "spec", "replicatedJobs")):
         if "dependsOn" in job:
             path: Path = ("spec", "replicatedJobs", index, "dependsOn")
             yield Finding(path, "startupPolicyOrder: InOrder excludes dependsOn")
             return
 
 
-def _claims(item: Item, _world: World) -> Iterator[Finding]:
+def _claims(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     taken: set[str] = set()
     mounted = {
         text(mount.get("name"))
-        for pods in item.pods
+        for pods in resource.pods
         for _, container in (*pods.containers, *pods.init_containers)
         for _, mount in entries(container.get("volumeMounts"))
     }
-    own = {text(volume.get("name")) for pods in item.pods for _, volume in entries(pods.spec.get("volumes"))}
-    for policy_index, policy in entries(at(item.data, "spec", "volumeClaimPolicies")):
+    own = {
+        text(volume.get("name")) for pods in resource.pods for _, volume in entries(pods.spec.get("volumes"))
+    }
+    for policy_index, policy in entries(at(resource.data, "spec", "volumeClaimPolicies")):
         for index, template in entries(policy.get("templates")):
             path: Path = ("spec", "volumeClaimPolicies", policy_index, "templates", index, "metadata")
             name = text(at(template, "metadata", "name"))
@@ -142,8 +143,8 @@ def _claims(item: Item, _world: World) -> Iterator[Finding]:
                 (name in taken, f"claim template '{name}' comes twice"),
                 (not is_subdomain(name), f"'{name}' is not a valid name for a claim"),
                 (
-                    len(f"{name}-{item.name}") > MAX_LABEL,
-                    f"claim '{name}-{item.name}' has more than {MAX_LABEL} characters",
+                    len(f"{name}-{resource.name}") > MAX_LABEL,
+                    f"claim '{name}-{resource.name}' has more than {MAX_LABEL} characters",
                 ),
                 (name not in mounted, f"no container mounts claim '{name}'"),
                 (name in own, f"a volume of the pods is called '{name}' too"),
@@ -153,10 +154,10 @@ def _claims(item: Item, _world: World) -> Iterator[Finding]:
             taken.add(name)
 
 
-def _success(item: Item, _world: World) -> Iterator[Finding]:
-    policy = mapping(at(item.data, "spec", "failurePolicy"))
+def _success(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    policy = mapping(at(resource.data, "spec", "failurePolicy"))
     restarts = number(policy.get("maxRestarts"), 0)
-    needs = [rule for _, rule in _rules(item) if rule.get("action") == "RestartJobSet"]
+    needs = [rule for _, rule in _rules(resource) if rule.get("action") == "RestartJobSet"]
     if policy and needs and not restarts:
         path: Path = ("spec", "failurePolicy")
         yield Finding(path, "action RestartJobSet never restarts: maxRestarts is 0")

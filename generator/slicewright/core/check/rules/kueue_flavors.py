@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.dns import is_label_key, is_label_value
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
@@ -14,8 +14,7 @@ from slicewright.core.kubernetes.read import at, entries, mapping, sequence, tex
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _CRD = "kubernetes-sigs/kueue v0.19.2: config/components/crd/bases/kueue.x-k8s.io_resourceflavors.yaml"
@@ -25,8 +24,8 @@ _TOLERATIONS: Path = ("spec", "tolerations")
 _TAINTS: Path = ("spec", "nodeTaints")
 
 
-def _tolerations(item: Item, _world: World) -> Iterator[Finding]:
-    for index, entry in entries(at(item.data, *map(str, _TOLERATIONS))):
+def _tolerations(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for index, entry in entries(at(resource.data, *map(str, _TOLERATIONS))):
         path = (*_TOLERATIONS, index)
         operator, effect = entry.get("operator"), entry.get("effect")
         if operator not in (None, "Equal", "Exists"):
@@ -41,9 +40,9 @@ def _tolerations(item: Item, _world: World) -> Iterator[Finding]:
             yield Finding((*path, "tolerationSeconds"), "tolerationSeconds goes with the effect NoExecute")
 
 
-def _taints(item: Item, _world: World) -> Iterator[Finding]:
+def _taints(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     taken: set[tuple[str, str]] = set()
-    for index, taint in entries(at(item.data, *map(str, _TAINTS))):
+    for index, taint in entries(at(resource.data, *map(str, _TAINTS))):
         path = (*_TAINTS, index)
         key, effect = text(taint.get("key")), text(taint.get("effect"))
         if effect not in _EFFECTS:
@@ -57,52 +56,52 @@ def _taints(item: Item, _world: World) -> Iterator[Finding]:
         taken.add((key, effect))
 
 
-def _labels(item: Item, _world: World) -> Iterator[Finding]:
-    labels = mapping(at(item.data, "spec", "nodeLabels"))
+def _labels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    labels = mapping(at(resource.data, "spec", "nodeLabels"))
     for key, value in labels.items():
         if not is_label_key(key) or not is_label_value(text(value)):
             yield Finding(("spec", "nodeLabels", key), f"'{key}: {value}' is not a valid label")
-    if text(at(item.data, "spec", "topologyName")) and not labels:
+    if text(at(resource.data, "spec", "topologyName")) and not labels:
         yield Finding(("spec", "topologyName"), "a flavor with a topology has no node labels")
 
 
-def _levels(item: Item, _world: World) -> Iterator[Finding]:
-    levels = [text(level.get("nodeLabel")) for _, level in entries(at(item.data, "spec", "levels"))]
+def _levels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    levels = [text(level.get("nodeLabel")) for _, level in entries(at(resource.data, "spec", "levels"))]
     for index, label in enumerate(levels[:-1]):
         if label == HOSTNAME:
             path: Path = ("spec", "levels", index, "nodeLabel")
             yield Finding(path, "kubernetes.io/hostname is not the last level")
 
 
-def _source(item: Item, _world: World) -> Iterator[Finding]:
-    source = at(item.data, "spec", "clusterSource")
-    if item.version != "v1beta1" and isinstance(source, dict):
+def _source(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    source = at(resource.data, "spec", "clusterSource")
+    if resource.version != "v1beta1" and isinstance(source, dict):
         found = [key for key in ("kubeConfig", "clusterProfileRef") if source.get(key) is not None]
         if len(found) != 1:
             said = "both kubeConfig and clusterProfileRef" if found else "no kubeConfig or clusterProfileRef"
             yield Finding(("spec", "clusterSource"), f"the cluster has {said}")
 
 
-def _tolerated(item: Item, _world: World) -> Iterator[Finding]:
-    tolerations = [entry for _, entry in entries(at(item.data, *map(str, _TOLERATIONS)))]
-    for index, taint in entries(at(item.data, *map(str, _TAINTS))):
+def _tolerated(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    tolerations = [entry for _, entry in entries(at(resource.data, *map(str, _TOLERATIONS)))]
+    for index, taint in entries(at(resource.data, *map(str, _TAINTS))):
         if taint.get("key") == TPU and not tolerates(tolerations, taint):
             message = f"no toleration of {TPU} is beside the taint"
             yield Finding((*_TAINTS, index), message)
 
 
-def _managed(item: Item, _world: World) -> Iterator[Finding]:
-    if at(item.data, "spec", "provisioningClassName") != QUEUED_CLASS:
+def _managed(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if at(resource.data, "spec", "provisioningClassName") != QUEUED_CLASS:
         return
-    if TPU not in sequence(at(item.data, "spec", "managedResources")):
+    if TPU not in sequence(at(resource.data, "spec", "managedResources")):
         message = "every pod set becomes part of the request, and GKE takes one"
         yield Finding(("spec",), message)
 
 
-def _parameters(item: Item, _world: World) -> Iterator[Finding]:
-    if at(item.data, "spec", "controllerName") != PROVISIONING_CONTROLLER:
+def _parameters(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if at(resource.data, "spec", "controllerName") != PROVISIONING_CONTROLLER:
         return
-    parameters = at(item.data, "spec", "parameters")
+    parameters = at(resource.data, "spec", "parameters")
     if at(parameters, "kind") != "ProvisioningRequestConfig" or at(parameters, "apiGroup") != KUEUE_GROUP:
         path: Path = ("spec", "parameters") if parameters is not None else ("spec",)
         yield Finding(path, "the provisioning check has no ProvisioningRequestConfig as parameters")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.kubernetes.labels import ELASTIC, PREBUILT
@@ -14,8 +14,7 @@ from slicewright.core.kubernetes.read import at, entries, mapping
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _WORKLOAD = "kubernetes-sigs/kueue v0.19.2: pkg/webhooks/workload_webhook.go"
@@ -23,29 +22,31 @@ _VALIDATION = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/valida
 _POD_SETS: Path = ("spec", "podSets")
 
 
-def _prebuilt(item: Item, _world: World) -> Iterator[Finding]:
+def _prebuilt(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     # Kueue reads the annotation, and the label where there is none.
     place, names = (
-        ("annotations", item.annotations) if item.annotations.get(PREBUILT) else ("labels", item.labels)
+        ("annotations", resource.annotations)
+        if resource.annotations.get(PREBUILT)
+        else ("labels", resource.labels)
     )
     name = names.get(PREBUILT)
     if name is not None and not is_subdomain(name):
         yield Finding(("metadata", place, PREBUILT), f"'{name}' is not a valid name of a Workload")
 
 
-def _workload(item: Item, _world: World) -> Iterator[Finding]:
-    if item.group != KUEUE_GROUP:
+def _workload(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if resource.group != KUEUE_GROUP:
         return
     partial = [
         (*_POD_SETS, index, "minCount")
-        for index, podset in entries(at(item.data, "spec", "podSets"))
+        for index, podset in entries(at(resource.data, "spec", "podSets"))
         if podset.get("minCount") is not None
     ]
     if len(partial) > 1:
         yield Finding(partial[1], "minCount of a second pod set; one may have it")
-    if partial and item.annotations.get(ELASTIC) == "true":
+    if partial and resource.annotations.get(ELASTIC) == "true":
         yield Finding(partial[0], "an elastic Workload has no minCount")
-    for index, podset in entries(at(item.data, "spec", "podSets")):
+    for index, podset in entries(at(resource.data, "spec", "podSets")):
         yield from _requests(mapping(at(podset, "template", "spec")), (*_POD_SETS, index, "template", "spec"))
         yield from _slices(mapping(podset.get("topologyRequest")), (*_POD_SETS, index, "topologyRequest"))
 

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.kubernetes.labels import QUEUE
 from slicewright.core.kubernetes.read import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
 
 
-def _preempts(item: Item, world: World) -> Iterator[Finding]:
-    user = world.once("queued users of classes", _users).get(item.name)
-    if user is not None and item.data.get("preemptionPolicy") != "Never":
-        is_written = "preemptionPolicy" in item.data
+def _preempts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    user = objects.once("queued users of classes", _users).get(resource.name)
+    if user is not None and resource.data.get("preemptionPolicy") != "Never":
+        is_written = "preemptionPolicy" in resource.data
         path = ("preemptionPolicy",) if is_written else ("metadata", "name")
         message = f"pods of queued {user.kind} '{user.name}' may preempt single pods of other slices"
         yield Finding(path, message)
 
 
-def _users(world: World) -> dict[str, Item]:
+def _users(objects: ObjectSet) -> dict[str, Resource]:
     """Return, by the name of a class, the first object in a queue whose pods name it."""
-    found: dict[str, Item] = {}
-    for item in world.items:
-        for pods in item.pods if QUEUE in item.labels else ():
-            found.setdefault(text(pods.spec.get("priorityClassName")), item)
+    found: dict[str, Resource] = {}
+    for resource in objects.all:
+        for pods in resource.pods if QUEUE in resource.labels else ():
+            found.setdefault(text(pods.spec.get("priorityClassName")), resource)
     return found
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.quota_read import parent_of
-from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_label_key
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
@@ -14,8 +14,7 @@ from slicewright.core.problem import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 WEBHOOK = "kubernetes-sigs/kueue v0.19.2: pkg/webhooks/clusterqueue_webhook.go"
@@ -27,9 +26,9 @@ _MOST_FLAVORS = 256
 _MOST_COMBINATIONS = 512
 
 
-def groups(item: Item) -> Iterator[tuple[Path, dict[str, Any]]]:
+def groups(resource: Resource) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Yield the resource groups of a queue or cohort with their paths."""
-    for index, group in entries(at(item.data, *map(str, _GROUPS))):
+    for index, group in entries(at(resource.data, *map(str, _GROUPS))):
         yield (*_GROUPS, index), group
 
 
@@ -40,8 +39,8 @@ def quotas(group: dict[str, Any], path: Path) -> Iterator[tuple[Path, str, dict[
             yield (*path, "flavors", index, "resources", place), text(flavor.get("name")), quota
 
 
-def _order(item: Item, _world: World) -> Iterator[Finding]:
-    for path, group in groups(item):
+def _order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for path, group in groups(resource):
         covered = [word for _, word in words(group.get("coveredResources"))]
         for index, flavor in entries(group.get("flavors")):
             names = [text(quota.get("name")) for _, quota in entries(flavor.get("resources"))]
@@ -53,10 +52,10 @@ def _order(item: Item, _world: World) -> Iterator[Finding]:
                 yield Finding((*path, "flavors", index, "resources"), message)
 
 
-def _once(item: Item, _world: World) -> Iterator[Finding]:
+def _once(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     resources: set[str] = set()
     flavors: dict[str, int] = {}
-    for at_group, (path, group) in enumerate(groups(item)):
+    for at_group, (path, group) in enumerate(groups(resource)):
         for index, name in words(group.get("coveredResources")):
             if name in resources:
                 message = f"resource '{name}' is covered twice"
@@ -69,11 +68,11 @@ def _once(item: Item, _world: World) -> Iterator[Finding]:
                 yield Finding((*path, "flavors", index, "name"), message)
 
 
-def _limits(item: Item, _world: World) -> Iterator[Finding]:
-    if parent_of(item):
+def _limits(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if parent_of(resource):
         return
-    needed = "parentName" if item.kind == "Cohort" else "cohortName"
-    for path, group in groups(item):
+    needed = "parentName" if resource.kind == "Cohort" else "cohortName"
+    for path, group in groups(resource):
         for where, _, quota in quotas(group, path):
             for key in ("borrowingLimit", "lendingLimit"):
                 if quota.get(key) is not None:
@@ -82,8 +81,8 @@ def _limits(item: Item, _world: World) -> Iterator[Finding]:
                     )
 
 
-def _lending(item: Item, _world: World) -> Iterator[Finding]:
-    for path, group in groups(item):
+def _lending(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for path, group in groups(resource):
         for where, _, quota in quotas(group, path):
             lend, nominal = amount(quota.get("lendingLimit")), amount(quota.get("nominalQuota"))
             if lend is not None and nominal is not None and lend > nominal:
@@ -93,22 +92,22 @@ def _lending(item: Item, _world: World) -> Iterator[Finding]:
                 yield Finding((*where, "lendingLimit"), message)
 
 
-def _negative(item: Item, _world: World) -> Iterator[Finding]:
-    for path, group in groups(item):
+def _negative(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for path, group in groups(resource):
         for where, _, quota in quotas(group, path):
             for key in ("nominalQuota", "borrowingLimit", "lendingLimit"):
                 found = amount(quota.get(key))
                 if found is not None and found < 0:
                     yield Finding((*where, key), f"{key} is {quota[key]}")
-    weight = amount(at(item.data, "spec", "fairSharing", "weight"))
+    weight = amount(at(resource.data, "spec", "fairSharing", "weight"))
     smallest = amount("1n")
     if weight is not None and smallest is not None and (weight < 0 or 0 < weight <= smallest):
-        message = f"weight {at(item.data, 'spec', 'fairSharing', 'weight')} is negative or nearly nothing"
+        message = f"weight {at(resource.data, 'spec', 'fairSharing', 'weight')} is negative or nearly nothing"
         yield Finding(("spec", "fairSharing", "weight"), message)
 
 
-def _resource_names(item: Item, _world: World) -> Iterator[Finding]:
-    for path, group in groups(item):
+def _resource_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for path, group in groups(resource):
         for index, name in words(group.get("coveredResources")):
             if not is_label_key(name):
                 yield Finding(
@@ -116,9 +115,9 @@ def _resource_names(item: Item, _world: World) -> Iterator[Finding]:
                 )
 
 
-def _sizes(item: Item, _world: World) -> Iterator[Finding]:
+def _sizes(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     total, covered = 0, 0
-    for path, group in groups(item):
+    for path, group in groups(resource):
         flavors = sequence(group.get("flavors"))
         total += len(flavors)
         covered += len(sequence(group.get("coveredResources")))
@@ -131,16 +130,16 @@ def _sizes(item: Item, _world: World) -> Iterator[Finding]:
             yield Finding(_GROUPS, f"{found} {what} in all groups, {_MOST_FLAVORS} at most")
 
 
-def _preemption(item: Item, _world: World) -> Iterator[Finding]:
-    preemption = mapping(at(item.data, "spec", "preemption"))
+def _preemption(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    preemption = mapping(at(resource.data, "spec", "preemption"))
     policy = at(preemption, "borrowWithinCohort", "policy")
     if policy not in (None, "Never") and preemption.get("reclaimWithinCohort", "Never") == "Never":
         message = "borrowWithinCohort preempts, and reclaimWithinCohort is Never"
         yield Finding(("spec", "preemption", "borrowWithinCohort"), message)
 
 
-def _fungibility(item: Item, _world: World) -> Iterator[Finding]:
-    wanted = mapping(at(item.data, "spec", "flavorFungibility"))
+def _fungibility(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    wanted = mapping(at(resource.data, "spec", "flavorFungibility"))
     if wanted.get("preference") is None:
         return
     borrow = wanted.get("whenCanBorrow", "MayStopSearch")
@@ -150,28 +149,30 @@ def _fungibility(item: Item, _world: World) -> Iterator[Finding]:
         yield Finding(path, "preference needs whenCanBorrow and whenCanPreempt to be TryNextFlavor")
 
 
-def _on_flavors(item: Item, _world: World) -> Iterator[Finding]:
+def _on_flavors(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     known = {
-        text(flavor.get("name")) for _, group in groups(item) for _, flavor in entries(group.get("flavors"))
+        text(flavor.get("name"))
+        for _, group in groups(resource)
+        for _, flavor in entries(group.get("flavors"))
     }
     base: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
-    for index, check in entries(at(item.data, *map(str, base))):
+    for index, check in entries(at(resource.data, *map(str, base))):
         for place, name in words(check.get("onFlavors")):
             if name not in known:
                 message = f"flavor '{name}' is not in this queue"
                 yield Finding((*base, index, "onFlavors", place), message, did_you_mean(name, known))
 
 
-def _selector(item: Item, _world: World) -> Iterator[Finding]:
-    if at(item.data, "spec", "namespaceSelector") is None:
+def _selector(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if at(resource.data, "spec", "namespaceSelector") is None:
         yield Finding(
             ("spec",), "the queue admits nothing: namespaceSelector matches no namespace when it is absent"
         )
 
 
-def _expressions(item: Item, _world: World) -> Iterator[Finding]:
+def _expressions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     base: Path = ("spec", "namespaceSelector", "matchExpressions")
-    for index, expression in entries(at(item.data, *map(str, base))):
+    for index, expression in entries(at(resource.data, *map(str, base))):
         operator, values = expression.get("operator"), sequence(expression.get("values"))
         path = (*base, index)
         if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):

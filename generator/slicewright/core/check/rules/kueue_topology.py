@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.dns import is_label_key
 from slicewright.core.kubernetes.labels import ELASTIC, MIN_PARALLELISM, PODSET
 from slicewright.core.plan.validate_workload import MAX_INT32
@@ -13,8 +13,7 @@ from slicewright.core.plan.validate_workload import MAX_INT32
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
@@ -29,8 +28,8 @@ _Layer = tuple[str, int]
 """The node label of a layer, and how many pods stand together in it."""
 
 
-def _layers(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _layers(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         written = pods.annotations.get(_LAYERS)
         if written is None:
             continue
@@ -85,13 +84,13 @@ def _layer(entry: Any) -> _Layer | None:
     return (topology, size) if isinstance(topology, str) and is_size else None
 
 
-def _elastic(item: Item, _world: World) -> Iterator[Finding]:
-    if item.annotations.get(ELASTIC) != "true":
+def _elastic(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if resource.annotations.get(ELASTIC) != "true":
         return
-    if MIN_PARALLELISM in item.annotations:
+    if MIN_PARALLELISM in resource.annotations:
         path: Path = ("metadata", "annotations", MIN_PARALLELISM)
         yield Finding(path, "an elastic Job has no partial admission")
-    for pods in item.pods:
+    for pods in resource.pods:
         for key in _FIXED:
             if key in pods.annotations:
                 path = (*pods.path, "metadata", "annotations", key)

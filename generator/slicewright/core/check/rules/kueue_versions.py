@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.version import numbers
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.quota_read import configuration
-from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.shapes import is_tpu
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import FLEX_START, QUEUE
@@ -16,8 +16,7 @@ from slicewright.core.kubernetes.read import at, mapping, text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _MIGRATION = "kubernetes-sigs/kueue v0.19.2: hack/migrate-to-v1beta2.sh"
@@ -43,22 +42,22 @@ _ENOUGH = 3600
 """Nodes of flex-start may take an hour and more; a longer timeout was chosen knowingly."""
 
 
-def _moved(item: Item, _world: World) -> Iterator[Finding]:
-    if item.version != "v1beta2":
+def _moved(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if resource.version != "v1beta2":
         return
-    for path, instead in _MOVED.get(item.kind, {}).items():
-        if at(item.data, *path) is not None:
+    for path, instead in _MOVED.get(resource.kind, {}).items():
+        if at(resource.data, *path) is not None:
             yield Finding(path, f"v1beta2 has no field {path[-1]}: it is dropped", f"write {instead}")
-    if item.kind == "ClusterQueue":
-        for key, value in mapping(at(item.data, "spec", "flavorFungibility")).items():
+    if resource.kind == "ClusterQueue":
+        for key, value in mapping(at(resource.data, "spec", "flavorFungibility")).items():
             if isinstance(value, str) and value in _FUNGIBILITY:
                 path = ("spec", "flavorFungibility", key)
                 yield Finding(path, f"v1beta2 has no {key}: {value}", f"write {_FUNGIBILITY[value]}")
 
 
-def _timeout(world: World) -> int | None:
+def _timeout(objects: ObjectSet) -> int | None:
     """Return after how many seconds Kueue evicts what is not ready; None where it waits."""
-    config = configuration(world)
+    config = configuration(objects)
     wait = config.get("waitForPodsReady")
     if isinstance(wait, dict):
         if wait.get("enable") is False:
@@ -67,19 +66,19 @@ def _timeout(world: World) -> int | None:
         if _DURATION.fullmatch(written):
             return int(sum(float(value) * _SECONDS[unit] for value, unit in _PART.findall(written)))
         return _DEFAULT_TIMEOUT
-    version = mapping(world.site.cluster.spec.get("versions")).get("kueue") if world.site else None
+    version = mapping(objects.site.cluster.spec.get("versions")).get("kueue") if objects.site else None
     if isinstance(version, str) and numbers(version)[:2] < _ENABLED_SINCE:
         return None
     return _DEFAULT_TIMEOUT
 
 
-def _ready(item: Item, world: World) -> Iterator[Finding]:
-    if QUEUE not in item.labels:
+def _ready(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    if QUEUE not in resource.labels:
         return
-    timeout = world.once("timeout of Kueue", _timeout)
+    timeout = objects.once("timeout of Kueue", _timeout)
     if timeout is None or timeout > _ENOUGH:
         return
-    for pods in item.pods:
+    for pods in resource.pods:
         if is_tpu(pods) and pods.selector.get(FLEX_START) == "true":
             message = (
                 f"flex-start nodes come after admission, and Kueue evicts what is not ready in {timeout} s"
@@ -87,11 +86,11 @@ def _ready(item: Item, world: World) -> Iterator[Finding]:
             yield Finding(pods.selector_path(FLEX_START), message)
 
 
-def _waiting_jobs(item: Item, world: World) -> Iterator[Finding]:
-    timeout = world.once("timeout of Kueue", _timeout)
-    if QUEUE not in item.labels or timeout is None:
+def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    timeout = objects.once("timeout of Kueue", _timeout)
+    if QUEUE not in resource.labels or timeout is None:
         return
-    for index, job in enumerate(item.data["spec"]["replicatedJobs"] if item.pods else ()):
+    for index, job in enumerate(resource.data["spec"]["replicatedJobs"] if resource.pods else ()):
         depends = at(job, "dependsOn")
         if isinstance(depends, list) and any(at(entry, "status") == "Complete" for entry in depends):
             message = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.dns import is_domain_prefixed_path, is_label_key, is_subdomain
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import (
@@ -24,8 +24,7 @@ from slicewright.core.plan.names import MAX_LABEL
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
@@ -48,53 +47,53 @@ def _integer(written: str) -> int | None:
     return int(written) if _INTEGER.fullmatch(written) else None
 
 
-def _queue_label(item: Item, _world: World) -> Iterator[Finding]:
-    name = item.labels.get(QUEUE)
+def _queue_label(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    name = resource.labels.get(QUEUE)
     if name is not None and not is_subdomain(name):
         path: Path = ("metadata", "labels", QUEUE)
         yield Finding(path, f"'{name}' is not a valid name of a queue")
 
 
-def _queue_annotation(item: Item, _world: World) -> Iterator[Finding]:
+def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for key in (QUEUE, PRIORITY_CLASS, MAX_EXECUTION_TIME):
-        if key in item.annotations and key not in item.labels:
+        if key in resource.annotations and key not in resource.labels:
             path: Path = ("metadata", "annotations", key)
             yield Finding(path, f"{key} is an annotation, and Kueue reads the label")
 
 
-def _misplaced(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _misplaced(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         for where, labels in (("template", pods.labels), ("job", pods.job_metadata.get("labels"))):
-            if where == "job" and item.kind != "JobSet":
+            if where == "job" and resource.kind != "JobSet":
                 continue
-            if isinstance(labels, dict) and QUEUE in labels and QUEUE not in item.labels:
+            if isinstance(labels, dict) and QUEUE in labels and QUEUE not in resource.labels:
                 base = (*pods.path, "metadata") if where == "template" else (*pods.path[:4], "metadata")
-                message = f"{QUEUE} is on the template, and Kueue reads it from the {item.kind}"
+                message = f"{QUEUE} is on the template, and Kueue reads it from the {resource.kind}"
                 yield Finding((*base, "labels", QUEUE), message)
 
 
-def _max_time(item: Item, _world: World) -> Iterator[Finding]:
-    written = item.labels.get(MAX_EXECUTION_TIME)
+def _max_time(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    written = resource.labels.get(MAX_EXECUTION_TIME)
     if written is not None and ((seconds := _integer(written)) is None or seconds <= 0):
         yield Finding(
             ("metadata", "labels", MAX_EXECUTION_TIME), f"'{written}' is not a valid number of seconds"
         )
 
 
-def _elastic(item: Item, _world: World) -> Iterator[Finding]:
-    if item.annotations.get(ELASTIC) == "true":
+def _elastic(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if resource.annotations.get(ELASTIC) == "true":
         yield Finding(("metadata", "annotations", ELASTIC), "a JobSet cannot be elastic under Kueue")
 
 
-def _partial(item: Item, _world: World) -> Iterator[Finding]:
-    written = item.annotations.get(MIN_PARALLELISM)
-    for pods in item.pods:
+def _partial(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    written = resource.annotations.get(MIN_PARALLELISM)
+    for pods in resource.pods:
         if written is not None:
             least = _integer(written)
             if least is None or not 0 < least < pods.pods_per_job:
                 path: Path = ("metadata", "annotations", MIN_PARALLELISM)
                 yield Finding(path, f"'{written}' is not a valid number from 1 to {pods.pods_per_job - 1}")
-        sync = item.annotations.get(EQUAL_COMPLETIONS)
+        sync = resource.annotations.get(EQUAL_COMPLETIONS)
         if sync is None:
             continue
         path = ("metadata", "annotations", EQUAL_COMPLETIONS)
@@ -111,8 +110,8 @@ def _podset_count(pods: Pods) -> int:
     return pods.replicas * pods.pods_per_job
 
 
-def _topology(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _topology(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         written = [key for key in _TOPOLOGY if key in pods.annotations]
         base = (*pods.path, "metadata", "annotations")
         if len(written) > 1:
@@ -139,17 +138,17 @@ def _slice_size(pods: Pods, path: Path) -> Iterator[Finding]:
         yield Finding(path, f"a slice of {size} pods is more than the {count} pods of the job")
 
 
-def _slice_divides(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _slice_divides(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         size, count = _integer(pods.annotations.get(_SLICE_SIZE, "")), _podset_count(pods)
         if size and 0 < size <= count and count % size:
             path = (*pods.path, "metadata", "annotations", _SLICE_SIZE)
             yield Finding(path, f"slices of {size} pods do not divide {count} pods")
 
 
-def _podset_groups(item: Item, _world: World) -> Iterator[Finding]:
+def _podset_groups(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     members: dict[str, list[Pods]] = {}
-    for pods in item.pods:
+    for pods in resource.pods:
         name = pods.annotations.get(_GROUP)
         if name is None:
             continue
@@ -172,16 +171,16 @@ def _podset_groups(item: Item, _world: World) -> Iterator[Finding]:
             yield Finding(path, f"the pod sets of group '{name}' ask for different topologies")
 
 
-def _too_many_podsets(item: Item, _world: World) -> Iterator[Finding]:
-    if QUEUE in item.labels and len(item.pods) > _MOST_PODSETS:
+def _too_many_podsets(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if QUEUE in resource.labels and len(resource.pods) > _MOST_PODSETS:
         message = (
-            f"{len(item.pods)} replicatedJobs, and a Kueue Workload has {_MOST_PODSETS} pod sets at most"
+            f"{len(resource.pods)} replicatedJobs, and a Kueue Workload has {_MOST_PODSETS} pod sets at most"
         )
         yield Finding(("spec", "replicatedJobs"), message)
 
 
-def _gates(item: Item, _world: World) -> Iterator[Finding]:
-    written = item.annotations.get(GATED_BY, "")
+def _gates(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    written = resource.annotations.get(GATED_BY, "")
     seen: set[str] = set()
     for gate in (part.strip() for part in written.split(",")) if written else ():
         if gate in seen or len(gate) > MAX_LABEL or not is_domain_prefixed_path(gate):

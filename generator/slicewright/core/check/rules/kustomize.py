@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build.scope import is_namespaced
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.kustomize_build import (
     KUSTOMIZATIONS,
     Patch,
@@ -24,8 +24,7 @@ from slicewright.core.kubernetes.read import at, entries, mapping, sequence, tex
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path, Severity
 
 _SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
@@ -41,10 +40,10 @@ def _lists(value: Any, path: Path) -> Iterator[Path]:
         yield from _lists(below, (*path, key))
 
 
-def _merge(item: Item, world: World) -> Iterator[Finding]:
-    if "openapi" in item.data:
+def _merge(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    if "openapi" in resource.data:
         return
-    for found in patches(item, world):
+    for found in patches(resource, objects):
         kind = text(at(found.content, "kind")) or text(found.target.get("kind"))
         if not isinstance(found.content, dict) or not foreign(kind, text(found.content.get("apiVersion"))):
             continue
@@ -55,35 +54,38 @@ def _merge(item: Item, world: World) -> Iterator[Finding]:
             yield Finding(found.path, message)
 
 
-def _namespace(item: Item, world: World) -> Iterator[Finding]:
-    if not item.data.get("namespace") or "openapi" in item.data:
+def _namespace(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    if not resource.data.get("namespace") or "openapi" in resource.data:
         return
-    for found in built(item, world):
+    for found in built(resource, objects):
         if foreign(found.kind, found.group) and not is_namespaced(found.group, found.kind):
             message = f"'namespace' reaches {found.kind} '{found.name}', which has none"
             yield Finding(("namespace",), message)
             return
 
 
-def _prefix(item: Item, world: World) -> Iterator[Finding]:
-    if "configurations" in item.data:
+def _prefix(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    if "configurations" in resource.data:
         return
     for key in ("namePrefix", "nameSuffix"):
-        foreigners = [found for found in built(item, world) if foreign(found.kind, found.group)]
-        if item.data.get(key) and foreigners:
+        foreigners = [found for found in built(resource, objects) if foreign(found.kind, found.group)]
+        if resource.data.get(key) and foreigners:
             message = f"'{key}' changes names, and not the references of {foreigners[0].kind} to them"
             yield Finding((key,), message)
 
 
-def _generators(item: Item, world: World) -> Iterator[Finding]:
-    if "configurations" in item.data or at(item.data, "generatorOptions", "disableNameSuffixHash") is True:
+def _generators(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    if (
+        "configurations" in resource.data
+        or at(resource.data, "generatorOptions", "disableNameSuffixHash") is True
+    ):
         return
     for key, word in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
-        for index, generator in entries(item.data.get(key)):
+        for index, generator in entries(resource.data.get(key)):
             name = text(generator.get("name"))
             if at(generator, "options", "disableNameSuffixHash") is True:
                 continue
-            for found in built(item, world):
+            for found in built(resource, objects):
                 if name and foreign(found.kind, found.group) and _mentions(found.data, name):
                     message = (
                         f"{word} '{name}' gets a suffix, and {found.kind} '{found.name}' names it without"
@@ -105,61 +107,61 @@ def _mentions(value: Any, name: str) -> bool:
     return False
 
 
-def _targets(item: Item, world: World) -> Iterator[Finding]:
-    objects = built(item, world)
-    for found in patches(item, world):
-        if found.target and objects and not any(selects(found.target, entry, world) for entry in objects):
+def _targets(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    contents = built(resource, objects)
+    for found in patches(resource, objects):
+        if found.target and contents and not any(selects(found.target, entry, objects) for entry in contents):
             said = " ".join(f"{key}: {value}" for key, value in found.target.items())
             yield Finding((*found.path[:2], "target"), f"the target ({said}) matches no object")
 
 
-def _labels(item: Item, world: World) -> Iterator[Finding]:
-    objects = built(item, world)
-    jobsets = [found for found in objects if found.kind in ("JobSet", "PathwaysJob")]
-    for index, entry in entries(item.data.get("labels")):
+def _labels(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    contents = built(resource, objects)
+    jobsets = [found for found in contents if found.kind in ("JobSet", "PathwaysJob")]
+    for index, entry in entries(resource.data.get("labels")):
         if entry.get("includeTemplates") is True and not entry.get("fields") and jobsets:
             message = f"the labels do not reach the pods of {jobsets[0].kind} '{jobsets[0].name}'"
             yield Finding(("labels", index, "includeTemplates"), message)
-    if item.data.get("commonLabels"):
+    if resource.data.get("commonLabels"):
         message = "commonLabels reach selectors and pod templates, which cannot change later"
         yield Finding(("commonLabels",), message, "use labels with pairs, without includeSelectors")
 
 
-def _needs_hash(item: Item, _world: World) -> Iterator[Finding]:
-    if item.annotations.get(NEEDS_HASH) == "true":
+def _needs_hash(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if resource.annotations.get(NEEDS_HASH) == "true":
         path: Path = ("metadata", "annotations", NEEDS_HASH)
-        yield Finding(path, f"kustomize puts no hash on the name of a {item.kind}")
+        yield Finding(path, f"kustomize puts no hash on the name of a {resource.kind}")
 
 
-def _functions(item: Item, _world: World) -> Iterator[Finding]:
+def _functions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for key in ("generators", "transformers", "validators"):
-        if sequence(item.data.get(key)):
+        if sequence(resource.data.get(key)):
             message = f"'{key}' but for kustomize's own needs flags that Argo CD does not pass"
             yield Finding((key,), message)
     for key in ("helmCharts", "helmChartInflationGenerator"):
-        if sequence(item.data.get(key)):
+        if sequence(resource.data.get(key)):
             yield Finding((key,), f"'{key}' needs a flag that Argo CD does not pass")
 
 
-def _replicas(item: Item, world: World) -> Iterator[Finding]:
-    for index, entry in entries(item.data.get("replicas")):
-        named = [found for found in built(item, world) if found.name == entry.get("name")]
+def _replicas(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for index, entry in entries(resource.data.get("replicas")):
+        named = [found for found in built(resource, objects) if found.name == entry.get("name")]
         # Where it finds one object whose replicas it knows, it leaves the others of that name alone.
         for found in named if all(found.kind not in _SCALED for found in named) else ():
             message = f"'replicas' does not know {found.kind} '{found.name}', and the build fails"
             yield Finding(("replicas", index), message)
 
 
-def _generate_name(item: Item, world: World) -> Iterator[Finding]:
-    for found in built(item, world):
+def _generate_name(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for found in built(resource, objects):
         if "generateName" in found.metadata and not found.name:
             message = f"{found.kind} has generateName, and kustomize fails without a name"
             yield Finding(("resources",), message)
 
 
-def _remote(item: Item, _world: World) -> Iterator[Finding]:
+def _remote(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for key in ("resources", "components", "bases"):
-        for index, entry in words(item.data.get(key)):
+        for index, entry in words(resource.data.get(key)):
             if not is_remote(entry):
                 continue
             if not _REFERENCE.search(entry):
@@ -168,34 +170,34 @@ def _remote(item: Item, _world: World) -> Iterator[Finding]:
                 yield Finding((key, index), f"remote base '{entry}' follows a branch")
 
 
-def _strict_json(item: Item, _world: World) -> Iterator[Finding]:
-    for index, entry in entries(item.data.get("patches")):
+def _strict_json(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for index, entry in entries(resource.data.get("patches")):
         written = text(entry.get("patch")).lstrip()
         if written.startswith("[") and not written.startswith(('[{"', "[]", '[ {"', '[\n{"')):
             message = "a patch that begins with [ is read as JSON, and this is none"
             yield Finding(("patches", index, "patch"), message)
 
 
-def _metadata(item: Item, _world: World) -> Iterator[Finding]:
-    for index, word in words(item.data.get("buildMetadata")):
+def _metadata(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for index, word in words(resource.data.get("buildMetadata")):
         message = f"'{word}' writes what differs between machines and versions"
         yield Finding(("buildMetadata", index), message)
 
 
-def _leaves(item: Item, _world: World) -> Iterator[Finding]:
-    schema = text(at(item.data, "openapi", "path"))
+def _leaves(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    schema = text(at(resource.data, "openapi", "path"))
     named: list[tuple[Path, str]] = [(("openapi", "path"), schema)]
-    for index, found in entries(item.data.get("patches")):
+    for index, found in entries(resource.data.get("patches")):
         named.append((("patches", index, "path"), text(found.get("path"))))
     for key in ("patchesStrategicMerge", "configurations", "crds"):
-        named += [((key, index), word) for index, word in words(item.data.get(key)) if "\n" not in word]
+        named += [((key, index), word) for index, word in words(resource.data.get(key)) if "\n" not in word]
     for path, word in named:
         if posixpath.normpath(word).startswith(".."):
             yield Finding(path, f"'{word}' lies outside of the folder, which kustomize refuses")
 
 
-def _unguarded(item: Item, world: World) -> Iterator[Finding]:
-    for found in patches(item, world):
+def _unguarded(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for found in patches(resource, objects):
         guarded: list[str] = []
         for _, operation in entries(found.content):
             verb, pointer = operation.get("op"), text(operation.get("path"))

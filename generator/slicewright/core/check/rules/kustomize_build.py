@@ -13,8 +13,7 @@ from slicewright.core.pattern import whole
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 KUSTOMIZATIONS = frozenset({"Kustomization", "Component"})
@@ -52,27 +51,27 @@ def foreign(kind: str, api: str) -> bool:
     return group not in _BUILT_IN
 
 
-def _by_file(world: World) -> dict[str, list[Item]]:
-    found: dict[str, list[Item]] = {}
-    for item in world.items:
-        found.setdefault(item.file, []).append(item)
+def _by_file(objects: ObjectSet) -> dict[str, list[Resource]]:
+    found: dict[str, list[Resource]] = {}
+    for resource in objects.all:
+        found.setdefault(resource.file, []).append(resource)
     return found
 
 
-def built(item: Item, world: World) -> list[Item]:
+def built(resource: Resource, objects: ObjectSet) -> list[Resource]:
     """Return the objects of a kustomization: as composed where that is known, else its resources.
 
     What is included twice is returned once: kustomizations that include each other double at every level.
     """
-    by_file = world.once("items by file", _by_file)
-    objects: dict[int, Item] = {}
-    seen = {item.file}
-    waiting = [item]
+    by_file = objects.once("resources by file", _by_file)
+    contents: dict[int, Resource] = {}
+    seen = {resource.file}
+    waiting = [resource]
     while waiting:
         current = waiting.pop()
         folder = posixpath.dirname(current.file) or "."
         composed = [found for found in by_file.get(folder, ()) if found.kind not in KUSTOMIZATIONS]
-        objects |= {id(found): found for found in composed}
+        contents |= {id(found): found for found in composed}
         for file in () if composed else _included(current, folder):
             if file in seen:
                 continue
@@ -81,33 +80,33 @@ def built(item: Item, world: World) -> list[Item]:
                 if found.kind in KUSTOMIZATIONS:
                     waiting.append(found)
                 else:
-                    objects[id(found)] = found
-    return list(objects.values())
+                    contents[id(found)] = found
+    return list(contents.values())
 
 
-def _included(item: Item, folder: str) -> Iterator[str]:
+def _included(resource: Resource, folder: str) -> Iterator[str]:
     for key in ("resources", "bases", "components"):
-        for _, entry in words(item.data.get(key)):
+        for _, entry in words(resource.data.get(key)):
             target = posixpath.normpath(posixpath.join(folder, entry))
             yield from (target, f"{target}/kustomization.yaml", f"{target}/kustomization.yml")
 
 
-def patches(item: Item, world: World) -> Iterator[Patch]:
+def patches(resource: Resource, objects: ObjectSet) -> Iterator[Patch]:
     """Yield the patches of a kustomization: inline ones, and files that are under examination."""
-    by_file = world.once("items by file", _by_file)
-    folder = posixpath.dirname(item.file)
+    by_file = objects.once("resources by file", _by_file)
+    folder = posixpath.dirname(resource.file)
     for key in ("patches", "patchesJson6902"):
-        for index, entry in entries(item.data.get(key)):
+        for index, entry in entries(resource.data.get(key)):
             target = texts(entry.get("target"))
             for content in _contents(entry, folder, by_file):
                 yield Patch((key, index), target, content)
-    for index, written in words(item.data.get("patchesStrategicMerge")):
+    for index, written in words(resource.data.get("patchesStrategicMerge")):
         entry = {"patch": written} if "\n" in written else {"path": written}
         for content in _contents(entry, folder, by_file):
             yield Patch(("patchesStrategicMerge", index), {}, content)
 
 
-def _contents(entry: dict[str, Any], folder: str, by_file: dict[str, list[Item]]) -> list[Any]:
+def _contents(entry: dict[str, Any], folder: str, by_file: dict[str, list[Resource]]) -> list[Any]:
     written = entry.get("patch")
     if isinstance(written, str):
         documents, _ = read_documents(written, "")
@@ -119,20 +118,24 @@ def _contents(entry: dict[str, Any], folder: str, by_file: dict[str, list[Item]]
     return []
 
 
-def selects(target: dict[str, str], item: Item, world: World) -> bool:
+def selects(target: dict[str, str], resource: Resource, objects: ObjectSet) -> bool:
     """Tell whether a patch target selects an object: every field matches as a whole, as a pattern.
 
     kustomize compares with every name and namespace that the object had on its way: before a prefix, a
     suffix or another namespace.
     """
-    changes = world.once("changes of names", _changes)
-    names = {item.name}
+    changes = objects.once("changes of names", _changes)
+    names = {resource.name}
     for start in changes.prefixes:
         names |= {name.removeprefix(start) for name in names}
     for end in changes.suffixes:
         names |= {name.removesuffix(end) for name in names}
     have = dict(
-        zip(_FIELDS, ({item.group}, {item.version}, {item.kind}, names, {item.namespace}), strict=True)
+        zip(
+            _FIELDS,
+            ({resource.group}, {resource.version}, {resource.kind}, names, {resource.namespace}),
+            strict=True,
+        )
     )
     for key, pattern in target.items():
         if key not in have or not pattern or (key == "namespace" and changes.moves):
@@ -154,8 +157,8 @@ class _Changes:
     moves: bool
 
 
-def _changes(world: World) -> _Changes:
-    written = [item.data for kind in sorted(KUSTOMIZATIONS) for item in world.of_kind(kind)]
+def _changes(objects: ObjectSet) -> _Changes:
+    written = [resource.data for kind in sorted(KUSTOMIZATIONS) for resource in objects.of_kind(kind)]
     prefixes, suffixes, namespaces = (
         frozenset(text(data.get(key)) for data in written) - {""}
         for key in ("namePrefix", "nameSuffix", "namespace")

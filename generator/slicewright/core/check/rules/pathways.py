@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, is_pathways, shape, shapes
 from slicewright.core.kubernetes.labels import COORDINATOR, TPU
 from slicewright.core.kubernetes.read import at, entries, sequence, text, words
@@ -14,8 +14,7 @@ from slicewright.core.plan.pathways import SIDECAR_FLAG
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
@@ -50,29 +49,29 @@ def _all(pods: Pods) -> Iterator[tuple[Path, dict[str, Any]]]:
     yield from pods.containers
 
 
-def _managers(item: Item) -> Iterator[tuple[Pods, Path, dict[str, Any]]]:
-    for pods in item.pods:
+def _managers(resource: Resource) -> Iterator[tuple[Pods, Path, dict[str, Any]]]:
+    for pods in resource.pods:
         for path, container in _all(pods):
             if _MANAGER in sequence(container.get("args")):
                 yield pods, path, container
 
 
-def _workers(item: Item) -> list[Pods]:
-    return [pods for pods in item.pods if asks_for_tpu(pods)]
+def _workers(resource: Resource) -> list[Pods]:
+    return [pods for pods in resource.pods if asks_for_tpu(pods)]
 
 
-def _one_chip(item: Item, world: World) -> Iterator[Finding]:
-    if not is_pathways(item):
+def _one_chip(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    if not is_pathways(resource):
         return
-    for pods in _workers(item):
-        row = shape(pods, world)
-        if row is not None and all(found.pathways_instance_type is None for found in shapes(pods, world)):
+    for pods in _workers(resource):
+        row = shape(pods, objects)
+        if row is not None and all(found.pathways_instance_type is None for found in shapes(pods, objects)):
             message = f"Pathways does not run on {row.topology} of {row.machine_type}"
             yield Finding(pods.spec_path, message)
 
 
-def _env_order(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _env_order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         for path, container in _all(pods):
             if "$(" not in repr(container):
                 continue
@@ -92,16 +91,16 @@ def _env_order(item: Item, _world: World) -> Iterator[Finding]:
                             yield Finding((*path, key, index), message)
 
 
-def _ports(item: Item, _world: World) -> Iterator[Finding]:
+def _ports(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     served = {
         flags(container)[_SERVER_PORT][1]
-        for _, _, container in _managers(item)
+        for _, _, container in _managers(resource)
         if _SERVER_PORT in flags(container)
     }
     if len(served) != 1:
         return
     port = next(iter(served))
-    for pods in item.pods:
+    for pods in resource.pods:
         for path, container in _all(pods):
             index, address = flags(container).get(_MANAGER_ADDRESS, (0, ""))
             if address and address.rpartition(":")[2] != port:
@@ -109,8 +108,8 @@ def _ports(item: Item, _world: World) -> Iterator[Finding]:
                 yield Finding((*path, "args", index), message)
 
 
-def _backend(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _backend(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         proxies = {
             flags(container)[_SERVER_PORT][1]
             for _, container in _all(pods)
@@ -127,8 +126,8 @@ def _backend(item: Item, _world: World) -> Iterator[Finding]:
                     yield Finding((*path, "env", index, "value"), message)
 
 
-def _same_port(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _same_port(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         taken: dict[str, str] = {}
         for path, container in _all(pods):
             index, port = flags(container).get(_SERVER_PORT, (0, ""))
@@ -139,29 +138,29 @@ def _same_port(item: Item, _world: World) -> Iterator[Finding]:
             taken.setdefault(port, name)
 
 
-def _instance_type(item: Item, world: World) -> Iterator[Finding]:
-    rows = [shape(pods, world) for pods in _workers(item)]
+def _instance_type(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    rows = [shape(pods, objects) for pods in _workers(resource)]
     wanted = {row.pathways_instance_type for row in rows if row is not None and row.pathways_instance_type}
-    for _, path, container in _managers(item):
+    for _, path, container in _managers(resource):
         index, value = flags(container).get(_INSTANCE_TYPE, (0, ""))
         if wanted and value and value.removesuffix("_untwisted") not in wanted:
             message = f"instance type is {value}, and the workers are {min(wanted)}"
             yield Finding((*path, "args", index), message, f"write {_INSTANCE_TYPE}={min(wanted)}")
 
 
-def _instance_count(item: Item, _world: World) -> Iterator[Finding]:
-    slices = sum(pods.replicas for pods in _workers(item))
-    for _, path, container in _managers(item):
+def _instance_count(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    slices = sum(pods.replicas for pods in _workers(resource))
+    for _, path, container in _managers(resource):
         index, value = flags(container).get(_INSTANCE_COUNT, (0, ""))
         if slices and value.isascii() and value.isdigit() and value.lstrip("0") != str(slices):
             message = f"instance count is {value}, and the slices are {slices}"
             yield Finding((*path, "args", index), message, f"write {_INSTANCE_COUNT}={slices}")
 
 
-def _coordinator(item: Item, _world: World) -> Iterator[Finding]:
-    if at(item.data, "spec", "coordinator") is not None:
+def _coordinator(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if at(resource.data, "spec", "coordinator") is not None:
         return
-    for pods in item.pods:
+    for pods in resource.pods:
         for path, container in _all(pods):
             for index, entry in entries(container.get("env")):
                 if COORDINATOR in text(at(entry, "valueFrom", "fieldRef", "fieldPath")):
@@ -170,8 +169,8 @@ def _coordinator(item: Item, _world: World) -> Iterator[Finding]:
                     return
 
 
-def _never_ends(item: Item, _world: World) -> Iterator[Finding]:
-    for pods, _, manager in _managers(item):
+def _never_ends(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods, _, manager in _managers(resource):
         others = [
             container
             for _, container in pods.containers
@@ -188,24 +187,24 @@ def _never_ends(item: Item, _world: World) -> Iterator[Finding]:
                 yield Finding(path, message, hint)
 
 
-def _success(item: Item, _world: World) -> Iterator[Finding]:
+def _success(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     heads = [
         pods.name
-        for pods, _, manager in _managers(item)
+        for pods, _, manager in _managers(resource)
         if any(_SERVER_PORT not in flags(container) for _, container in pods.containers)
     ]
-    if not heads or not is_pathways(item):
+    if not heads or not is_pathways(resource):
         return
-    targets = sequence(at(item.data, "spec", "successPolicy", "targetReplicatedJobs"))
+    targets = sequence(at(resource.data, "spec", "successPolicy", "targetReplicatedJobs"))
     if targets != heads:
-        path: Path = ("spec", "successPolicy") if at(item.data, "spec", "successPolicy") else ("spec",)
+        path: Path = ("spec", "successPolicy") if at(resource.data, "spec", "successPolicy") else ("spec",)
         hint = f"write successPolicy: {{operator: All, targetReplicatedJobs: [{heads[0]}]}}"
         yield Finding(path, "the JobSet waits for workers, which never exit", hint)
 
 
-def _scratch(item: Item, _world: World) -> Iterator[Finding]:
+def _scratch(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     seen: dict[str, str] = {}
-    for pods in item.pods:
+    for pods in resource.pods:
         for path, container in _all(pods):
             index, value = flags(container).get("--gcs_scratch_location", (0, ""))
             if value and seen and value not in seen:
@@ -215,19 +214,19 @@ def _scratch(item: Item, _world: World) -> Iterator[Finding]:
                 seen[value] = text(container.get("name"))
 
 
-def _proxies(item: Item) -> Iterator[tuple[Path, dict[str, tuple[int, str]]]]:
+def _proxies(resource: Resource) -> Iterator[tuple[Path, dict[str, tuple[int, str]]]]:
     """Yield the proxies with their flags."""
-    for pods in item.pods:
+    for pods in resource.pods:
         for path, container in _all(pods):
             if _MANAGER_ADDRESS in (found := flags(container)) and "proxy" in text(container.get("image")):
                 yield path, found
 
 
-def _unused_sidecar(item: Item, _world: World) -> Iterator[Finding]:
-    if item.kind == "PathwaysJob":
+def _unused_sidecar(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if resource.kind == "PathwaysJob":
         components = {
             text(entry.get("componentType")): (index, entry)
-            for index, entry in entries(at(item.data, "spec", "customComponents"))
+            for index, entry in entries(at(resource.data, "spec", "customComponents"))
         }
         index, sidecar = components.get("colocated_python_sidecar", (0, {}))
         _, proxy = components.get("proxy_server", (0, {}))
@@ -236,17 +235,19 @@ def _unused_sidecar(item: Item, _world: World) -> Iterator[Finding]:
             hint = f"write customFlags: [{SIDECAR_FLAG}=external] for the component proxy_server"
             yield Finding(("spec", "customComponents", index), _UNUSED, hint)
         return
-    proxies = [found for _, found in _proxies(item)]
+    proxies = [found for _, found in _proxies(resource)]
     if proxies and not any(SIDECAR_FLAG in found for found in proxies):
-        for pods in item.pods:
+        for pods in resource.pods:
             for path, container in _all(pods):
                 if any(entry.get("name") == _SIDECAR_ADDRESS for _, entry in entries(container.get("env"))):
                     yield Finding(path, _UNUSED)
 
 
-def _elastic_slices_end(item: Item, _world: World) -> Iterator[Finding]:
-    elastic = [found for _, found in _proxies(item) if found.get("--num_elastic_slices", (0, "0"))[1] != "0"]
-    for pods in _workers(item) if elastic else ():
+def _elastic_slices_end(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    elastic = [
+        found for _, found in _proxies(resource) if found.get("--num_elastic_slices", (0, "0"))[1] != "0"
+    ]
+    for pods in _workers(resource) if elastic else ():
         for index, rule in entries(at(pods.job, "podFailurePolicy", "rules")):
             conditions = [entry.get("type") for _, entry in entries(rule.get("onPodConditions"))]
             if rule.get("action") == "FailJob" and "DisruptionTarget" in conditions:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.rule import Check, Finding, Rule
+from slicewright.core.check.model import Check, Finding, Rule
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
 from slicewright.core.plan.names import room_in_pathwaysjob
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path, Severity
 
 _CONTROLLER = "google/pathways-job v0.1.4: internal/controller/pathwaysjob_controller.go"
@@ -20,58 +19,59 @@ _LIST = "pathways-job"
 """What the catalogue calls the list of topologies in PathwaysJob's controller."""
 
 
-def _workers(item: Item) -> Iterator[tuple[int, dict[str, Any]]]:
-    yield from entries(at(item.data, "spec", "workers"))
+def _workers(resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:
+    yield from entries(at(resource.data, "spec", "workers"))
 
 
-def _name(item: Item, _world: World) -> Iterator[Finding]:
+def _name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     room = room_in_pathwaysjob()
-    if len(item.name) > room.length:
-        message = f"name '{item.name}' has {len(item.name)} characters, {room.length} at most: {room.because}"
+    if len(resource.name) > room.length:
+        length = len(resource.name)
+        message = f"name '{resource.name}' has {length} characters, {room.length} at most: {room.because}"
         yield Finding(("metadata", "name"), message)
 
 
-def _topology(item: Item, world: World) -> Iterator[Finding]:
-    for index, worker in _workers(item):
+def _topology(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for index, worker in _workers(resource):
         machine, topology = text(worker.get("type")), text(worker.get("topology"))
         path: Path = ("spec", "workers", index, "topology")
         listed = [
             row.topology
-            for row in world.catalogue.rows()
+            for row in objects.catalogue.rows()
             if row.machine_type == machine and _LIST in row.listed_by
         ]
         if listed and topology not in listed:
             yield Finding(path, f"the controller accepts no {topology or 'empty topology'} on {machine}")
 
 
-def _none(item: Item, _world: World) -> Iterator[Finding]:
-    if at(item.data, "spec", "workers") == []:
+def _none(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if at(resource.data, "spec", "workers") == []:
         yield Finding(("spec", "workers"), "there are no workers")
-    for index, worker in _workers(item):
+    for index, worker in _workers(resource):
         slices = number(worker.get("numSlices"))
         if slices is not None and slices < 1:
             yield Finding(("spec", "workers", index, "numSlices"), f"numSlices is {slices}")
 
 
-def _main(item: Item, _world: World) -> Iterator[Finding]:
-    template = mapping(at(item.data, "spec", "controller", "template"))
+def _main(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    template = mapping(at(resource.data, "spec", "controller", "template"))
     names = [text(container.get("name")) for _, container in entries(at(template, "spec", "containers"))]
-    main = at(item.data, "spec", "controller", "mainContainerName") or "main"
+    main = at(resource.data, "spec", "controller", "mainContainerName") or "main"
     if names and main not in names:
         path: Path = ("spec", "controller", "template", "spec", "containers")
         message = f"no container is called '{main}': none of them learns where Pathways is"
         yield Finding(path, message)
 
 
-def _dropped(item: Item, _world: World) -> Iterator[Finding]:
-    metadata = at(item.data, "spec", "controller", "template", "metadata")
+def _dropped(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    metadata = at(resource.data, "spec", "controller", "template", "metadata")
     if mapping(metadata).get("labels") or mapping(metadata).get("annotations"):
         path: Path = ("spec", "controller", "template", "metadata")
         yield Finding(path, "the controller drops labels and annotations of the template")
 
 
-def _head(item: Item, _world: World) -> Iterator[Finding]:
-    controller = mapping(at(item.data, "spec", "controller"))
+def _head(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    controller = mapping(at(resource.data, "spec", "controller"))
     selector = at(controller, "template", "spec", "nodeSelector")
     mode = controller.get("deploymentMode")
     path: Path = ("spec", "controller", "template", "spec")
@@ -82,16 +82,16 @@ def _head(item: Item, _world: World) -> Iterator[Finding]:
         yield Finding(path, message, "write nodeSelector: {cloud.google.com/gke-nodepool: <CPU pool>}")
 
 
-def _elastic(item: Item, _world: World) -> Iterator[Finding]:
-    elastic = number(at(item.data, "spec", "controller", "elasticSlices"), 0) or 0
-    slices = sum(number(worker.get("numSlices"), 0) or 0 for _, worker in _workers(item))
+def _elastic(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    elastic = number(at(resource.data, "spec", "controller", "elasticSlices"), 0) or 0
+    slices = sum(number(worker.get("numSlices"), 0) or 0 for _, worker in _workers(resource))
     if slices and elastic >= slices:
         path: Path = ("spec", "controller", "elasticSlices")
         yield Finding(path, f"{elastic} elastic slices of {slices} would leave none")
 
 
-def _sidecar(item: Item, _world: World) -> Iterator[Finding]:
-    for index, component in entries(at(item.data, "spec", "customComponents")):
+def _sidecar(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for index, component in entries(at(resource.data, "spec", "customComponents")):
         if component.get("componentType") == "colocated_python_sidecar":
             for key in ("customFlags", "customEnv"):
                 if component.get(key):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check import quota_read
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.kueue_queues import groups
 from slicewright.core.check.scheduler import requirement
 from slicewright.core.kubernetes.kinds import RUN_KINDS
@@ -26,8 +26,7 @@ from slicewright.core.render.existing import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _ACTIVE = "kueue.sigs.k8s.io documentation, pages ClusterQueue and LocalQueue (condition Active)"
@@ -35,20 +34,24 @@ _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
 _PARAMETERS = {"ProvisioningRequestConfig", "MultiKueueConfig"}
 
 
-def _names(world: World, kind: str) -> list[str]:
-    return [item.name for item in world.of_kind(kind)]
+def _names(objects: ObjectSet, kind: str) -> list[str]:
+    return [resource.name for resource in objects.of_kind(kind)]
 
 
-def _dangling(world: World, kind: str, name: str, path: Path) -> Iterator[Finding]:
+def _dangling(objects: ObjectSet, kind: str, name: str, path: Path) -> Iterator[Finding]:
     """Yield a finding where objects of a kind are known and one that is named is not among them."""
-    known = _names(world, kind)
+    known = _names(objects, kind)
     if known and name and name not in known:
         yield Finding(path, f"there is no {kind} '{name}'", did_you_mean(name, known))
 
 
-def _queue(item: Item, world: World) -> Iterator[Finding]:
-    known, name, namespace = quota_read.quotas(world), item.labels.get(QUEUE), item.namespace or "default"
-    if name is None or not known.has_queues or (namespace, name) in known.local or RUN in item.labels:
+def _queue(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    known, name, namespace = (
+        quota_read.quotas(objects),
+        resource.labels.get(QUEUE),
+        resource.namespace or "default",
+    )
+    if name is None or not known.has_queues or (namespace, name) in known.local or RUN in resource.labels:
         return
     here = [queue for place, queue in known.local if place == namespace]
     elsewhere = sorted(place for place, queue in known.local if queue == name)
@@ -59,67 +62,67 @@ def _queue(item: Item, world: World) -> Iterator[Finding]:
     yield Finding(("metadata", "labels", QUEUE), message, hint)
 
 
-def _cluster_queue(item: Item, world: World) -> Iterator[Finding]:
-    name = text(at(item.data, "spec", "clusterQueue"))
-    yield from _dangling(world, "ClusterQueue", name, ("spec", "clusterQueue"))
+def _cluster_queue(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    name = text(at(resource.data, "spec", "clusterQueue"))
+    yield from _dangling(objects, "ClusterQueue", name, ("spec", "clusterQueue"))
 
 
-def _flavors(item: Item, world: World) -> Iterator[Finding]:
-    for path, group in groups(item):
+def _flavors(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for path, group in groups(resource):
         for index, flavor in entries(group.get("flavors")):
             name = text(flavor.get("name"))
-            yield from _dangling(world, "ResourceFlavor", name, (*path, "flavors", index, "name"))
+            yield from _dangling(objects, "ResourceFlavor", name, (*path, "flavors", index, "name"))
 
 
-def _checks(item: Item, world: World) -> Iterator[Finding]:
+def _checks(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     base: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
-    for index, check in entries(at(item.data, "spec", "admissionChecksStrategy", "admissionChecks")):
-        yield from _dangling(world, "AdmissionCheck", text(check.get("name")), (*base, index, "name"))
-    for index, name in words(at(item.data, "spec", "admissionChecks")):
-        yield from _dangling(world, "AdmissionCheck", name, ("spec", "admissionChecks", index))
+    for index, check in entries(at(resource.data, "spec", "admissionChecksStrategy", "admissionChecks")):
+        yield from _dangling(objects, "AdmissionCheck", text(check.get("name")), (*base, index, "name"))
+    for index, name in words(at(resource.data, "spec", "admissionChecks")):
+        yield from _dangling(objects, "AdmissionCheck", name, ("spec", "admissionChecks", index))
 
 
-def _parameters(item: Item, world: World) -> Iterator[Finding]:
-    parameters = mapping(at(item.data, "spec", "parameters"))
+def _parameters(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    parameters = mapping(at(resource.data, "spec", "parameters"))
     kind = text(parameters.get("kind"))
     if kind in _PARAMETERS:
-        yield from _dangling(world, kind, text(parameters.get("name")), ("spec", "parameters", "name"))
+        yield from _dangling(objects, kind, text(parameters.get("name")), ("spec", "parameters", "name"))
 
 
-def _topology(item: Item, world: World) -> Iterator[Finding]:
-    name = text(at(item.data, "spec", "topologyName"))
-    yield from _dangling(world, "Topology", name, ("spec", "topologyName"))
+def _topology(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    name = text(at(resource.data, "spec", "topologyName"))
+    yield from _dangling(objects, "Topology", name, ("spec", "topologyName"))
 
 
-def _clusters(item: Item, world: World) -> Iterator[Finding]:
-    for index, name in words(at(item.data, "spec", "clusters")):
-        yield from _dangling(world, "MultiKueueCluster", name, ("spec", "clusters", index))
+def _clusters(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for index, name in words(at(resource.data, "spec", "clusters")):
+        yield from _dangling(objects, "MultiKueueCluster", name, ("spec", "clusters", index))
 
 
-def _priority(item: Item, world: World) -> Iterator[Finding]:
-    name = item.labels.get(PRIORITY_CLASS, "")
-    yield from _dangling(world, "WorkloadPriorityClass", name, ("metadata", "labels", PRIORITY_CLASS))
+def _priority(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    name = resource.labels.get(PRIORITY_CLASS, "")
+    yield from _dangling(objects, "WorkloadPriorityClass", name, ("metadata", "labels", PRIORITY_CLASS))
 
 
-def _pools(item: Item, world: World) -> Iterator[Finding]:
-    labels = texts(at(item.data, "spec", "nodeLabels"))
-    if world.site is None or not labels:
+def _pools(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    labels = texts(at(resource.data, "spec", "nodeLabels"))
+    if objects.site is None or not labels:
         return
-    pools = [quota_read.pool_labels(pool, shape) for pool, shape, _ in quota_read.pools_of(world.site)]
+    pools = [quota_read.pool_labels(pool, shape) for pool, shape, _ in quota_read.pools_of(objects.site)]
     own = {key for pool in pools for key in pool}
     judged = {key: value for key, value in labels.items() if key in own or key in _OURS}
     if pools and not any(all(value in pool.get(key, ()) for key, value in judged.items()) for pool in pools):
         said = ", ".join(f"{key}: {value}" for key, value in judged.items())
-        name = world.site.cluster.name
-        hint = "run slicewright render" if item.file.startswith(f"{ROOT}/{name}/_platform") else ""
+        name = objects.site.cluster.name
+        hint = "run slicewright render" if resource.file.startswith(f"{ROOT}/{name}/_platform") else ""
         yield Finding(("spec", "nodeLabels"), f"no pool of {name} has nodes with {said}", hint)
 
 
-def _namespace(item: Item, world: World) -> Iterator[Finding]:
-    queue = world.find("ClusterQueue", text(at(item.data, "spec", "clusterQueue")))
+def _namespace(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    queue = objects.find("ClusterQueue", text(at(resource.data, "spec", "clusterQueue")))
     selector = at(queue.data, "spec", "namespaceSelector") if queue else None
-    name = item.namespace or "default"
-    namespace = world.find("Namespace", name)
+    name = resource.namespace or "default"
+    namespace = objects.find("Namespace", name)
     if queue is None or not isinstance(selector, dict):
         return
     labels = {**(namespace.labels if namespace else {}), NAMESPACE_NAME: name}

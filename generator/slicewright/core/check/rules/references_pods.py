@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.pod_references import absent_keys, needed, references
-from slicewright.core.check.rule import Finding, Rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import COMPUTE_CLASS
@@ -19,9 +19,7 @@ from slicewright.core.problem import did_you_mean, nearest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.rule import Check
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import Check, ObjectSet, Resource
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path
 
@@ -32,31 +30,31 @@ _GKE_CLASSES = (
 )  # fmt: skip
 
 
-def _by_namespace(world: World, kind: str) -> dict[str, set[str]]:
+def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, set[str]]:
     """Return the names of a kind by namespace."""
 
-    def make(world: World) -> dict[str, set[str]]:
+    def make(objects: ObjectSet) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
-        for item in (*world.of_kind(kind), *(other for other in world.beside if other.kind == kind)):
-            found.setdefault(item.namespace or "default", set()).add(item.name)
-        if kind == "ServiceAccount" and world.site:
-            for _, team in entries(world.site.cluster.spec.get("teams")):
+        for resource in (*objects.of_kind(kind), *(other for other in objects.beside if other.kind == kind)):
+            found.setdefault(resource.namespace or "default", set()).add(resource.name)
+        if kind == "ServiceAccount" and objects.site:
+            for _, team in entries(objects.site.cluster.spec.get("teams")):
                 if team.get("serviceAccountName"):
                     names = found.setdefault(text(team.get("namespace")), set())
                     names.add(text(team["serviceAccountName"]))
         return found
 
-    return world.once(f"names of {kind}", make)
+    return objects.once(f"names of {kind}", make)
 
 
 def _namespaced(kind: str) -> Check:
-    def check(item: Item, world: World) -> Iterator[Finding]:
-        namespace = item.namespace or "default"
-        known = _by_namespace(world, kind).get(namespace)
-        if world.site is not None:
-            yield from _not_in_tree(kind, item, world, world.site)
+    def check(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+        namespace = resource.namespace or "default"
+        known = _by_namespace(objects, kind).get(namespace)
+        if objects.site is not None:
+            yield from _not_in_tree(kind, resource, objects, objects.site)
         elif known:
-            for pods in item.pods:
+            for pods in resource.pods:
                 for found in references(pods):
                     if found.kind == kind and found.name not in known:
                         message = f"there is no {kind} '{found.name}' in namespace '{namespace}'"
@@ -65,30 +63,32 @@ def _namespaced(kind: str) -> Check:
     return check
 
 
-def _not_in_tree(kind: str, item: Item, world: World, site: ResolvedCluster) -> Iterator[Finding]:
+def _not_in_tree(
+    kind: str, resource: Resource, objects: ObjectSet, site: ResolvedCluster
+) -> Iterator[Finding]:
     """Yield what the repository of a cluster holds nowhere, once: at the first object that needs it."""
-    missing = world.once("what is not in the tree", _missing)
-    for namespace, name, path, others in missing.get((kind, id(item)), ()):
+    missing = objects.once("what is not in the tree", _missing)
+    for namespace, name, path, others in missing.get((kind, id(resource)), ()):
         more = f", and {others:,} more need{'s' if others == 1 else ''} it" if others else ""
         there = [entry.name for entry in site.cluster.existing if entry.has(kind, namespace, entry.name)]
-        near = nearest(name, (*_by_namespace(world, kind).get(namespace, ()), *there))
+        near = nearest(name, (*_by_namespace(objects, kind).get(namespace, ()), *there))
         hint = f"add it to the tree, or list it under existing: in {site.cluster.source.file.path}"
         hint = f"did you mean '{near[0]}'? Else {hint}" if near else hint
         yield Finding(path, f"{kind} '{name}' of namespace '{namespace}' is not in the tree{more}", hint)
 
 
-def _missing(world: World) -> dict[tuple[str, int], list[tuple[str, str, Path, int]]]:
+def _missing(objects: ObjectSet) -> dict[tuple[str, int], list[tuple[str, str, Path, int]]]:
     """Return what is neither in the tree nor on the cluster, by kind and the first object that needs it.
 
     Of each its namespace, its name, where it is needed, and how many more objects need it.
     """
     users: dict[tuple[str, str, str], dict[int, Path]] = {}
-    existing = world.site.cluster.existing if world.site else ()
-    for item in world.items:
-        namespace = item.namespace or "default"
-        for found, is_declared in needed(item.pods, namespace, existing):
-            if not is_declared and found.name not in _by_namespace(world, found.kind).get(namespace, ()):
-                users.setdefault((found.kind, namespace, found.name), {}).setdefault(id(item), found.path)
+    existing = objects.site.cluster.existing if objects.site else ()
+    for resource in objects.all:
+        namespace = resource.namespace or "default"
+        for found, is_declared in needed(resource.pods, namespace, existing):
+            if not is_declared and found.name not in _by_namespace(objects, found.kind).get(namespace, ()):
+                users.setdefault((found.kind, namespace, found.name), {}).setdefault(id(resource), found.path)
     missing: dict[tuple[str, int], list[tuple[str, str, Path, int]]] = {}
     for (kind, namespace, name), paths in users.items():
         first, path = next(iter(paths.items()))
@@ -96,44 +96,47 @@ def _missing(world: World) -> dict[tuple[str, int], list[tuple[str, str, Path, i
     return missing
 
 
-def _beside(world: World) -> dict[tuple[str, str, str], Item]:
-    return {(item.kind, item.namespace or "default", item.name): item for item in world.beside}
+def _beside(objects: ObjectSet) -> dict[tuple[str, str, str], Resource]:
+    return {
+        (resource.kind, resource.namespace or "default", resource.name): resource
+        for resource in objects.beside
+    }
 
 
-def _keys(item: Item, world: World) -> Iterator[Finding]:
-    beside = world.once("custom/", _beside)
-    namespace = item.namespace or "default"
-    for pods in item.pods:
+def _keys(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    beside = objects.once("custom/", _beside)
+    namespace = resource.namespace or "default"
+    for pods in resource.pods:
         for found in references(pods):
-            holder = world.find(found.kind, found.name, namespace)
+            holder = objects.find(found.kind, found.name, namespace)
             holder = holder or beside.get((found.kind, namespace, found.name))
             for key in absent_keys(found.keys, holder.data) if holder else ():
                 message = f"{found.kind} '{found.name}' of namespace '{namespace}' has no key '{key}'"
                 yield Finding(found.path, message)
 
 
-def _priority(item: Item, world: World) -> Iterator[Finding]:
-    known = [found.name for found in world.of_kind("PriorityClass")]
-    for pods in item.pods:
+def _priority(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    known = [found.name for found in objects.of_kind("PriorityClass")]
+    for pods in resource.pods:
         name = text(pods.spec.get("priorityClassName"))
         if known and name and name not in (*known, *_BUILT_IN):
             path = (*pods.spec_path, "priorityClassName")
             yield Finding(path, f"there is no PriorityClass '{name}'", did_you_mean(name, known))
 
 
-def _compute_class(item: Item, world: World) -> Iterator[Finding]:
-    known = [found.name for found in world.of_kind("ComputeClass")]
-    for _, entry in entries(world.site.cluster.spec.get("computeClasses")) if world.site else ():
+def _compute_class(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    known = [found.name for found in objects.of_kind("ComputeClass")]
+    for _, entry in entries(objects.site.cluster.spec.get("computeClasses")) if objects.site else ():
         known.append(text(entry.get("name")))
-    for pods in item.pods:
+    for pods in resource.pods:
         name = pods.selector.get(COMPUTE_CLASS, "")
         if known and name and name not in (*known, *_GKE_CLASSES):
             path = pods.selector_path(COMPUTE_CLASS)
             yield Finding(path, f"there is no ComputeClass '{name}'", did_you_mean(name, known))
 
 
-def _pull_secrets(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _pull_secrets(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         for index, entry in entries(pods.spec.get("imagePullSecrets")):
             # Without the key the name is empty; null and numbers are reported as such.
             name = entry.get("name", "")

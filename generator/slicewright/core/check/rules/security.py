@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.shapes import is_tpu
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import (
@@ -19,8 +19,7 @@ from slicewright.core.kubernetes.read import at, entries, mapping, sequence, tex
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
@@ -37,8 +36,8 @@ def _all_containers(pods: Pods) -> Iterator[tuple[Path, dict[str, object]]]:
     yield from pods.init_containers
 
 
-def _host_network(item: Item, world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _host_network(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         if pods.spec.get("hostNetwork") is not True:
             continue
         path = (*pods.spec_path, "hostNetwork")
@@ -49,39 +48,39 @@ def _host_network(item: Item, world: World) -> Iterator[Finding]:
             # The driver itself can run beside the host's network since 1.33.3, and says so in the volume.
             yield Finding(path, "GCS FUSE volumes do not mount in pods on the network of the host")
         account = text(pods.spec.get("serviceAccountName"))
-        found = world.find("ServiceAccount", account, item.namespace) if account else None
+        found = objects.find("ServiceAccount", account, resource.namespace) if account else None
         impersonates = found is not None and GOOGLE_ACCOUNT in found.annotations
         if impersonates or pods.selector.get(METADATA_SERVER) == "true":
             yield Finding(path, "pods on the network of the host get the node's Google account")
 
 
-def _dns_policy(item: Item, _world: World) -> Iterator[Finding]:
+def _dns_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     # A head without chips has to find the workers too; other programs may mean the host's resolver.
-    for pods in item.pods if any(is_tpu(each) for each in item.pods) else ():
+    for pods in resource.pods if any(is_tpu(each) for each in resource.pods) else ():
         policy = pods.spec.get("dnsPolicy")
         if pods.spec.get("hostNetwork") is True and policy in (None, "ClusterFirst", "Default"):
             message = "pods on the network of the host ask the node's DNS, which knows no Service"
             yield Finding((*pods.spec_path, "hostNetwork"), message)
 
 
-def _level(item: Item, world: World) -> tuple[str, str]:
+def _level(resource: Resource, objects: ObjectSet) -> tuple[str, str]:
     """Return the level of Pod Security that a namespace enforces, and who says so."""
-    name = item.namespace or "default"
-    namespace = world.find("Namespace", name)
+    name = resource.namespace or "default"
+    namespace = objects.find("Namespace", name)
     if namespace is not None:
         return namespace.labels.get(POD_SECURITY, ""), f"namespace '{name}'"
-    for _, team in entries(world.site.cluster.spec.get("teams")) if world.site else ():
+    for _, team in entries(objects.site.cluster.spec.get("teams")) if objects.site else ():
         if team.get("namespace") == name:
             level = text(team.get("podSecurity")) or text(mapping(team.get("labels")).get(POD_SECURITY))
             return level, f"namespace '{name}' of team '{team.get('name')}'"
     return "", ""
 
 
-def _pod_security(item: Item, world: World) -> Iterator[Finding]:
-    level, who = _level(item, world)
+def _pod_security(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    level, who = _level(resource, objects)
     if level not in ("baseline", "restricted"):
         return
-    for pods in item.pods:
+    for pods in resource.pods:
         says = f"{who} enforces '{level}', which refuses"
         for path, what in _beyond_baseline(pods):
             yield Finding(path, f"{says} {what}")
@@ -122,18 +121,18 @@ def _beyond_restricted(pods: Pods) -> Iterator[tuple[Path, str]]:
             yield where, "seccompProfile: {type: RuntimeDefault}"
 
 
-def _fuse_annotation(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _fuse_annotation(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         for index, volume in entries(pods.spec.get("volumes")):
-            on = pods.annotations.get(FUSE) or item.annotations.get(FUSE, "")
-            on = on if item.kind == "PathwaysJob" else pods.annotations.get(FUSE, "")
+            on = pods.annotations.get(FUSE) or resource.annotations.get(FUSE, "")
+            on = on if resource.kind == "PathwaysJob" else pods.annotations.get(FUSE, "")
             if at(volume, "csi", "driver") == FUSE_DRIVER and on != "true":
                 message = f"the pods have a GCS FUSE volume and no annotation {FUSE}"
                 yield Finding((*pods.spec_path, "volumes", index), message)
 
 
-def _accounts(item: Item, _world: World) -> Iterator[Finding]:
-    written = texts(item.metadata.get("annotations")).get(GOOGLE_ACCOUNT)
+def _accounts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    written = texts(resource.metadata.get("annotations")).get(GOOGLE_ACCOUNT)
     if written is not None and not written.endswith(".gserviceaccount.com"):
         path: Path = ("metadata", "annotations", GOOGLE_ACCOUNT)
         yield Finding(path, f"'{written}' is no Google service account")

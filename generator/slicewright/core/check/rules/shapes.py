@@ -19,8 +19,7 @@ from slicewright.core.kubernetes.labels import (
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
 
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
@@ -52,7 +51,7 @@ def of_labels(catalogue: Catalogue, accelerator: str, topology: str, chips_per_h
     return rows
 
 
-def shapes(pods: Pods, world: World) -> list[Shape]:
+def shapes(pods: Pods, objects: ObjectSet) -> list[Shape]:
     """Return the rows that pods may mean: none where a label is missing or wrong.
 
     The topology is that of the part of a slice where pods ask for a part.
@@ -60,15 +59,15 @@ def shapes(pods: Pods, world: World) -> list[Shape]:
     selector = pods.selector
     topology = pods.annotations.get(SLICE_TOPOLOGY) or selector.get(TOPOLOGY, "")
     labels = (selector.get(ACCELERATOR, ""), topology, selector.get(ACCELERATOR_COUNT, ""))
-    seen: dict[tuple[str, str, str], list[Shape]] = world.once("rows by labels", lambda _: {})
+    seen: dict[tuple[str, str, str], list[Shape]] = objects.once("rows by labels", lambda _: {})
     if labels not in seen:
-        seen[labels] = of_labels(world.catalogue, *labels)
+        seen[labels] = of_labels(objects.catalogue, *labels)
     return seen[labels]
 
 
-def shape(pods: Pods, world: World) -> Shape | None:
+def shape(pods: Pods, objects: ObjectSet) -> Shape | None:
     """Return the row that pods mean, chosen by their chips where several have the labels."""
-    rows = shapes(pods, world)
+    rows = shapes(pods, objects)
     fitting = [row for row in rows if row.chips_per_host == pods.chips]
     return (fitting or rows or [None])[0]  # type: ignore[list-item]
 
@@ -84,19 +83,19 @@ def is_placed_otherwise(pods: Pods) -> bool:
     return NODE_POOL in pods.selector or COMPUTE_CLASS in pods.selector
 
 
-def is_pathways(item: Item) -> bool:
+def is_pathways(resource: Resource) -> bool:
     """Tell whether a JobSet runs Pathways: its workers form no multislice of their own."""
     return any(
         _PATHWAYS_IMAGE.search(image)
-        for pods in item.pods
+        for pods in resource.pods
         for _, container in (*pods.containers, *pods.init_containers)
         if isinstance(image := container.get("image"), str)
     )
 
 
-def exclusive(item: Item, pods: Pods) -> str:
+def exclusive(resource: Resource, pods: Pods) -> str:
     """Return the node label of exclusive placement for a replicatedJob; empty where there is none."""
-    for written in (pods.job_annotations, item.annotations, pods.annotations):
+    for written in (pods.job_annotations, resource.annotations, pods.annotations):
         if EXCLUSIVE_TOPOLOGY in written:
             return written[EXCLUSIVE_TOPOLOGY]
     return ""

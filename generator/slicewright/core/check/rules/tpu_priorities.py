@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.meeting import Nodes, can_meet, nodes_of
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.co_scheduling import Nodes, can_meet, nodes_of
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, shape
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.kubernetes.read import number, text
@@ -13,8 +13,7 @@ from slicewright.core.kubernetes.read import number, text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
 
 Priority = int | str | None
@@ -22,13 +21,13 @@ _Claims = dict[Nodes, dict[Priority, tuple[str, str]]]
 """By nodes and priority, (JobSet, class of its pods) of the first that claims whole node pools of them."""
 
 
-def _priorities(item: Item, world: World) -> Iterator[Finding]:
+def _priorities(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     """Compare the priority of pods with that of others that may claim the same node pools."""
-    for pods in item.pods:
+    for pods in resource.pods:
         name = text(pods.spec.get("priorityClassName"))
-        if not name or not _claims_node_pools(item, pods, world):
+        if not name or not _claims_node_pools(resource, pods, objects):
             continue
-        rival = _rival(nodes_of(pods), _priority(name, world), world.once("exclusive claims", _claims))
+        rival = _rival(nodes_of(pods), _priority(name, objects), objects.once("exclusive claims", _claims))
         if rival is not None:
             other, theirs = rival
             said = f"'{theirs}'" if theirs else "no class"
@@ -46,41 +45,41 @@ def _rival(own: Nodes, priority: Priority, claims: _Claims) -> tuple[str, str] |
     return None
 
 
-def _claims(world: World) -> _Claims:
+def _claims(objects: ObjectSet) -> _Claims:
     found: _Claims = {}
-    for item in world.of_kind("JobSet"):
-        for pods in item.pods:
-            if _claims_node_pools(item, pods, world):
+    for resource in objects.of_kind("JobSet"):
+        for pods in resource.pods:
+            if _claims_node_pools(resource, pods, objects):
                 name = text(pods.spec.get("priorityClassName"))
                 claimed = found.setdefault(nodes_of(pods), {})
-                claimed.setdefault(_priority(name, world), (item.name, name))
+                claimed.setdefault(_priority(name, objects), (resource.name, name))
     return found
 
 
-def _claims_node_pools(item: Item, pods: Pods, world: World) -> bool:
+def _claims_node_pools(resource: Resource, pods: Pods, objects: ObjectSet) -> bool:
     """Tell whether each Job is a slice of several hosts that takes a whole node pool for itself."""
-    if not exclusive(item, pods):
+    if not exclusive(resource, pods):
         return False
-    row = shape(pods, world)
+    row = shape(pods, objects)
     if row is not None:
         return row.multi_host
     # By its name nobody can tell what is in a node pool; pods that ask for chips know.
     return NODE_POOL in pods.selector and asks_for_tpu(pods) and pods.pods_per_job > 1
 
 
-def _priority(name: str, world: World) -> Priority:
+def _priority(name: str, objects: ObjectSet) -> Priority:
     """Return the value of a PriorityClass; its name where the object is not known."""
     if not name:
-        return _default(world)
-    found = world.find("PriorityClass", name)
+        return _default(objects)
+    found = objects.find("PriorityClass", name)
     return number(found.data.get("value")) if found else name
 
 
-def _default(world: World) -> Priority:
+def _default(objects: ObjectSet) -> Priority:
     """Return the priority of pods that name no class."""
     values = (
         number(found.data.get("value"))
-        for found in world.of_kind("PriorityClass")
+        for found in objects.of_kind("PriorityClass")
         if found.data.get("globalDefault") is True
     )
     return next(values, 0)

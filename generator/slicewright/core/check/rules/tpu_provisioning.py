@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.shapes import is_tpu, shape, shapes
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import POD_KINDS
@@ -28,8 +28,7 @@ from slicewright.core.plan.placement import FLEX_START_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
@@ -57,22 +56,22 @@ _CONFLICTS = {
 }
 
 
-def _unknown_labels(item: Item, world: World) -> Iterator[Finding]:
-    own = world.once("labels of nodes", _own_labels)
-    for pods in item.pods:
+def _unknown_labels(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    own = objects.once("labels of nodes", _own_labels)
+    for pods in resource.pods:
         for key in mapping(pods.spec.get("nodeSelector")):
             if key in _NO_LABELS and key not in own:
                 path = (*pods.spec_path, "nodeSelector", key)
                 yield Finding(path, f"GKE puts no label '{key}' on nodes", _NO_LABELS[key])
 
 
-def _own_labels(world: World) -> frozenset[str]:
+def _own_labels(objects: ObjectSet) -> frozenset[str]:
     """Return the labels that people put on nodes, as far as flavors and the cluster's file tell."""
     found: set[str] = set()
-    for flavor in world.of_kind("ResourceFlavor"):
+    for flavor in objects.of_kind("ResourceFlavor"):
         found |= set(texts(at(flavor.data, "spec", "nodeLabels")))
-    if world.site is not None:
-        for _, pool in entries(world.site.cluster.spec.get("pools")):
+    if objects.site is not None:
+        for _, pool in entries(objects.site.cluster.spec.get("pools")):
             found |= set(texts(pool.get("labels")))
     return frozenset(found)
 
@@ -85,8 +84,8 @@ def _flex_path(pods: Pods) -> Path:
     return pods.selector_path(FLEX_START if FLEX_START in pods.selector else GKE_PROVISIONING)
 
 
-def _flex_conflicts(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _flex_conflicts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         if not _is_flex(pods):
             continue
         for key in pods.selector:
@@ -95,33 +94,33 @@ def _flex_conflicts(item: Item, _world: World) -> Iterator[Finding]:
                 yield Finding(pods.selector_path(key), message)
 
 
-def _flex_generation(item: Item, world: World) -> Iterator[Finding]:
-    for pods in item.pods:
-        machines = world.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""), ())
+def _flex_generation(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
+        machines = objects.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""), ())
         if machines and _is_flex(pods) and not any(machine.flex_start for machine in machines):
             message = f"flex-start has no {machines[0].accelerator}"
             yield Finding(_flex_path(pods), message)
 
 
-def _run_time(item: Item, world: World) -> Iterator[Finding]:
+def _run_time(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     low, high = FLEX_START_SECONDS
-    written = item.annotations.get(PROVISIONING_REQUEST_DURATION)
+    written = resource.annotations.get(PROVISIONING_REQUEST_DURATION)
     if written is not None and not _within(written, low, high):
         path: Path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
         yield Finding(path, f"a queued run lasts {low} to {high} seconds, not '{written}'")
-    for pods in item.pods:
+    for pods in resource.pods:
         written = pods.selector.get(MAX_RUN_DURATION)
         low, high = FLEX_START_SECONDS if _is_flex(pods) else _RUN_SECONDS
         if written is not None and not _within(written, low, high):
             what = "a flex-start node" if _is_flex(pods) else "a node"
             message = f"{what} lives {low} to {high} seconds, not '{written}'"
             yield Finding(pods.selector_path(MAX_RUN_DURATION), message)
-    if item.kind == "ComputeClass":
-        yield from _class_run_time(item, world)
+    if resource.kind == "ComputeClass":
+        yield from _class_run_time(resource, objects)
 
 
-def _class_run_time(item: Item, _world: World) -> Iterator[Finding]:
-    for index, rung in entries(at(item.data, "spec", "priorities")):
+def _class_run_time(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for index, rung in entries(at(resource.data, "spec", "priorities")):
         flex = at(rung, "flexStart", "enabled") is True
         low, high = FLEX_START_SECONDS if flex else _RUN_SECONDS
         written = rung.get("maxRunDurationSeconds")
@@ -141,8 +140,8 @@ def _tolerates(pods: Pods, key: str) -> bool:
     return tolerates((entry for _, entry in entries(pods.spec.get("tolerations"))), taint)
 
 
-def _toleration_alone(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _toleration_alone(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         if is_tpu(pods) and not _is_flex(pods):
             for index, entry in entries(pods.spec.get("tolerations")):
                 if entry.get("key") == FLEX_START:
@@ -150,34 +149,34 @@ def _toleration_alone(item: Item, _world: World) -> Iterator[Finding]:
                     yield Finding(path, "the pods tolerate flex-start nodes and do not select them")
 
 
-def _spot(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _spot(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         if is_tpu(pods) and pods.selector.get(SPOT) == "true" and not _tolerates(pods, SPOT):
             yield Finding(pods.selector_path(SPOT), "the pods select Spot nodes and do not tolerate them")
     # The operator gives its workers no tolerations; those of a flavor reach the JobSet that it makes.
-    for index, worker in entries(at(item.data, "spec", "workers")):
-        if at(worker, "nodeSelector", SPOT) == "true" and QUEUE not in item.labels:
+    for index, worker in entries(at(resource.data, "spec", "workers")):
+        if at(worker, "nodeSelector", SPOT) == "true" and QUEUE not in resource.labels:
             path = ("spec", "workers", index, "nodeSelector", SPOT)
             hint = "add a queue whose flavor tolerates the taint, or write a JobSet"
             yield Finding(path, "the workers select Spot nodes and cannot tolerate their taint", hint)
 
 
-def _queued(item: Item, _world: World) -> Iterator[Finding]:
-    if PROVISIONING_REQUEST_DURATION not in item.annotations:
+def _queued(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if PROVISIONING_REQUEST_DURATION not in resource.annotations:
         return
-    for pods in item.pods:
+    for pods in resource.pods:
         if is_tpu(pods) and not _tolerates(pods, QUEUED):
             message = "queued nodes are tainted, and the pods do not tolerate it"
             yield Finding(pods.spec_path, message)
 
 
-def _classes(item: Item, world: World) -> Iterator[Finding]:
-    for index, rung in entries(at(item.data, "spec", "priorities")):
+def _classes(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for index, rung in entries(at(resource.data, "spec", "priorities")):
         if at(rung, "flexStart", "enabled") is not True:
             continue
         path: Path = ("spec", "priorities", index, "flexStart")
         accelerator = text(at(rung, "tpu", "type"))
-        machines = world.catalogue.accelerators.get(accelerator, ())
+        machines = objects.catalogue.accelerators.get(accelerator, ())
         if machines and not any(machine.flex_start for machine in machines):
             yield Finding(path, f"flex-start has no {accelerator}")
         for key in ("spot", "reservations"):
@@ -185,12 +184,12 @@ def _classes(item: Item, world: World) -> Iterator[Finding]:
                 yield Finding(path, f"one rung asks for flex-start and {key}", "write a rung for each")
 
 
-def _machine_of_queue(item: Item, world: World) -> Iterator[Finding]:
-    if PROVISIONING_REQUEST_DURATION not in item.annotations:
+def _machine_of_queue(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    if PROVISIONING_REQUEST_DURATION not in resource.annotations:
         return
-    for pods in item.pods:
-        row = shape(pods, world)
-        if row is not None and all(found.machine.queued is False for found in shapes(pods, world)):
+    for pods in resource.pods:
+        row = shape(pods, objects)
+        if row is not None and all(found.machine.queued is False for found in shapes(pods, objects)):
             message = f"queued provisioning has no {row.accelerator}"
             path: Path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
             yield Finding(path, message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.nearest import joined
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.shapes import (
     PLACEHOLDER,
     asks_for_tpu,
@@ -33,16 +33,15 @@ from slicewright.core.problem import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
 
 _PLAN_TPUS = "GKE documentation, page Plan TPUs in GKE"
 _AUTOSCALER = "GoogleCloudPlatform/cluster-autoscaler@7d250507: pkg/cloudprovider/gke/machinetypes"
 
 
-def _accelerator(item: Item, world: World) -> Iterator[Finding]:
-    catalogue = world.catalogue
-    for pods in item.pods:
+def _accelerator(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    catalogue = objects.catalogue
+    for pods in resource.pods:
         label = pods.selector.get(ACCELERATOR)
         if label in (None, PLACEHOLDER) or label in catalogue.accelerators or label in catalogue.not_offered:
             continue
@@ -52,21 +51,21 @@ def _accelerator(item: Item, world: World) -> Iterator[Finding]:
         yield Finding(pods.selector_path(ACCELERATOR), f"GKE has no TPU accelerator '{label}'", hint)
 
 
-def _topology(item: Item, world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _topology(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         label, topology = pods.selector.get(ACCELERATOR, ""), pods.selector.get(TOPOLOGY)
-        if topology in (None, PLACEHOLDER) or label not in world.catalogue.accelerators:
+        if topology in (None, PLACEHOLDER) or label not in objects.catalogue.accelerators:
             continue
-        if of_labels(world.catalogue, label, topology):
+        if of_labels(objects.catalogue, label, topology):
             continue
-        refused = refusal(world.catalogue, label, topology)
+        refused = refusal(objects.catalogue, label, topology)
         message = refused.message if refused else f"{label} has no topology '{topology}'"
         yield Finding(pods.selector_path(TOPOLOGY), message, refused.hint if refused else "")
 
 
-def _hosts(item: Item, world: World) -> Iterator[Finding]:
-    for pods in item.pods:
-        row = shape(pods, world)
+def _hosts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
+        row = shape(pods, objects)
         if row is None or not row.multi_host or not asks_for_tpu(pods):
             continue
         completions = number(pods.job.get("completions"))
@@ -82,8 +81,8 @@ def _hosts(item: Item, world: World) -> Iterator[Finding]:
             yield Finding(path, message, hint)
 
 
-def _requests_are_limits(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         for path, container in (*pods.containers, *pods.init_containers):
             requests, limits = (at(container, "resources", key, TPU) for key in ("requests", "limits"))
             if requests is None or amount(requests) == amount(limits):
@@ -93,9 +92,9 @@ def _requests_are_limits(item: Item, _world: World) -> Iterator[Finding]:
             yield Finding((*path, "resources", "requests", TPU), message)
 
 
-def _chips(item: Item, world: World) -> Iterator[Finding]:
-    for pods in item.pods:
-        rows = shapes(pods, world)
+def _chips(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
+        rows = shapes(pods, objects)
         if not rows or not asks_for_tpu(pods) or pods.chips in {row.chips_per_host for row in rows}:
             continue
         each = [f"{row.chips_per_host} on {row.machine_type}" for row in rows]
@@ -105,9 +104,9 @@ def _chips(item: Item, world: World) -> Iterator[Finding]:
         yield Finding(path, message)
 
 
-def _ambiguous(item: Item, world: World) -> Iterator[Finding]:
-    for pods in item.pods:
-        rows = shapes(pods, world)
+def _ambiguous(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
+        rows = shapes(pods, objects)
         if len(rows) < 2 or is_placed_otherwise(pods) or SLICE_TOPOLOGY in pods.annotations:  # noqa: PLR2004
             continue
         machines = joined([row.machine_type for row in rows])
@@ -117,8 +116,8 @@ def _ambiguous(item: Item, world: World) -> Iterator[Finding]:
         yield Finding(pods.selector_path(TOPOLOGY), message, hint)
 
 
-def _selectors(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
+def _selectors(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
         if not asks_for_tpu(pods) or is_placed_otherwise(pods):
             continue
         wanted = (ACCELERATOR,) if SLICE_TOPOLOGY in pods.annotations else (ACCELERATOR, TOPOLOGY)
@@ -126,15 +125,15 @@ def _selectors(item: Item, _world: World) -> Iterator[Finding]:
         if missing:
             message = f"TPU pods select no {joined(missing)}"
             hint = "add both node selectors"
-            if QUEUE in item.labels:
+            if QUEUE in resource.labels:
                 hint += "; the labels of a Kueue flavor reach the pods only at admission"
             yield Finding(pods.spec_path, message, hint)
 
 
-def _no_chips(item: Item, _world: World) -> Iterator[Finding]:
-    if is_pathways(item):
+def _no_chips(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    if is_pathways(resource):
         return  # A head beside the workers selects their nodes, and has no chips of its own.
-    for pods in item.pods:
+    for pods in resource.pods:
         if is_tpu(pods) and not asks_for_tpu(pods) and pods.containers:
             path = (*pods.containers[0][0], "resources")
             yield Finding(path, f"pods select TPU nodes, and no container requests {TPU}")

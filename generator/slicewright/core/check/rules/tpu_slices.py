@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, JOB_NAME, NODE_POOL, PODSET, SLICE_TOPOLOGY
 from slicewright.core.kubernetes.read import at, entries, number, text, texts
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
 
 _MULTISLICE = "GKE documentation, page TPU multislice"
@@ -32,62 +31,64 @@ def _blanked(pods: Pods) -> bool:
     )
 
 
-def _several(item: Item) -> Iterator[Pods]:
+def _several(resource: Resource) -> Iterator[Pods]:
     """Yield the replicatedJobs that GKE takes for a multislice."""
-    if not is_pathways(item):
-        yield from (pods for pods in item.pods if pods.replicas > 1 and is_tpu(pods) and not _blanked(pods))
+    if not is_pathways(resource):
+        yield from (
+            pods for pods in resource.pods if pods.replicas > 1 and is_tpu(pods) and not _blanked(pods)
+        )
 
 
 def _replicas_path(pods: Pods) -> tuple[str | int, ...]:
     return (*pods.path[:3], "replicas")
 
 
-def _unjoined(item: Item, world: World, *, multislice: bool) -> Iterator[tuple[Pods, Shape]]:
+def _unjoined(resource: Resource, objects: ObjectSet, *, multislice: bool) -> Iterator[tuple[Pods, Shape]]:
     """Yield the pods whose slices GKE does not document as joined, by whether it joins their generation."""
-    for pods in _several(item):
-        row = shape(pods, world)
-        if row is None or row.multislice or not (row.multi_host or exclusive(item, pods)):
+    for pods in _several(resource):
+        row = shape(pods, objects)
+        if row is None or row.multislice or not (row.multi_host or exclusive(resource, pods)):
             continue
-        if world.catalogue.generations[row.generation].multislice == multislice:
+        if objects.catalogue.generations[row.generation].multislice == multislice:
             yield pods, row
 
 
-def _multislice(item: Item, world: World) -> Iterator[Finding]:
-    for pods, row in _unjoined(item, world, multislice=False):
+def _multislice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods, row in _unjoined(resource, objects, multislice=False):
         message = f"{pods.replicas} slices of {row.topology} on {row.machine_type}: {row.generation} has none"
         yield Finding(_replicas_path(pods), message)
 
 
-def _single_hosts(item: Item, world: World) -> Iterator[Finding]:
-    for pods, row in _unjoined(item, world, multislice=True):
+def _single_hosts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods, row in _unjoined(resource, objects, multislice=True):
         message = f"{pods.replicas} slices of {row.topology} on {row.machine_type}, which is one host"
         yield Finding(_replicas_path(pods), message)
 
 
-def _independent(item: Item, world: World) -> Iterator[Finding]:
-    for pods in _several(item):
-        row = shape(pods, world)
-        alone = row is not None and not row.multi_host and not exclusive(item, pods)
-        if alone or at(item.data, "spec", "successPolicy", "operator") == "Any":
+def _independent(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods in _several(resource):
+        row = shape(pods, objects)
+        alone = row is not None and not row.multi_host and not exclusive(resource, pods)
+        if alone or at(resource.data, "spec", "successPolicy", "operator") == "Any":
             message = f"{pods.replicas} replicas that look independent are told that they are one multislice"
             yield Finding(_replicas_path(pods), message)
 
 
-def _exclusive_missing(item: Item, world: World) -> Iterator[Finding]:
-    for pods in _several(item):
-        row = shape(pods, world)
-        placed = exclusive(item, pods) or SLICE_TOPOLOGY in pods.annotations
+def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods in _several(resource):
+        row = shape(pods, objects)
+        placed = exclusive(resource, pods) or SLICE_TOPOLOGY in pods.annotations
         placed = placed or any(key.startswith(PODSET) for key in pods.annotations)
         if row is not None and row.multislice and not placed:
             message = f"nothing keeps the {pods.replicas} slices on node pools of their own"
             yield Finding(pods.path[:3], message)
 
 
-def _exclusive_in_parts(item: Item, _world: World) -> Iterator[Finding]:
-    for pods in item.pods:
-        if SLICE_TOPOLOGY not in pods.annotations or exclusive(item, pods) != NODE_POOL:
+def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
+        if SLICE_TOPOLOGY not in pods.annotations or exclusive(resource, pods) != NODE_POOL:
             continue
-        holder: tuple[tuple[str | int, ...], dict[str, str]] = (("metadata",), item.annotations)
+        holder: tuple[tuple[str | int, ...], dict[str, str]] = (("metadata",), resource.annotations)
         if EXCLUSIVE_TOPOLOGY in pods.job_annotations:
             holder = ((*pods.job_path[:-1], "metadata"), pods.job_annotations)
         elif EXCLUSIVE_TOPOLOGY in pods.annotations:
@@ -97,19 +98,19 @@ def _exclusive_in_parts(item: Item, _world: World) -> Iterator[Finding]:
         yield Finding(path, message)
 
 
-def _exclusive_everywhere(item: Item, _world: World) -> Iterator[Finding]:
+def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     key = EXCLUSIVE_TOPOLOGY
-    if key not in item.annotations or not any(is_tpu(pods) for pods in item.pods):
+    if key not in resource.annotations or not any(is_tpu(pods) for pods in resource.pods):
         return
-    for pods in item.pods:
+    for pods in resource.pods:
         if not is_tpu(pods) and key not in pods.job_annotations:
             message = f"replicatedJob '{pods.name}' has no TPU and would take a node pool for itself"
             yield Finding(("metadata", "annotations", key), message)
 
 
-def _worker_names(item: Item, world: World) -> Iterator[Finding]:
-    for pods in item.pods:
-        row = shape(pods, world)
+def _worker_names(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
+        row = shape(pods, objects)
         if row is None or not row.multi_host or not asks_for_tpu(pods):
             continue
         job = pods.job
@@ -122,47 +123,47 @@ def _worker_names(item: Item, world: World) -> Iterator[Finding]:
             yield Finding(pods.spec_path, message, hint)
 
 
-def _service(item: Item, world: World) -> Iterator[Finding]:
-    for pods in item.pods:
-        row, name = shape(pods, world), text(pods.spec.get("subdomain"))
+def _service(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
+        row, name = shape(pods, objects), text(pods.spec.get("subdomain"))
         if row is None or not row.multi_host or not name:
             continue
         path = (*pods.spec_path, "subdomain")
-        service = world.find("Service", name, item.namespace)
+        service = objects.find("Service", name, resource.namespace)
         if service is None:
-            if world.of_kind("Service"):
+            if objects.of_kind("Service"):
                 yield Finding(path, f"there is no Service '{name}' among the objects")
         elif at(service.data, "spec", "clusterIP") != "None":
             yield Finding(path, f"Service '{name}' is not headless", "write clusterIP: None in the Service")
-        elif not _selects(texts(at(service.data, "spec", "selector")), item, pods):
-            hint = f"write selector: {{job-name: {item.name}}} in the Service"
+        elif not _selects(texts(at(service.data, "spec", "selector")), resource, pods):
+            hint = f"write selector: {{job-name: {resource.name}}} in the Service"
             yield Finding(path, f"Service '{name}' does not select the pods of this Job", hint)
 
 
-def _selects(selector: dict[str, str], item: Item, pods: Pods) -> bool:
-    labels = {"job-name": item.name, JOB_NAME: item.name, **pods.labels}
+def _selects(selector: dict[str, str], resource: Resource, pods: Pods) -> bool:
+    labels = {"job-name": resource.name, JOB_NAME: resource.name, **pods.labels}
     return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
 
 
-def _other_mode(item: Item, world: World) -> Iterator[Finding]:
-    for pods in item.pods:
-        row = shape(pods, world)
+def _other_mode(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
+        row = shape(pods, objects)
         mode = text(pods.job.get("completionMode"))
         if row is not None and row.multi_host and mode not in ("", "Indexed"):
             message = f"the pods of a slice of {row.hosts} hosts have no index"
             yield Finding((*pods.job_path, "completionMode"), message)
-        network = at(item.data, "spec", "network", "enableDNSHostnames")
+        network = at(resource.data, "spec", "network", "enableDNSHostnames")
         if row is not None and row.multi_host and network is False:
             message = f"the pods of a slice of {row.hosts} hosts have no DNS names"
             hint = "write enableDNSHostnames: true"
             yield Finding(("spec", "network", "enableDNSHostnames"), message, hint)
 
 
-def _restarts(item: Item, world: World) -> Iterator[Finding]:
-    for pods in item.pods:
-        row = shape(pods, world)
+def _restarts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods in resource.pods:
+        row = shape(pods, objects)
         limit = number(pods.job.get("backoffLimit"), 6)
-        if row is None or not row.multi_host or is_pathways(item) or limit == 0:
+        if row is None or not row.multi_host or is_pathways(resource) or limit == 0:
             continue
         message = f"a failed host of {row.hosts} is replaced alone, up to {limit} times, and the others hang"
         path = (*pods.job_path, "backoffLimit") if "backoffLimit" in pods.job else pods.job_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check import assignment, quota_read, quota_workload
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.rules.shapes import exclusive
 from slicewright.core.check.scheduler import tolerates
@@ -16,39 +16,38 @@ from slicewright.core.plan.topology import SLICE_LEVEL
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.item import Item
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.check.quota import Flavor, PodSet
-    from slicewright.core.check.world import World
     from slicewright.core.kubernetes.pods import Pods
 
 _TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
 _PLACES = "kubernetes-sigs/kueue v0.19.2: pkg/cache/scheduler/tas_flavor_snapshot.go"
 
 
-def _placed(item: Item, world: World) -> Iterator[tuple[Pods, PodSet, str, Flavor]]:
+def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodSet, str, Flavor]]:
     """Yield the TPU pods that can get only flavors with a Topology: name and facts of the first of these."""
-    queue, known = queue_of(item, world), quota_read.quotas(world)
+    queue, known = queue_of(resource, objects), quota_read.quotas(objects)
     if queue is None:
         return
-    for choice in assignment.choices(known, queue, quota_workload.pod_sets(item, world)):
+    for choice in assignment.choices(known, queue, quota_workload.pod_sets(resource, objects)):
         flavors = [known.flavors[name] for name in choice.flavors if name in known.flavors]
         if TPU not in choice.requests or not flavors or not all(flavor.has_topology for flavor in flavors):
             continue
         members = {member.name: member for member in choice.pods}
-        found = ((pods, members.get(pods.name or "main")) for pods in item.pods)
+        found = ((pods, members.get(pods.name or "main")) for pods in resource.pods)
         yield from ((pods, one, choice.flavors[0], flavors[0]) for pods, one in found if one)
 
 
-def _tainted(item: Item, world: World) -> Iterator[Finding]:
-    for pods, member, name, flavor in _placed(item, world):
+def _tainted(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods, member, name, flavor in _placed(resource, objects):
         if not tolerates((*member.tolerations, *flavor.tolerations), _TAINT):
             message = f"Kueue looks for nodes of flavor '{name}' that are not tainted {TPU}: there are none"
             yield Finding(pods.spec_path, message)
 
 
-def _exclusive(item: Item, world: World) -> Iterator[Finding]:
-    for pods, _, name, _ in _placed(item, world):
-        if exclusive(item, pods) != NODE_POOL or SLICE_LEVEL in pods.annotations:
+def _exclusive(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    for pods, _, name, _ in _placed(resource, objects):
+        if exclusive(resource, pods) != NODE_POOL or SLICE_LEVEL in pods.annotations:
             continue
         message = f"Kueue chooses the nodes by the Topology of flavor '{name}', and {EXCLUSIVE_TOPOLOGY} too"
         yield Finding(pods.spec_path, message)

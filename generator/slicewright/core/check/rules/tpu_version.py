@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.version import is_below
-from slicewright.core.check.rule import Finding, Rule
+from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.shapes import is_pathways, shape
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import ACCELERATOR, FLEX_START
@@ -14,33 +14,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.generation import Generation
-    from slicewright.core.check.item import Item
-    from slicewright.core.check.world import World
+    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
 
 
-def _features(item: Item, pods: Pods, world: World, generation: Generation) -> Iterator[tuple[str, str]]:
+def _features(
+    resource: Resource, pods: Pods, objects: ObjectSet, generation: Generation
+) -> Iterator[tuple[str, str]]:
     """Yield (name in the catalogue, what people call it) of the features that pods use."""
-    autopilot = world.site is not None and world.site.cluster.mode == "Autopilot"
+    autopilot = objects.site is not None and objects.site.cluster.mode == "Autopilot"
     yield ("autopilot" if autopilot else "standard"), generation.name
     if pods.selector.get(FLEX_START) == "true":
         yield "flexStart", "flex-start"
-    row = shape(pods, world)
-    if item.kind == "JobSet" and pods.replicas > 1 and row and row.multislice and not is_pathways(item):
+    row = shape(pods, objects)
+    if (
+        resource.kind == "JobSet"
+        and pods.replicas > 1
+        and row
+        and row.multislice
+        and not is_pathways(resource)
+    ):
         yield ("multisliceAutopilot" if autopilot else "multislice"), "multislice"
 
 
-def _minimum(item: Item, world: World) -> Iterator[Finding]:
-    gke = world.site.cluster.spec.get("gke") if world.site else None
+def _minimum(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    gke = objects.site.cluster.spec.get("gke") if objects.site else None
     version = gke.get("version") if isinstance(gke, dict) else None
     if not isinstance(version, str):
         return
-    for pods in item.pods:
-        machines = world.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""))
+    for pods in resource.pods:
+        machines = objects.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""))
         if not machines:
             continue
-        generation = world.catalogue.generations[machines[0].generation]
-        for feature, name in _features(item, pods, world, generation):
+        generation = objects.catalogue.generations[machines[0].generation]
+        for feature, name in _features(resource, pods, objects, generation):
             minimum = generation.minimum_gke.get(feature, ())
             if minimum and is_below(version, minimum):
                 message = f"{name} needs GKE {' or '.join(minimum)}, and the cluster has {version}"

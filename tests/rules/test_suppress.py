@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 from tests.rules.kit import run
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.rules import RULES
-from slicewright.core.check.silence import FILE_NAME, inputs, read_ignores, silence
-from slicewright.core.check.world import World
+from slicewright.core.check.suppress import FILE_NAME, inputs, read_ignores, suppress
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.labels import ACKNOWLEDGED
@@ -20,20 +19,20 @@ from slicewright.workspace.package import catalogue
 IDS = [rule.id for rule in RULES]
 
 
-def _queue(name: str, **annotations: str) -> Item:
+def _queue(name: str, **annotations: str) -> Resource:
     metadata = {
         "name": name,
         "annotations": {ACKNOWLEDGED + key: value for key, value in annotations.items()},
     }
     data = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue", "metadata": metadata, "spec": {}}
-    return Item(data, "queues.yaml")
+    return Resource(data, "queues.yaml")
 
 
-def _left(*items: Item, ignore: str = "") -> list[tuple[str, str]]:
+def _left(*items: Resource, ignore: str = "") -> list[tuple[str, str]]:
     """Return (id, message) of what is left of KQ111, which every queue here breaks."""
-    found = run(World(items, catalogue()), [rule for rule in RULES if rule.id == "KQ111"])
+    found = run(ObjectSet(items, catalogue()), [rule for rule in RULES if rule.id == "KQ111"])
     ignores = read_ignores(ignore, FILE_NAME, IDS)
-    left = (*ignores.problems, *silence(found, items, ignores.entries, lambda: IDS))
+    left = (*ignores.problems, *suppress(found, items, ignores.entries, lambda: IDS))
     return [(problem.id, problem.message) for problem in left]
 
 
@@ -63,7 +62,7 @@ def test_annotation_that_meets_no_problem_is_reported() -> None:
 
 def test_annotation_with_an_unknown_id_is_reported() -> None:
     """An id that does not exist silences nothing, and is a misspelt one more often than an old one."""
-    (problem,) = silence([], [_queue("a", KQ1111="closed")], (), lambda: IDS)
+    (problem,) = suppress([], [_queue("a", KQ1111="closed")], (), lambda: IDS)
 
     assert ("IGN103", "warning") == (problem.id, problem.severity)
     assert problem.message == "there is no rule 'KQ1111', so nothing is silenced"
@@ -105,7 +104,7 @@ def test_object_without_a_namespace_is_in_default() -> None:
     problem = Problem("GIT107", "m", file="a.yaml", object="JobSet train")
     ignores = read_ignores("ignore: [{rule: GIT107, object: JobSet default/train, reason: r}]", FILE_NAME)
 
-    assert silence([problem], [], ignores.entries) == ()
+    assert suppress([problem], [], ignores.entries) == ()
 
 
 @pytest.mark.parametrize(
@@ -147,7 +146,7 @@ def test_problems_of_the_file_have_a_place() -> None:
     text = "ignore:\n- {rule: KQ105, reason: r}\n- {rule: KQ111, reason: ''}\n"
     ignores = read_ignores(text, FILE_NAME, IDS)
 
-    (unused,) = silence([], [], ignores.entries)
+    (unused,) = suppress([], [], ignores.entries)
 
     assert unused.text() == (
         ".slicewright-ignore.yaml:2:3: warning: IGN102 nothing here breaks KQ105\n  hint: remove the entry"
@@ -171,7 +170,7 @@ OF_INPUT = [
 ]
 
 
-def _input(kind: str, reason: str) -> list[Item]:
+def _input(kind: str, reason: str) -> list[Resource]:
     """Return a document of our input formats with a reason for X1."""
     written = INPUT.format(kind=kind, reason=reason)
     documents, _ = read_documents(written, "")
@@ -183,8 +182,8 @@ def test_annotation_of_an_input_file(kind: str, file: str, subject: str, folder:
     """It acknowledges a warning of the file, and one of what is rendered from it, wherever that is shown."""
     warning = Problem("X1", "m", severity="warning", file=file, object=subject, folder=folder)
 
-    assert () == silence([warning], _input(kind, "meant"))
-    (left, said) = silence([warning], _input(kind, " "))
+    assert () == suppress([warning], _input(kind, "meant"))
+    (left, said) = suppress([warning], _input(kind, " "))
     assert (warning, "IGN101") == (left, said.id)
 
 
@@ -193,8 +192,8 @@ def test_annotation_of_an_input_file_acknowledges_no_error_and_nothing_of_others
     error = Problem("X1", "m", file="workloads/a.yaml", object="TPUWorkload default/a")
     other = Problem("X1", "m", severity="warning", object="JobSet default/b", folder="overlays/c/default/b")
 
-    assert (error,) == silence([error], _input("TPUWorkload", "meant"))
-    (left, said) = silence([other], _input("TPUWorkload", "meant"))
+    assert (error,) == suppress([error], _input("TPUWorkload", "meant"))
+    (left, said) = suppress([other], _input("TPUWorkload", "meant"))
     assert (other, "IGN102", 4) == (left, said.id, said.line)
 
 
@@ -204,9 +203,9 @@ def test_annotation_of_an_input_file_acknowledges_no_error_and_nothing_of_others
 def test_annotation_of_a_rendered_object_silences_no_error(folder: str, silenced: bool) -> None:
     """Patches of the workload write it. An object in a folder that nobody renders is somebody's own."""
     metadata = {"name": "a-1", "namespace": "default", "annotations": {f"{ACKNOWLEDGED}X1": "meant"}}
-    run = Item({"kind": "JobSet", "metadata": metadata}, folder)
+    run = Resource({"kind": "JobSet", "metadata": metadata}, folder)
     error = Problem("X1", "m", file=folder, object="JobSet default/a-1")
     items = [run, *_input("TPUWorkload", "")]
 
-    assert silenced is (error not in silence([error], items))
-    assert {"IGN101"} == {one.id for one in silence([replace(error, severity="warning")], items)}
+    assert silenced is (error not in suppress([error], items))
+    assert {"IGN101"} == {one.id for one in suppress([replace(error, severity="warning")], items)}

@@ -1,6 +1,6 @@
-"""Silencing with a reason: an annotation on the object, or an entry of `.slicewright-ignore.yaml`.
+"""Problems are ignored with a reason: an annotation on the object, or an entry of `.slicewright-ignore.yaml`.
 
-Either may silence any problem of an object, whatever stage found it; one without a reason silences nothing,
+Either may suppress any problem of an object. A reason that is empty suppresses nothing,
 and one that meets no problem is a problem itself. An annotation of a TPUWorkload or TPUCluster acknowledges
 warnings, of the file and of the objects that are rendered from it, and no errors. Nor does one of a rendered
 object, which patches and components of the same file write.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.item import Item
+from slicewright.core.check.model import Resource
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.labels import ACKNOWLEDGED
@@ -31,14 +31,14 @@ _INPUT = ("TPUWorkload", "TPUCluster")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of the file: what it silences and why. Patterns are those of a shell, `*` matching all."""
+    """One entry of the file: what it suppresses and why. Patterns are those of a shell, `*` matching all."""
 
     rule: str
     object: str
     file: str
     reason: str
     problem: Problem
-    """What to report where the entry silences nothing."""
+    """What to report where the entry suppresses nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,31 +96,31 @@ def _entry(source: Source, index: int, known: tuple[str, ...]) -> tuple[Entry | 
 _WHY = "add a reason: who reads it must know why it is no problem here"
 
 
-def silence(
+def suppress(
     problems: Iterable[Problem],
-    items: Iterable[Item],
+    resources: Iterable[Resource],
     ignored: Sequence[Entry] = (),
     known: Callable[[], Collection[str]] = tuple,
 ) -> tuple[Problem, ...]:
-    """Return the problems that are not silenced, and those of the silencing itself.
+    """Return the problems that no reason suppresses, and what is wrong with the reasons.
 
     `known` returns the ids that there are; it is asked where an annotation meets no problem, and with none
     any id is taken for one.
     """
     used: set[Entry] = set()
-    marks: dict[_Holder, Item] = {}
+    marks: dict[_Holder, Resource] = {}
     written: set[_Holder] = set()
-    for item in items:
-        if item.kind in _INPUT:
-            written.add(_holder(item))
-        if _marks(item):
-            marks[_holder(item)] = item
+    for resource in resources:
+        if resource.kind in _INPUT:
+            written.add(_holder(resource))
+        if _marks(resource):
+            marks[_holder(resource)] = resource
     met: set[tuple[_Holder, str]] = set()
     left: list[Problem] = []
     for problem in problems:
         holders = _holders(problem)
         met.update((holder, problem.id) for holder in holders)
-        by = [entry for entry in ignored if _silences(entry, problem)]
+        by = [entry for entry in ignored if _suppresses(entry, problem)]
         used.update(by)
         key = ACKNOWLEDGED + problem.id
         may = problem.severity == "warning" or written.isdisjoint(holders)
@@ -128,37 +128,37 @@ def silence(
         if not by and not any(notes.get(key, "").strip() for notes in held):
             left.append(problem)
     left += [entry.problem for entry in ignored if entry not in used]
-    for holder, item in marks.items():
-        left += _of_annotations(item, {ident for at, ident in met if at == holder}, known)
+    for holder, resource in marks.items():
+        left += _of_annotations(resource, {ident for at, ident in met if at == holder}, known)
     return tuple(left)
 
 
 def acknowledged(
     problems: Sequence[Problem], sources: Iterable[Source], ignored: Sequence[Entry]
 ) -> tuple[Problem, ...]:
-    """Return the problems of an input but the warnings that are silenced.
+    """Return the problems of an input but the warnings that are suppressed.
 
     What is wrong with the reasons themselves is for `validate` to say; no reason lets a render go on.
     """
     if len(errors(problems)) == len(problems):
         return tuple(problems)
-    left = silence(problems, inputs(sources), ignored)
+    left = suppress(problems, inputs(sources), ignored)
     return tuple(problem for problem in problems if problem.severity == "error" or problem in left)
 
 
-def inputs(sources: Iterable[Source]) -> list[Item]:
+def inputs(sources: Iterable[Source]) -> list[Resource]:
     """Return documents of our own input formats as objects that may carry annotations."""
-    return [Item(source.data, source.file.path, source) for source in sources]
+    return [Resource(source.data, source.file.path, source) for source in sources]
 
 
 _Holder = tuple[str, str]
 """The file of an object, and the object; a document of our input formats is known by its name alone."""
 
 
-def _holder(item: Item) -> _Holder:
-    if item.kind == "TPUWorkload":
-        return "", f"{item.kind} {item.namespace or 'default'}/{item.name}"
-    return ("" if item.kind == "TPUCluster" else item.file), item.subject
+def _holder(resource: Resource) -> _Holder:
+    if resource.kind == "TPUWorkload":
+        return "", f"{resource.kind} {resource.namespace or 'default'}/{resource.name}"
+    return ("" if resource.kind == "TPUCluster" else resource.file), resource.subject
 
 
 def _holders(problem: Problem) -> list[_Holder]:
@@ -173,32 +173,36 @@ def _holders(problem: Problem) -> list[_Holder]:
     return [(own, problem.object)]
 
 
-def _marks(item: Item) -> list[str]:
-    return [key for key in item.annotations if key.startswith(ACKNOWLEDGED)]
+def _marks(resource: Resource) -> list[str]:
+    return [key for key in resource.annotations if key.startswith(ACKNOWLEDGED)]
 
 
-def _of_annotations(item: Item, met: Collection[str], known: Callable[[], Collection[str]]) -> list[Problem]:
+def _of_annotations(
+    resource: Resource, met: Collection[str], known: Callable[[], Collection[str]]
+) -> list[Problem]:
     found = []
-    for key in _marks(item):
+    for key in _marks(resource):
         rule = key.removeprefix(ACKNOWLEDGED)
         path: Path = ("metadata", "annotations", key)
-        if not item.annotations[key].strip():
+        if not resource.annotations[key].strip():
             message = f"{rule} is silenced without a reason, so it is not"
-            found.append(item.problem("IGN101", path, message, _WHY, severity="warning"))
+            found.append(resource.problem("IGN101", path, message, _WHY, severity="warning"))
         elif rule not in met:
-            found.append(_idle(item, path, rule, known()))
+            found.append(_idle(resource, path, rule, known()))
     return found
 
 
-def _idle(item: Item, path: Path, rule: str, known: Collection[str]) -> Problem:
+def _idle(resource: Resource, path: Path, rule: str, known: Collection[str]) -> Problem:
     if known and rule not in known:
         message = f"there is no rule '{rule}', so nothing is silenced"
-        return item.problem("IGN103", path, message, did_you_mean(rule, known), severity="warning", key=True)
+        return resource.problem(
+            "IGN103", path, message, did_you_mean(rule, known), severity="warning", key=True
+        )
     message, hint = f"nothing here breaks {rule}", "remove the annotation"
-    return item.problem("IGN102", path, message, hint, severity="warning")
+    return resource.problem("IGN102", path, message, hint, severity="warning")
 
 
-def _silences(entry: Entry, problem: Problem) -> bool:
+def _suppresses(entry: Entry, problem: Problem) -> bool:
     places = (problem.file, problem.folder or problem.file)
     if entry.rule != problem.id or not any(fnmatchcase(place, entry.file) for place in places):
         return False

@@ -1,10 +1,12 @@
-"""An object under examination, and the way back to where it stands."""
+"""What is checked, and by what: an object, all objects that are checked together, and a rule."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slicewright.core.kubernetes.kinds import GROUP_OF
 from slicewright.core.kubernetes.pods import Pods, pods_of
@@ -12,12 +14,16 @@ from slicewright.core.kubernetes.read import texts
 from slicewright.core.problem import Path, Problem, Severity
 
 if TYPE_CHECKING:
+    from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.intent.source import Source
+    from slicewright.core.plan.resolve import ResolvedCluster
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
-class Item:
-    """One Kubernetes object.
+class Resource:
+    """One Kubernetes object, and the way back to its place in a file.
 
     `file` is the file in which it stands, or the overlay folder from which it was composed; `source` gives
     line and column, and is None for a composed object. `at` is the way from the root of the document to the
@@ -112,3 +118,87 @@ class Item:
             severity=problem.severity,
             key=problem.is_about_key,
         )
+
+
+class ObjectSet:
+    """The objects of one cluster (or of the paths that were given), and what is known beside them."""
+
+    def __init__(
+        self,
+        resources: Iterable[Resource],
+        catalogue: Catalogue,
+        site: ResolvedCluster | None = None,
+        beside: Iterable[Resource] = (),
+    ) -> None:
+        """Take the objects, the TPU catalogue, the TPUCluster when there is one, and what is `beside` them.
+
+        That is what the repository holds for all of its clusters, in custom/: it can be referred to.
+        """
+        self.beside = tuple(beside)
+        self.all = tuple(resources)
+        self.catalogue = catalogue
+        self.site = site
+        self._made: dict[str, Any] = {}
+
+    @cached_property
+    def _by_kind(self) -> dict[str, list[Resource]]:
+        found: dict[str, list[Resource]] = defaultdict(list)
+        for resource in self.all:
+            found[resource.kind].append(resource)
+        return found
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, str, str], Resource]:
+        return {
+            (resource.kind, resource.namespace or "default", resource.name): resource
+            for resource in reversed(self.all)
+        }
+
+    def of_kind(self, kind: str) -> tuple[Resource, ...]:
+        """Return the objects of a kind."""
+        return tuple(self._by_kind.get(kind, ()))
+
+    def find(self, kind: str, name: str, namespace: str = "default") -> Resource | None:
+        """Return an object by kind, name and namespace (`default` for cluster-scoped kinds)."""
+        return self._by_name.get((kind, namespace or "default", name))
+
+    def once(self, name: str, make: Callable[[ObjectSet], Made]) -> Made:
+        """Return what a function makes of these objects, made at its first use."""
+        if name not in self._made:
+            self._made[name] = make(self)
+        made: Made = self._made[name]
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Where an object breaks a rule; an empty hint stands for the rule's own."""
+
+    path: Path
+    message: str
+    hint: str = ""
+
+
+Check = Callable[["Resource", "ObjectSet"], Iterable[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One semantic rule; `slicewright rule ID` and the page of rules are made from it.
+
+    `severity` is `error` where the API server (strict validation) or a controller refuses the object or it
+    can never run, `warning` where it is accepted only through defaulting or pruning, or is a trap.
+    """
+
+    id: str
+    severity: Severity
+    title: str
+    """One line: what is wrong."""
+    why: str
+    """What happens otherwise, and who says so."""
+    hint: str
+    """What to write instead."""
+    kinds: frozenset[str]
+    """The kinds that the rule looks at; empty: all."""
+    check: Check
+    sources: tuple[str, ...] = ()
