@@ -10,7 +10,7 @@ import jsonschema
 from tests.conftest import PROJECT
 
 from slicewright.core.difference.compare import Difference, compare
-from slicewright.core.difference.side import Side
+from slicewright.core.difference.tree_version import TreeVersion
 from slicewright.core.difference.words import words
 from slicewright.core.document.write import write_document
 from slicewright.workspace.package import catalogue
@@ -82,11 +82,11 @@ def said(found: Any) -> list[str]:
     ]
 
 
-def side(name: str, files: dict[str, Any]) -> Side:
+def side(name: str, files: dict[str, Any]) -> TreeVersion:
     """Return a tree in memory: texts as they are, data as YAML."""
     texts = {path: data if isinstance(data, str) else write_document(data) for path, data in files.items()}
     paths = frozenset(path for path in texts if path.startswith(("overlays/", "provision/")))
-    return Side(name, paths, texts.get)
+    return TreeVersion(name, paths, texts.get)
 
 
 def compared(before: dict[str, Any], after: dict[str, Any]) -> Difference:

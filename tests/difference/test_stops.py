@@ -6,6 +6,8 @@ from typing import Any
 
 from tests.difference.kit import compared, job, platform, reasons, thing, words_of, workload
 
+from slicewright.core.record import record
+
 
 def queues(cluster_queue: str = "", local_queue: str = "") -> dict[str, Any]:
     """Return the files of a LocalQueue and of the ClusterQueue behind it, with their stopPolicies."""
@@ -57,7 +59,7 @@ def test_drained_queue_says_what_it_evicts() -> None:
             "runs": 1,
             "chips": 4,
         }
-    ] == [change.record() for change in found.stops]
+    ] == [record(change) for change in found.stops]
     assert [
         "cluster c",
         f"  - n/w-1 is evicted, 4 chips: ClusterQueue cq is told to HoldAndDrain: {ANEW}",

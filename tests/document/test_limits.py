@@ -13,7 +13,7 @@ from tests.check.kit import run, write
 
 from slicewright.core.document.pairs import paired
 from slicewright.core.document.read import read_documents
-from slicewright.core.gitops.flux.duration import flux_duration
+from slicewright.core.gitops.flux import flux_duration
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from tests.conftest import Repo
 from tests.gitops.flux_kit import applied, render, rendered
 from tests.testbed.kit import eventually
 
-from slicewright.core.gitops.flux.health import HEALTH
+from slicewright.core.gitops.flux import HEALTH
 from slicewright.testbed import kubeconfig
 from slicewright.testbed.api import Api
 from slicewright.testbed.errors import ApiError

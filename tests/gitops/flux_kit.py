@@ -10,7 +10,7 @@ from tests.bases.kit import kustomize, parsed
 from tests.platforms.kit import cluster, repository
 
 from slicewright.core.gitops import tree
-from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
+from slicewright.core.gitops.synced import SyncedNamespace, SyncedWorkload
 from slicewright.core.run import header
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from slicewright.core.run import header
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
-    from slicewright.core.gitops.namespace import SyncedNamespace
+    from slicewright.core.gitops.synced import SyncedNamespace
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
 

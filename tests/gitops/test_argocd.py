@@ -11,7 +11,7 @@ from tests.platforms.kit import cluster, repository
 from tests.words import places
 
 from slicewright.core.gitops import anchor, tree
-from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
+from slicewright.core.gitops.synced import SyncedNamespace, SyncedWorkload
 
 from .kit import HERE, PLATFORM, argocd, documents, made, said, site
 

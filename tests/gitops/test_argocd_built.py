@@ -15,7 +15,7 @@ from tests.render.test_merge_in_git import git
 
 from slicewright.core.compose.kustomization import compose
 from slicewright.core.gitops import tree
-from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
+from slicewright.core.gitops.synced import SyncedNamespace, SyncedWorkload
 from slicewright.workspace.package import package
 
 from .kit import FIXED, GITOPS, HERE, PLATFORM, argocd, documents, names, said, synced, workload

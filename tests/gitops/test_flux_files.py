@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.bases.kit import VERSIONS, canonical, kustomize, parsed
 from tests.check.kit import problems
 
-from slicewright.core.gitops.flux.duration import flux_duration
-from slicewright.core.gitops.flux.name import LONGEST, flux_name
+from slicewright.core.gitops.flux import LONGEST, flux_duration, flux_name
 from slicewright.core.run import header
 
 from .flux_kit import FLUX, NAMESPACES, files, kustomizations, namespace, namespaces, objects, render, site

@@ -16,6 +16,7 @@ from slicewright.core.difference.compare import compare
 from slicewright.core.difference.unrendered import refused, unrendered
 from slicewright.core.difference.words import waiting, words
 from slicewright.core.problem import errors
+from slicewright.core.record import record
 from slicewright.core.render.changes import render
 from slicewright.gitrepo import revision, worktree
 from slicewright.workspace.judge import judged
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from slicewright.core.difference.side import Side
+    from slicewright.core.difference.tree_version import TreeVersion
     from slicewright.core.difference.unrendered import Unrendered
     from slicewright.core.problem import Problem
 
@@ -56,7 +57,7 @@ def diff(rev: str, exit_code: bool, folder: Path, output: str) -> None:
         coming, unknown = (None, ()) if ".." in rev else _unrendered(root, before, after)
     problems = (*found.problems, *unknown)
     if output == "json":
-        waits = coming.record() if coming else None
+        waits = record(coming) if coming else None
         show.as_json({**found.record(), "problems": show.records(problems), "notRendered": waits})
     else:
         nothing = coming is not None and not (found.objects or found.provision)
@@ -67,7 +68,9 @@ def diff(rev: str, exit_code: bool, folder: Path, output: str) -> None:
     sys.exit(1 if errors(found.problems) or (exit_code and found.differs) else 0)
 
 
-def _unrendered(root: Path, before: Side, now: Side) -> tuple[Unrendered | None, tuple[Problem, ...]]:
+def _unrendered(
+    root: Path, before: TreeVersion, now: TreeVersion
+) -> tuple[Unrendered | None, tuple[Problem, ...]]:
     """Return what is edited on disk and not rendered yet, or a warning that nobody can tell."""
     checkout = show.checked(read_checkout, root)
     repository = checkout.repository
@@ -80,7 +83,7 @@ def _unrendered(root: Path, before: Side, now: Side) -> tuple[Unrendered | None,
 
 
 @contextlib.contextmanager
-def _sides(root: Path, rev: str) -> Iterator[tuple[Side, Side]]:
+def _sides(root: Path, rev: str) -> Iterator[tuple[TreeVersion, TreeVersion]]:
     """Open what REV, REV..REV or REV...REV names; a missing end is HEAD, as git has it."""
     dots = "..." if "..." in rev else ".."
     first, found, second = rev.partition(dots)

@@ -7,7 +7,7 @@ import posixpath
 import subprocess
 from typing import IO, TYPE_CHECKING
 
-from slicewright.core.difference.side import Side
+from slicewright.core.difference.tree_version import TreeVersion
 from slicewright.core.problem import Problem
 from slicewright.gitrepo import git
 from slicewright.workspace.text_file import decoded
@@ -143,7 +143,7 @@ def _known(root: Path) -> tuple[str, ...]:
     return tuple(listed.decode(errors="replace").splitlines())
 
 
-def read(root: Path, name: str, store: Objects, called: str = "") -> Side:
+def read(root: Path, name: str, store: Objects, called: str = "") -> TreeVersion:
     """Return a revision as one side of a difference, `called` in the report as said or by its name.
 
     Paths are relative to `root`, which may be a folder of a larger repository. Raises UnknownRevisionError,
@@ -169,7 +169,7 @@ def read(root: Path, name: str, store: Objects, called: str = "") -> Side:
 
     paths = frozenset(path for path in files if path.startswith(_FOLDERS) and path.isprintable())
     store.fetch(files[path] for path in sorted(paths))
-    return Side(called or name, paths, read_text)
+    return TreeVersion(called or name, paths, read_text)
 
 
 def _followed(path: str, links: dict[str, str], store: Objects) -> str:

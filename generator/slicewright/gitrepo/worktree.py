@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from slicewright.core.difference.side import Side
+from slicewright.core.difference.tree_version import TreeVersion
 from slicewright.core.problem import Problem
 from slicewright.workspace.text_file import read_file
 
@@ -17,7 +17,7 @@ NAME = "working tree"
 _FOLDERS = ("overlays", "provision")
 
 
-def read(root: Path) -> Side:
+def read(root: Path) -> TreeVersion:
     """Return the tree on disk; links that lead out of it are not followed."""
     texts: dict[str, str | None] = {}
     within = os.path.realpath(root)
@@ -27,7 +27,7 @@ def read(root: Path) -> Side:
             texts[path] = _text(within, path)
         return texts[path]
 
-    return Side(NAME, frozenset(_files(within)), read_text)
+    return TreeVersion(NAME, frozenset(_files(within)), read_text)
 
 
 def _files(root: str) -> Iterator[str]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.difference import controllers, objects, provision, queues, runs
-from slicewright.core.difference.owners import Owners
-from slicewright.core.difference.stops import Stops
+from slicewright.core.difference.pruning import Pruning
+from slicewright.core.difference.stop_policies import StopPolicies
 from slicewright.core.problem import in_order
+from slicewright.core.record import plain
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from slicewright.core.difference.provision import FileChange
     from slicewright.core.difference.queues import Asked, QuotaMove
     from slicewright.core.difference.runs import RunChange
-    from slicewright.core.difference.side import Side
-    from slicewright.core.difference.stops import StopChange
+    from slicewright.core.difference.stop_policies import StopChange
+    from slicewright.core.difference.tree_version import TreeVersion
     from slicewright.core.problem import Problem
 
 
@@ -65,28 +66,28 @@ class Difference:
             "before": self.before,
             "after": self.after,
             "differs": self.differs,
-            "runs": [change.record() for change in self.runs],
+            "runs": plain(self.runs),
             "platform": [change.head() for change in self.platform],
-            "quotas": [move.record() for move in self.quotas],
-            "stopPolicies": [change.record() for change in self.stops],
-            "chips": [entry.record() for entry in self.asked],
-            "controllers": [change.record() for change in self.controllers],
-            "provision": [change.record() for change in self.provision],
-            "objects": [change.record() for change in self.objects],
-            "problems": [problem.record() for problem in self.problems],
+            "quotas": plain(self.quotas),
+            "stopPolicies": plain(self.stops),
+            "chips": plain(self.asked),
+            "controllers": plain(self.controllers),
+            "provision": plain(self.provision),
+            "objects": plain(self.objects),
+            "problems": plain(self.problems),
         }
 
 
-def compare(before: Side, after: Side, catalogue: Catalogue) -> Difference:
+def compare(before: TreeVersion, after: TreeVersion, catalogue: Catalogue) -> Difference:
     """Return what going from one version of a tree to another does to the clusters."""
     old, new, problems = objects.read_both(before, after)
-    owners, stops = Owners(old, new), Stops(old, new)
-    reasons = owners.staying(old, new)
+    pruning, stops = Pruning(old, new), StopPolicies(old, new)
+    reasons = pruning.staying(old, new)
     staying = {key: old[key] for key in reasons}
-    changed = tuple(objects.changes(old, new, reasons, dict(owners.notes())))
+    changed = tuple(objects.changes(old, new, reasons, dict(pruning.notes())))
     chips_of = queues.counter(catalogue)
-    telling = runs.Telling({change.folder for change in changed}, owners, reasons, stops, chips_of)
-    happening = tuple(runs.changes(old, new, telling))
+    context = runs.Context({change.folder for change in changed}, pruning, reasons, stops, chips_of)
+    happening = tuple(runs.changes(old, new, context))
     return Difference(
         before.name,
         after.name,

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from slicewright.core.difference.side import folders
+from slicewright.core.difference.tree_version import folders
 from slicewright.core.platform.controllers import installed, is_folder
 from slicewright.core.platform.release import CONTROLLERS, content
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.difference.side import Side
+    from slicewright.core.difference.tree_version import TreeVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,22 +24,12 @@ class ControllerChange:
     controller: str
     before: str | None
     after: str | None
-    digests: tuple[str | None, str | None]
-    """Of what is installed, before and after."""
-
-    def record(self) -> dict[str, str | None]:
-        """Return the JSON form."""
-        return {
-            "cluster": self.cluster,
-            "controller": self.controller,
-            "before": self.before,
-            "after": self.after,
-            "beforeDigest": self.digests[0],
-            "afterDigest": self.digests[1],
-        }
+    before_digest: str | None
+    """Of what is installed."""
+    after_digest: str | None
 
 
-def changes(before: Side, after: Side) -> Iterator[ControllerChange]:
+def changes(before: TreeVersion, after: TreeVersion) -> Iterator[ControllerChange]:
     """Yield the controllers that differ, by cluster."""
     old, new = _versions(before), _versions(after)
     for cluster in sorted({cluster for cluster, _ in old.keys() | new.keys()}):
@@ -49,15 +39,15 @@ def changes(before: Side, after: Side) -> Iterator[ControllerChange]:
                 of.get(key, (None, None)) for of in (old, new)
             )
             if first != second or before_version != after_version:
-                yield ControllerChange(cluster, one.title, before_version, after_version, (first, second))
+                yield ControllerChange(cluster, one.title, before_version, after_version, first, second)
 
 
-def _versions(side: Side) -> dict[tuple[str, str], tuple[str, str]]:
+def _versions(version: TreeVersion) -> dict[tuple[str, str], tuple[str, str]]:
     """Return the releases that a tree installs, and their digests, by cluster and controller."""
-    digest = cache(lambda one: content(one, side.read_text))
+    digest = cache(lambda one: content(one, version.read_text))
     return {
         (folder.cluster, one.controller.title): (one.version, digest(one))
-        for folder in folders(side)
-        if is_folder(folder.path) and (found := installed(folder.path, side.read_text))
+        for folder in folders(version)
+        if is_folder(folder.path) and (found := installed(folder.path, version.read_text))
         for one in found.releases
     }

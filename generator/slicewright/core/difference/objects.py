@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.compose.kustomization import FILE_NAME, compose, identity, is_object
-from slicewright.core.difference.side import Folder, Found, Key, Objects, Side, folders
-from slicewright.core.difference.syncers import syncers
+from slicewright.core.difference.gitops_apps import gitops_apps
+from slicewright.core.difference.tree_version import Folder, Key, Objects, TreeObject, TreeVersion, folders
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.same import same
 from slicewright.core.document.write import write_document
@@ -48,15 +48,8 @@ class ObjectChange:
 
     def head(self) -> dict[str, str | bool]:
         """Return the JSON form without the difference."""
-        return {
-            "effect": self.effect,
-            "cluster": self.cluster,
-            "kind": self.kind,
-            "namespace": self.namespace,
-            "name": self.name,
-            "stays": self.stays,
-            "note": self.note,
-        }
+        names = ("effect", "cluster", "kind", "namespace", "name", "stays", "note")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(slots=True)
@@ -69,7 +62,7 @@ class _Reading:
     is_patch: bool = False
 
 
-def read_both(before: Side, after: Side) -> tuple[Objects, Objects, tuple[Problem, ...]]:
+def read_both(before: TreeVersion, after: TreeVersion) -> tuple[Objects, Objects, tuple[Problem, ...]]:
     """Return the objects of both sides by cluster and identity, and what could not be composed.
 
     A folder that cannot be composed is left out on both sides: half of a difference would be a false one. A
@@ -77,7 +70,7 @@ def read_both(before: Side, after: Side) -> tuple[Objects, Objects, tuple[Proble
     """
     known: dict[str, _Reading] = {}
     first, second = _compose_all(before, known), _compose_all(after, known)
-    broken = {folder for side in (first, second) for folder, made in side.items() if made.problem}
+    broken = {folder for version in (first, second) for folder, made in version.items() if made.problem}
     problems = [
         *_against(first, before, "warning"),
         *_against(second, after, "error"),
@@ -85,27 +78,27 @@ def read_both(before: Side, after: Side) -> tuple[Objects, Objects, tuple[Proble
     return _by_key(first, broken), _by_key(second, broken), tuple(problems)
 
 
-def _compose_all(side: Side, known: dict[str, _Reading]) -> dict[Folder, _Reading]:
+def _compose_all(version: TreeVersion, known: dict[str, _Reading]) -> dict[Folder, _Reading]:
     """Return what the folders hold that are applied: with their namespace, or by what syncs them alone."""
-    found = list(folders(side))
-    made = {folder: _compose(folder, side, known) for folder in found if folder.is_listed}
+    found = list(folders(version))
+    made = {folder: _compose(folder, version, known) for folder in found if folder.is_listed}
     if len(made) < len(found):
         platform = {folder: one for folder, one in made.items() if not folder.namespace}
-        alone = {one.path for one in syncers(_by_key(platform, set())) if one.applies}
+        alone = {one.path for one in gitops_apps(_by_key(platform, set())) if one.applies}
         for folder in found:
             if not folder.is_listed and folder.path in alone:
-                made[folder] = _compose(folder, side, known)
+                made[folder] = _compose(folder, version, known)
     return made
 
 
-def _compose(folder: Folder, side: Side, known: dict[str, _Reading]) -> _Reading:
+def _compose(folder: Folder, version: TreeVersion, known: dict[str, _Reading]) -> _Reading:
     earlier = known.get(folder.path)
-    if earlier is not None and all(side.read_text(path) == text for path, text in earlier.read.items()):
+    if earlier is not None and all(version.read_text(path) == text for path, text in earlier.read.items()):
         return earlier
     read: dict[str, str | None] = {}
 
     def recorded(path: str) -> str | None:
-        read[path] = text = side.read_text(path)
+        read[path] = text = version.read_text(path)
         return text
 
     part = _in_part(folder, recorded)
@@ -151,12 +144,12 @@ def _document(text: str | None) -> Any:
 
 
 def _against(
-    readings: Mapping[Folder, _Reading], side: Side, severity: Literal["error", "warning"]
+    readings: Mapping[Folder, _Reading], version: TreeVersion, severity: Literal["error", "warning"]
 ) -> Iterator[Problem]:
     """Yield what could not be composed; in the tree that is being left, it is not what is to be mended."""
     for folder, made in readings.items():
         if made.problem is not None:
-            message = f"{folder.path} in {side.name} is not compared: {made.problem.message}"
+            message = f"{folder.path} in {version.name} is not compared: {made.problem.message}"
             hint = made.problem.hint or "see what slicewright validate says there"
             yield replace(made.problem, id="DIFF001", message=message, hint=hint, severity=severity)
 
@@ -165,7 +158,7 @@ def _by_key(readings: Mapping[Folder, _Reading], broken: set[Folder]) -> Objects
     found: Objects = {}
     for folder, made in readings.items():
         for item in () if folder in broken else made.objects:
-            found.setdefault((folder.cluster, *identity(item)), Found(folder, item, made.is_patch))
+            found.setdefault((folder.cluster, *identity(item)), TreeObject(folder, item, made.is_patch))
     return found
 
 
@@ -194,7 +187,7 @@ def _order(key: Key) -> tuple[str, str, str, str, str]:
 
 
 def _change(
-    effect: Effect, key: Key, old: Found | None, new: Found | None, *, stays: bool, note: str
+    effect: Effect, key: Key, old: TreeObject | None, new: TreeObject | None, *, stays: bool, note: str
 ) -> ObjectChange:
     cluster, _, kind, namespace, name = key
     folder = next(found.folder for found in (new, old) if found is not None)
@@ -204,12 +197,12 @@ def _change(
     return ObjectChange(effect, cluster, folder.path, kind, namespace, name, own, stays, note, diff)
 
 
-def diff_of(label: str, old: Found | None, new: Found | None) -> str:
+def diff_of(label: str, old: TreeObject | None, new: TreeObject | None) -> str:
     """Return the unified diff of two objects in canonical YAML; None stands for one that is not there."""
     return unified(label, _text(old), _text(new))
 
 
-def _text(found: Found | None) -> str | None:
+def _text(found: TreeObject | None) -> str | None:
     return None if found is None else write_document(_ordered(found.data))
 
 

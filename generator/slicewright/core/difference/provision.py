@@ -13,7 +13,7 @@ from slicewright.core.run import header
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.difference.side import Side
+    from slicewright.core.difference.tree_version import TreeVersion
 
 _HEADER = re.compile(rf"\A(#![^\n]*\n)?{re.escape(header.GENERATED)}\n(# inputs: [^\n]*\n)?")
 
@@ -29,18 +29,8 @@ class FileChange:
     """What stays in the cloud although no file makes it any more; empty where nothing does."""
     diff: str
 
-    def record(self) -> dict[str, str]:
-        """Return the JSON form."""
-        return {
-            "effect": self.effect,
-            "cluster": self.cluster,
-            "path": self.path,
-            "note": self.note,
-            "diff": self.diff,
-        }
 
-
-def changes(before: Side, after: Side) -> Iterator[FileChange]:
+def changes(before: TreeVersion, after: TreeVersion) -> Iterator[FileChange]:
     """Yield the files that differ in more than their headers."""
     for path in sorted(before.paths | after.paths):
         root, _, below = path.partition("/")
@@ -56,8 +46,8 @@ def changes(before: Side, after: Side) -> Iterator[FileChange]:
         yield FileChange(effect, cluster, path, note, unified(path, old, new))
 
 
-def _body(side: Side, path: str) -> str | None:
-    text = side.read_text(path) if path in side.paths else None
+def _body(version: TreeVersion, path: str) -> str | None:
+    text = version.read_text(path) if path in version.paths else None
     return None if text is None else _HEADER.sub(r"\1", text.replace("\r\n", "\n"))
 
 
@@ -65,7 +55,7 @@ _NODE_POOL = re.compile(r"^  delete_node_pool (\S+)$", re.MULTILINE)
 _WHERE = re.compile(r"^(PROJECT|LOCATION|CLUSTER)=(\S+)$", re.MULTILINE)
 
 
-def _left(cluster: str, old: str, new: str, after: Side) -> str:
+def _left(cluster: str, old: str, new: str, after: TreeVersion) -> str:
     """Return what becomes of the node pools that `destroy.sh` deleted before, and deletes no more."""
     kept = _NODE_POOL.findall(new)
     gone = [name for name in _NODE_POOL.findall(old) if name not in kept]

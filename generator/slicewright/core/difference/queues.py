@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.difference.side import Found, Objects
+    from slicewright.core.difference.tree_version import Objects, TreeObject
 
 _HOLDERS = frozenset({"ClusterQueue", "Cohort"})
 _LIMITS = ("nominalQuota", "borrowingLimit", "lendingLimit")
@@ -40,19 +40,6 @@ class QuotaMove:
     before: str | None
     after: str | None
 
-    def record(self) -> dict[str, str | None]:
-        """Return the JSON form."""
-        return {
-            "cluster": self.cluster,
-            "kind": self.kind,
-            "queue": self.queue,
-            "flavor": self.flavor,
-            "resource": self.resource,
-            "limit": self.limit,
-            "before": self.before,
-            "after": self.after,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -66,24 +53,13 @@ class Asked:
     before: int
     after: int
 
-    def record(self) -> dict[str, str | int]:
-        """Return the JSON form."""
-        return {
-            "cluster": self.cluster,
-            "namespace": self.namespace,
-            "queue": self.queue,
-            "clusterQueue": self.cluster_queue,
-            "before": self.before,
-            "after": self.after,
-        }
 
-
-def counter(catalogue: Catalogue) -> Callable[[Found], int]:
+def counter(catalogue: Catalogue) -> Callable[[TreeObject], int]:
     """Return a function that counts the chips that a run asks for."""
     object_set = ObjectSet((), catalogue)
     known: dict[int, int] = {}
 
-    def chips_of(found: Found) -> int:
+    def chips_of(found: TreeObject) -> int:
         if id(found.data) not in known:  # both sides share what did not change
             sets = pod_sets(Resource(found.data, found.folder.path), object_set)
             known[id(found.data)] = int(sum(one.requests.get(TPU, 0) for one in sets))
@@ -114,7 +90,7 @@ def _cells(objects: Objects) -> Iterator[tuple[Cell, str]]:
 
 
 def asked(
-    before: Objects, after: Objects, staying: Objects, chips_of: Callable[[Found], int]
+    before: Objects, after: Objects, staying: Objects, chips_of: Callable[[TreeObject], int]
 ) -> Iterator[Asked]:
     """Yield what is asked of each queue of which anything is.
 
@@ -126,7 +102,7 @@ def asked(
         yield Asked(*queue, behind.get(queue, ""), old[queue], new[queue])
 
 
-def _chips(objects: Objects, chips_of: Callable[[Found], int]) -> Counter[Queue]:
+def _chips(objects: Objects, chips_of: Callable[[TreeObject], int]) -> Counter[Queue]:
     found: Counter[Queue] = Counter()
     for (cluster, namespace, _), runs in runs_of(objects).items():
         for run in runs.values():

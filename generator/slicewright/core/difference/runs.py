@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.difference.objects import diff_of
-from slicewright.core.difference.side import Found, Objects
-from slicewright.core.difference.stops import DRAIN
+from slicewright.core.difference.stop_policies import DRAIN
+from slicewright.core.difference.tree_version import Objects, TreeObject
 from slicewright.core.document.same import same
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import RUN
@@ -16,9 +16,9 @@ from slicewright.core.kubernetes.labels import RUN
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterator, Mapping
 
-    from slicewright.core.difference.owners import Owners
-    from slicewright.core.difference.side import Key
-    from slicewright.core.difference.stops import Stops
+    from slicewright.core.difference.pruning import Pruning
+    from slicewright.core.difference.stop_policies import StopPolicies
+    from slicewright.core.difference.tree_version import Key
 
 Effect = Literal["starts", "ends", "changes", "stays", "stops", "resumes"]
 """`stays`: it goes on although its object leaves the tree. `stops`: its queue evicts it. `resumes`: it waits
@@ -26,7 +26,7 @@ in a queue that evicted it, and that admits again."""
 _ORDER: tuple[Effect, ...] = ("ends", "stays", "stops", "starts", "resumes", "changes")
 Place = tuple[str, str, str]
 """Cluster, namespace and workload."""
-Runs = dict[Place, dict["Key", Found]]
+Runs = dict[Place, dict["Key", TreeObject]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +47,6 @@ class RunChange:
     diff: str = ""
     """Unified diff from the run whose place it takes."""
 
-    def record(self) -> dict[str, str | int]:
-        """Return the JSON form."""
-        return {
-            "effect": self.effect,
-            "cluster": self.cluster,
-            "namespace": self.namespace,
-            "workload": self.workload,
-            "name": self.name,
-            "kind": self.kind,
-            "naming": self.naming,
-            "chips": self.chips,
-            "reason": self.reason,
-            "replaces": self.replaces,
-            "diff": self.diff,
-        }
-
 
 def runs_of(objects: Objects) -> Runs:
     """Return the run objects of each workload: of a kind that runs, and called as we call them."""
@@ -76,91 +60,93 @@ def runs_of(objects: Objects) -> Runs:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class Context:
     """What has to be known to say what happens to runs."""
 
     touched: Collection[str]
     """The folders in which some object differs."""
-    owners: Owners
+    pruning: Pruning
     staying: Mapping[Key, str]
     """What stays in its cluster although nobody syncs it there any more, and why."""
-    stops: Stops
-    chips_of: Callable[[Found], int]
+    stops: StopPolicies
+    chips_of: Callable[[TreeObject], int]
 
 
-def changes(before: Objects, after: Objects, telling: Telling) -> Iterator[RunChange]:
+def changes(before: Objects, after: Objects, context: Context) -> Iterator[RunChange]:
     """Yield what happens to runs, by workload, and there what ends before what starts."""
     old, new = runs_of(before), runs_of(after)
     for place in sorted(old.keys() | new.keys()):
-        yield from sorted(_at(place, old, new, telling), key=lambda change: _ORDER.index(change.effect))
+        yield from sorted(_at(place, old, new, context), key=lambda change: _ORDER.index(change.effect))
 
 
-def going_on(before: Objects, after: Objects, staying: Container[Key]) -> dict[Key, Found]:
+def going_on(before: Objects, after: Objects, staying: Container[Key]) -> dict[Key, TreeObject]:
     """Return the runs that are in the same cluster before and afterwards."""
     runs = (item for runs in runs_of(before).values() for item in runs.items())
     return {key: found for key, found in runs if (key in after) != (key in staying)}
 
 
-def _at(place: Place, before: Runs, after: Runs, telling: Telling) -> Iterator[RunChange]:
+def _at(place: Place, before: Runs, after: Runs, context: Context) -> Iterator[RunChange]:
     """Yield what happens to the runs of a workload."""
     ours, theirs = before.get(place, {}), after.get(place, {})
     left = {key: found for key, found in ours.items() if key not in theirs}
-    ended = {key: found for key, found in left.items() if key not in telling.staying}
+    ended = {key: found for key, found in left.items() if key not in context.staying}
     started = {key: found for key, found in theirs.items() if key not in ours}
     for key in sorted(left):
         if key in ended:
             reason = _why_it_ends(place, started, theirs, after)
-            yield _change("ends", place, left[key], reason, telling)
+            yield _change("ends", place, left[key], reason, context)
         else:
-            yield _change("stays", place, left[key], telling.staying[key], telling)
-            yield from _stopped(place, left[key], telling)
+            yield _change("stays", place, left[key], context.staying[key], context)
+            yield from _stopped(place, left[key], context)
     for key in sorted(started):
         reason = _why_it_starts(place, started[key], ended, ours, before)
-        stop = telling.stops.of(started[key])[1]
+        stop = context.stops.of(started[key])[1]
         waits = f"; it waits, for {stop.by} has stopPolicy {stop.policy}" if stop.rank else ""
-        change = _change("starts", place, started[key], f"{reason}{waits}", telling)
+        change = _change("starts", place, started[key], f"{reason}{waits}", context)
         yield _beside_the_old(change, started, ended)
     for key in sorted(ours.keys() & theirs.keys()):
-        yield from _of_one(place, key, ours[key], theirs[key], telling)
+        yield from _of_one(place, key, ours[key], theirs[key], context)
 
 
-def _of_one(place: Place, key: Key, old: Found, new: Found, telling: Telling) -> Iterator[RunChange]:
+def _of_one(
+    place: Place, key: Key, old: TreeObject, new: TreeObject, context: Context
+) -> Iterator[RunChange]:
     """Yield what happens to a run that is in both trees."""
-    taken, again = telling.owners.taken(old)
+    taken, again = context.pruning.taken(old)
     if taken:
-        yield _change("ends", place, old, taken, telling)
+        yield _change("ends", place, old, taken, context)
         if again:
-            yield _change("starts", place, new, again, telling)
-    elif key in telling.staying:
-        kind = telling.owners.elsewhere(new.folder.path)
-        yield _change("stays", place, old, telling.staying[key], telling)
-        yield _change("starts", place, new, f"its {kind} makes it in another cluster now", telling)
+            yield _change("starts", place, new, again, context)
+    elif key in context.staying:
+        kind = context.pruning.elsewhere(new.folder.path)
+        yield _change("stays", place, old, context.staying[key], context)
+        yield _change("starts", place, new, f"its {kind} makes it in another cluster now", context)
     else:
-        reason = _why_it_changes(old, new, telling.touched)
+        reason = _why_it_changes(old, new, context.touched)
         if reason:
-            yield _change("changes", place, new, reason, telling)
-        yield from _stopped(place, new, telling)
+            yield _change("changes", place, new, reason, context)
+        yield from _stopped(place, new, context)
 
 
-def _stopped(place: Place, found: Found, telling: Telling) -> Iterator[RunChange]:
+def _stopped(place: Place, found: TreeObject, context: Context) -> Iterator[RunChange]:
     """Yield that a run which is there before and afterwards is evicted by its queue, or no more."""
-    before, after = telling.stops.of(found)
+    before, after = context.stops.of(found)
     if after.policy == DRAIN != before.policy:
         reason = f"{after.by} is told to {DRAIN}: it begins anew when that is lifted"
-        yield _change("stops", place, found, reason, telling)
+        yield _change("stops", place, found, reason, context)
     elif before.policy == DRAIN and not after.rank:
         reason = f"{before.by} had evicted it, and admits again as quota allows"
-        yield _change("resumes", place, found, reason, telling)
+        yield _change("resumes", place, found, reason, context)
 
 
-def _change(effect: Effect, place: Place, found: Found, reason: str, telling: Telling) -> RunChange:
+def _change(effect: Effect, place: Place, found: TreeObject, reason: str, context: Context) -> RunChange:
     cluster, namespace, workload = place
     naming: Literal["Hashed", "Fixed"] = "Hashed" if RUN in found.labels else "Fixed"
-    name, kind, chips = found.name, found.kind, telling.chips_of(found)
+    name, kind, chips = found.name, found.kind, context.chips_of(found)
     return RunChange(effect, cluster, namespace, workload, name, kind, naming, chips, reason)
 
 
-def _beside_the_old(change: RunChange, started: Mapping[Key, Found], ended: Mapping[Key, Found]) -> RunChange:
+def _beside_the_old(change: RunChange, started: Objects, ended: Objects) -> RunChange:
     """Return the change with the difference to the run whose place it takes, where that is one."""
     if len(started) != 1 or len(ended) != 1:
         return change
@@ -169,9 +155,7 @@ def _beside_the_old(change: RunChange, started: Mapping[Key, Found], ended: Mapp
     return replace(change, replaces=old.name, diff=diff_of(label, old, new))
 
 
-def _why_it_ends(
-    place: Place, started: Mapping[Key, Found], staying: Mapping[Key, Found], after: Runs
-) -> str:
+def _why_it_ends(place: Place, started: Objects, staying: Objects, after: Runs) -> str:
     if started:
         return f"{_named(started)} takes its place"
     if staying:
@@ -185,7 +169,11 @@ def _why_it_ends(
 
 
 def _why_it_starts(
-    place: Place, found: Found, ended: Mapping[Key, Found], earlier: Mapping[Key, Found], before: Runs
+    place: Place,
+    found: TreeObject,
+    ended: Objects,
+    earlier: Objects,
+    before: Runs,
 ) -> str:
     for other in ended.values():
         if _is_again(other, found):
@@ -199,7 +187,7 @@ def _why_it_starts(
     return "the workload is new"
 
 
-def _is_again(old: Found, new: Found) -> bool:
+def _is_again(old: TreeObject, new: TreeObject) -> bool:
     """Tell whether two runs are the same but for their ids."""
     earlier, later = str(old.labels.get(RUN, "")), str(new.labels.get(RUN, ""))
     return bool(earlier and later) and same(_renamed(old.data, earlier, later), new.data)
@@ -214,12 +202,12 @@ def _renamed(value: Any, earlier: str, later: str) -> Any:
     return value.replace(earlier, later) if isinstance(value, str) else value
 
 
-def _why_it_changes(old: Found, new: Found, touched: Collection[str]) -> str:
+def _why_it_changes(old: TreeObject, new: TreeObject, touched: Collection[str]) -> str:
     if RUN not in new.labels:
         return "it is Fixed: what runs is told to change" if new.folder.path in touched else ""
     is_same = old.data is new.data or same(old.data, new.data)
     return "" if is_same else "its frozen file was changed, which no render does"
 
 
-def _named(found: Mapping[Key, Found]) -> str:
+def _named(found: Objects) -> str:
     return ", ".join(sorted(f"{at.kind} {at.name}" for at in found.values()))

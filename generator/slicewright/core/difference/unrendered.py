@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.difference.compare import compare
-from slicewright.core.difference.side import Side
+from slicewright.core.difference.tree_version import TreeVersion
 from slicewright.core.problem import Problem, errors
 from slicewright.core.render.existing import is_namespace, is_workload
 
@@ -25,32 +25,23 @@ class Unrendered:
     workloads: tuple[str, ...]
     """`namespace/name`."""
     clusters: tuple[str, ...]
-    is_edited: bool
+    edited: bool
     """Whether a file of the input differs from the earlier version; else the tool or a base does."""
     difference: Difference
 
-    def record(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "workloads": list(self.workloads),
-            "clusters": list(self.clusters),
-            "edited": self.is_edited,
-            "difference": self.difference.record(),
-        }
 
-
-def rendered(side: Side, rendering: Rendering) -> Side:
+def rendered(version: TreeVersion, rendering: Rendering) -> TreeVersion:
     """Return a version of the tree as a render would leave it."""
     deleted, writes = frozenset(rendering.deletes), rendering.writes
 
     def read_text(path: str) -> str | None:
-        return None if path in deleted else writes[path] if path in writes else side.read_text(path)
+        return None if path in deleted else writes[path] if path in writes else version.read_text(path)
 
-    return Side(f"{side.name}, rendered", side.paths - deleted | writes.keys(), read_text)
+    return TreeVersion(f"{version.name}, rendered", version.paths - deleted | writes.keys(), read_text)
 
 
 def unrendered(
-    before: Side, now: Side, rendering: Rendering, repository: Repository, catalogue: Catalogue
+    before: TreeVersion, now: TreeVersion, rendering: Rendering, repository: Repository, catalogue: Catalogue
 ) -> Unrendered | None:
     """Return what the next render does to the tree; None where it writes and deletes nothing."""
     folders = {posixpath.dirname(path) for path in (*rendering.writes, *rendering.deletes)}
@@ -60,11 +51,11 @@ def unrendered(
     lists = {folder for folder in folders if is_workload(folder) or (workloads and is_namespace(folder))}
     clusters = {folder.split("/")[1] for folder in folders - lists}
     difference = compare(now, rendered(now, rendering), catalogue)
-    is_edited = _is_edited(before, repository, workloads)
-    return Unrendered(tuple(sorted(workloads)), tuple(sorted(clusters)), is_edited, difference)
+    edited = _edited(before, repository, workloads)
+    return Unrendered(tuple(sorted(workloads)), tuple(sorted(clusters)), edited, difference)
 
 
-def _is_edited(before: Side, repository: Repository, workloads: set[str]) -> bool:
+def _edited(before: TreeVersion, repository: Repository, workloads: set[str]) -> bool:
     """Tell whether a file of the input is another one than in an earlier version, or is gone."""
     sources = [workload.source for workload in repository.workloads]
     sources += [site.cluster.source for site in repository.sites.values()]

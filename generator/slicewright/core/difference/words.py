@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from slicewright.core.difference.stops import DRAIN, HOLD
+from slicewright.core.difference.stop_policies import DRAIN, HOLD
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import TPU
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slicewright.core.difference.controllers import ControllerChange
     from slicewright.core.difference.queues import Asked, QuotaMove
     from slicewright.core.difference.runs import Effect
-    from slicewright.core.difference.stops import StopChange
+    from slicewright.core.difference.stop_policies import StopChange
     from slicewright.core.difference.unrendered import Unrendered
 
 _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
@@ -56,7 +56,7 @@ def waiting(unrendered: Unrendered) -> str:
     """Return as text what is edited and not rendered yet, and what the render does."""
     parts = ((unrendered.workloads, "workload"), (unrendered.clusters, "cluster"))
     counts = " and ".join(_count(len(names), noun) for names, noun in parts if names)
-    what = "edited and not rendered yet" if unrendered.is_edited else "not as slicewright renders today"
+    what = "edited and not rendered yet" if unrendered.edited else "not as slicewright renders today"
     names = ", ".join((*unrendered.workloads, *unrendered.clusters))
     return f"{counts} {what}: {names}; slicewright render does this:\n\n{words(unrendered.difference)}"
 
@@ -109,7 +109,7 @@ def _controller(change: ControllerChange) -> str:
         "created or admitted while it starts"
     )
     if change.before == change.after:
-        first, second = (f"{digest}"[:12] for digest in change.digests)
+        first, second = (f"{digest}"[:12] for digest in (change.before_digest, change.after_digest))
         return f"~ {change.controller} {change.after} has other manifests, {first} -> {second}: {means}"
     return f"~ {change.controller} {change.before} -> {change.after}: {means}"
 

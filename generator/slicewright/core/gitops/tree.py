@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.gitops.argocd import tree as argocd
-from slicewright.core.gitops.flux import tree as flux
+from slicewright.core.gitops import argocd, flux
+from slicewright.core.gitops.argocd import HOME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slicewright.core.gitops.controllers import SyncedControllers
-    from slicewright.core.gitops.namespace import SyncedNamespace
+    from slicewright.core.gitops.synced import SyncedControllers, SyncedNamespace
     from slicewright.core.plan.resolve import ResolvedCluster
 
 
@@ -32,3 +31,19 @@ def files(
     there = platform and site.cluster.managed
     argocds = argocd.files(site, namespaces, checks, platform=there, controllers=controllers)
     return argocds | flux.files(site, namespaces, platform=there, controllers=controllers is not None)
+
+
+_HERE = ({"server": HOME}, {"name": "in-cluster"})
+"""The cluster in which Argo CD runs, as it calls it."""
+_SYSTEM = "kube-"
+"""How the names of Kubernetes' own namespaces begin."""
+
+
+def owner(site: ResolvedCluster, namespace: str) -> str:
+    """Return whose a namespace is: that of who syncs the cluster, or of Kubernetes; '' for all others."""
+    argocd, flux = site.cluster.gitops.argocd, site.cluster.gitops.flux
+    if namespace.startswith(_SYSTEM):
+        return "Kubernetes"
+    if argocd and argocd.destination in _HERE and namespace == argocd.namespace:
+        return "Argo CD"
+    return "Flux" if flux and namespace == flux.namespace else ""

@@ -13,9 +13,8 @@ from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_w
 from slicewright.core.document.kinds import kinds_in
 from slicewright.core.document.read import read_documents
 from slicewright.core.gitops import anchor, place, tree
-from slicewright.core.gitops.controllers import SyncedControllers
-from slicewright.core.gitops.namespace import SyncedNamespace, SyncedWorkload
-from slicewright.core.gitops.owner import owner
+from slicewright.core.gitops.synced import SyncedControllers, SyncedNamespace, SyncedWorkload
+from slicewright.core.gitops.tree import owner
 from slicewright.core.platform import controllers
 from slicewright.core.platform import tree as platform_tree
 from slicewright.core.platform.controllers import installed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from slicewright.core.build.scope import is_namespaced
-from slicewright.core.gitops.owner import owner
+from slicewright.core.gitops.tree import owner
 from slicewright.core.kubernetes.kinds import ARGOCD_GROUP, KUEUE_GROUP, RBAC_GROUP
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.document.read import read_documents
-from slicewright.core.gitops.argocd import validate_projects
+from slicewright.core.gitops import validate_argocd
 from slicewright.core.intent import decode
 from slicewright.core.intent.mend import Mended, mended
 from slicewright.core.intent.source import Source, SourceFile
@@ -110,7 +110,7 @@ def read_repository(
         sites.setdefault(site.cluster.name, site)
     found += identities(workloads)
     found += _platform_problems(sites, workloads, package.catalogue)
-    found += validate_projects.problems(sites.values())
+    found += validate_argocd.problems(sites.values())
     left = (one for one in found if not any(part.follows(one) for part in parts))
     return Repository(
         package,

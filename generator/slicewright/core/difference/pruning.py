@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from slicewright.core.difference.syncers import above, forbids, syncers
+from slicewright.core.difference.gitops_apps import above, forbids, gitops_apps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from slicewright.core.difference.side import Found, Key, Objects
-    from slicewright.core.difference.syncers import Syncer
+    from slicewright.core.difference.gitops_apps import GitopsApp
+    from slicewright.core.difference.tree_version import Key, Objects, TreeObject
 
 _FORBIDDEN = "its annotations forbid to prune it"
 _NOBODY = ", and nobody else prunes it"
@@ -25,12 +25,12 @@ _TOO_LATE = ", if it has not pruned it first"
 _BY_HAND = "delete it with kubectl"
 
 
-class Owners:
+class Pruning:
     """What syncs each folder before and afterwards."""
 
     def __init__(self, before: Objects, after: Objects) -> None:
         """Take the objects of both sides."""
-        self._old, self._new = tuple(syncers(before)), {one.key: one for one in syncers(after)}
+        self._old, self._new = tuple(gitops_apps(before)), {one.key: one for one in gitops_apps(after)}
         self._before, self._after = _by_path(self._old), _by_path(self._new.values())
         self._homes = {one.folder.path for one in after.values()}
         self._built = {path for home in self._homes for path in above(home)}
@@ -49,7 +49,7 @@ class Owners:
                 found[key] = f"{why}; {_BY_HAND}"
         return found
 
-    def taken(self, found: Found) -> tuple[str, str]:
+    def taken(self, found: TreeObject) -> tuple[str, str]:
         """Return why an object that stays in the tree ends, and why it comes again; empty where it does not.
 
         Where all that syncs a cluster leaves the tree at once, nothing goes: nobody finds its folder then.
@@ -80,11 +80,11 @@ class Owners:
                 where = f"{old.destination or 'its own cluster'} -> {new.destination or 'its own cluster'}"
                 yield old.key, f"it syncs another cluster now ({where}); what it made in the one before stays"
 
-    def _goes(self, one: Syncer) -> bool:
-        """Tell whether a syncer is deleted: it leaves a folder that is still there to be synced itself."""
+    def _goes(self, one: GitopsApp) -> bool:
+        """Tell whether an app is deleted: it leaves a folder that is still there to be synced itself."""
         return one.key not in self._new and one.home in self._homes
 
-    def _why_it_stays(self, found: Found) -> str:
+    def _why_it_stays(self, found: TreeObject) -> str:
         """Return why an object that leaves the tree stays in its cluster; empty where somebody removes it.
 
         Where nothing in the tree synced it, somebody does so by other means, and only annotations are known.
@@ -95,8 +95,8 @@ class Owners:
         reasons = [self._why_kept(one, found) for one in known]
         return reasons[0] if all(reasons) else ""
 
-    def _why_kept(self, one: Syncer, found: Found) -> str:
-        """Return why a syncer does not remove an object that leaves the tree; empty where it does."""
+    def _why_kept(self, one: GitopsApp, found: TreeObject) -> str:
+        """Return why an app does not remove an object that leaves the tree; empty where it does."""
         may_prune = one.prunes and one.path in self._built and not forbids(found.data, one.kind, "Prune")
         alone = _TOO_LATE if may_prune else _NOBODY
         if self._goes(one):
@@ -113,14 +113,14 @@ class Owners:
         return _FORBIDDEN if forbids(found.data, one.kind, "Prune") else ""
 
 
-def _by_path(found: Iterable[Syncer]) -> Mapping[str, list[Syncer]]:
-    paths: dict[str, list[Syncer]] = defaultdict(list)
+def _by_path(found: Iterable[GitopsApp]) -> Mapping[str, list[GitopsApp]]:
+    paths: dict[str, list[GitopsApp]] = defaultdict(list)
     for one in found:
         paths[one.path].append(one)
     return paths
 
 
-def _of(paths: Mapping[str, list[Syncer]], path: str) -> Iterator[Syncer]:
+def _of(paths: Mapping[str, list[GitopsApp]], path: str) -> Iterator[GitopsApp]:
     """Yield what syncs a folder, those that sync it alone first."""
     for folder in above(path):
         yield from paths.get(folder, ())

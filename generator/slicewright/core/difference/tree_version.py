@@ -22,7 +22,7 @@ Key = tuple[str, str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class TreeVersion:
     """One version of the tree."""
 
     name: str
@@ -47,7 +47,7 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TreeObject:
     """An object where it was found."""
 
     folder: Folder
@@ -72,17 +72,17 @@ class Found:
         return found if isinstance(found, dict) else {}
 
 
-Objects = dict[Key, Found]
+Objects = dict[Key, TreeObject]
 
 
-def folders(side: Side) -> Iterator[Folder]:
+def folders(version: TreeVersion) -> Iterator[Folder]:
     """Yield the folders that clusters are given, in order of their paths.
 
     A workload that the list of its namespace does not name is not applied with it; where the list is missing
     or cannot be read, all of them are.
     """
     listed: dict[str, frozenset[str] | None] = {}
-    for path in sorted(side.paths):
+    for path in sorted(version.paths):
         parts = path.split("/")
         if parts[0] != ROOT or parts[-1] != FILE_NAME or len(parts) < _NAMESPACE:
             continue
@@ -95,7 +95,7 @@ def folders(side: Side) -> Iterator[Folder]:
         elif len(parts) == _WORKLOAD:
             namespace = "/".join(parts[:3])
             if namespace not in listed:
-                listed[namespace] = _listed(side.read_text(f"{namespace}/{FILE_NAME}"))
+                listed[namespace] = _listed(version.read_text(f"{namespace}/{FILE_NAME}"))
             wanted = listed[namespace]
             yield Folder(folder, cluster, below, parts[3], wanted is None or parts[3] in wanted)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.core.gitops.argocd import project
+from slicewright.core.gitops.argocd import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ def problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
         if not site.cluster.managed:
             yield from _idle(site, argocd)
             continue
-        name = project.names(site, argocd).platform
+        name = names(site, argocd).platform
         owner = _owner(name, synced)
         first, other = taken.setdefault((argocd.namespace, name), (site, argocd))
         if argocd.project == _BUILT_IN:
@@ -57,7 +57,7 @@ def problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
 def _owner(name: str, synced: list[tuple[ResolvedCluster, ArgoCD]]) -> str:
     """Return the cluster whose other AppProjects are called like this, or may be."""
     for site, argocd in synced:
-        named = project.names(site, argocd)
+        named = names(site, argocd)
         if name in (named.gitops, named.controllers) or name.startswith(named.namespace("")):
             return site.cluster.name
     return ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.rules.gitops_sync import options
-from slicewright.core.gitops.argocd.project import FINALIZER, HOME
+from slicewright.core.gitops.argocd import FINALIZER, HOME
 from slicewright.core.gitops.place import FLUX, ROOT
 from slicewright.core.gitops.place import folder as gitops_folder
 from slicewright.core.kubernetes.kinds import ARGOCD_GROUP, FLUX_GROUP
@@ -16,7 +16,7 @@ from slicewright.core.kubernetes.read import at, text, texts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.difference.side import Found, Key, Objects
+    from slicewright.core.difference.tree_version import Key, Objects, TreeObject
 
 APPLICATION, KUSTOMIZATION = "Application", "Kustomization"
 _ARGOCD = (ARGOCD_GROUP, APPLICATION)
@@ -26,7 +26,7 @@ _IN_CLUSTER = "in-cluster"
 
 
 @dataclass(frozen=True, slots=True)
-class Syncer:
+class GitopsApp:
     """An Application or a Kustomization that syncs a folder of its cluster and those below it."""
 
     key: Key
@@ -44,7 +44,7 @@ class Syncer:
     """Whether what it synced goes with it."""
 
 
-def syncers(objects: Objects) -> Iterator[Syncer]:
+def gitops_apps(objects: Objects) -> Iterator[GitopsApp]:
     """Yield what syncs clusters, in order of its keys."""
     of_kinds = {_ARGOCD: _application, _FLUX: _kustomization}
     for key in sorted(key for key in objects if key[1:3] in of_kinds):
@@ -55,7 +55,7 @@ def syncers(objects: Objects) -> Iterator[Syncer]:
         yield _bootstrap(cluster)
 
 
-def _application(key: Key, found: Found) -> Syncer:
+def _application(key: Key, found: TreeObject) -> GitopsApp:
     data = found.data
     path = _path(key, text(at(data, "spec", "source", "path")))
     automated = at(data, "spec", "syncPolicy", "automated")
@@ -66,10 +66,10 @@ def _application(key: Key, found: Found) -> Syncer:
     where = at(data, "spec", "destination")
     name, server = text(at(where, "name")), text(at(where, "server"))
     destination = HOME if name == _IN_CLUSTER else server or name
-    return Syncer(key, found.kind, found.folder.path, path, destination, applies, prunes, takes_along)
+    return GitopsApp(key, found.kind, found.folder.path, path, destination, applies, prunes, takes_along)
 
 
-def _kustomization(key: Key, found: Found) -> Syncer:
+def _kustomization(key: Key, found: TreeObject) -> GitopsApp:
     data = found.data
     path = _path(key, text(at(data, "spec", "path")))
     applies = at(data, "spec", "suspend") is not True
@@ -78,13 +78,13 @@ def _kustomization(key: Key, found: Found) -> Syncer:
     elsewhere = at(data, "spec", "kubeConfig")
     names = (text(at(elsewhere, ref, "name")) for ref in ("secretRef", "configMapRef"))
     destination = next(filter(None, names), "")
-    return Syncer(key, found.kind, found.folder.path, path, destination, applies, prunes, takes_along)
+    return GitopsApp(key, found.kind, found.folder.path, path, destination, applies, prunes, takes_along)
 
 
-def _bootstrap(cluster: str) -> Syncer:
+def _bootstrap(cluster: str) -> GitopsApp:
     """Return what applies the Kustomizations: it is somebody's own, as docs/gitops-flux.md asks for it."""
     key = (cluster, *_FLUX, "", "")
-    return Syncer(key, KUSTOMIZATION, "", _flux(cluster), "", applies=True, prunes=True, takes_along=False)
+    return GitopsApp(key, KUSTOMIZATION, "", _flux(cluster), "", applies=True, prunes=True, takes_along=False)
 
 
 def _flux(cluster: str) -> str:
@@ -105,7 +105,7 @@ def above(path: str) -> Iterator[str]:
 
 
 def forbids(data: dict[str, Any], kind: str, what: str) -> bool:
-    """Tell whether annotations of an object forbid a kind of syncer to `Prune` or to `Delete` it."""
+    """Tell whether annotations of an object forbid a kind of app to `Prune` or to `Delete` it."""
     annotations = texts(at(data, "metadata", "annotations"))
     from_argocd = options(annotations).get(what) == "false"
     from_flux = annotations.get(FLUX_PRUNE) == "disabled"

@@ -14,9 +14,9 @@ from slicewright.core.kubernetes.labels import QUEUE
 from slicewright.core.kubernetes.read import at, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from slicewright.core.difference.side import Found, Key, Objects
+    from slicewright.core.difference.tree_version import Key, Objects, TreeObject
 
 HOLD, DRAIN = "Hold", "HoldAndDrain"
 _NONE = "None"
@@ -52,34 +52,19 @@ class StopChange:
     """Runs behind it, which it is another policy for now."""
     chips: int
 
-    def record(self) -> dict[str, str | int]:
-        """Return the JSON form."""
-        return {
-            "cluster": self.cluster,
-            "kind": self.kind,
-            "namespace": self.namespace,
-            "queue": self.queue,
-            "before": self.before,
-            "after": self.after,
-            "runs": self.runs,
-            "chips": self.chips,
-        }
 
-
-class Stops:
+class StopPolicies:
     """The queues of both sides."""
 
     def __init__(self, before: Objects, after: Objects) -> None:
         """Take the objects of both sides. A queue that leaves the tree stops as it did."""
         self._before, self._after = _queues(before), _queues(before) | _queues(after)
 
-    def of(self, run: Found) -> tuple[Stop, Stop]:
+    def of(self, run: TreeObject) -> tuple[Stop, Stop]:
         """Return what stops a run before and afterwards, as far as the trees tell."""
         return _stop(self._before, run), _stop(self._after, run)
 
-    def changes(
-        self, going_on: Mapping[Key, Found], chips_of: Callable[[Found], int]
-    ) -> Iterator[StopChange]:
+    def changes(self, going_on: Objects, chips_of: Callable[[TreeObject], int]) -> Iterator[StopChange]:
         """Yield the queues that are stopped or opened, with the runs that are there before and afterwards."""
         concerned = [run for run in going_on.values() if len({stop.rank for stop in self.of(run)}) > 1]
         for key in sorted(self._after):
@@ -96,7 +81,7 @@ def _queues(objects: Objects) -> Objects:
     return {key: found for key, found in objects.items() if key[1:3] in kinds}
 
 
-def _behind(queues: Objects, run: Found) -> tuple[Key, ...]:
+def _behind(queues: Objects, run: TreeObject) -> tuple[Key, ...]:
     """Return the keys of a run's LocalQueue and of the ClusterQueue behind that."""
     cluster, namespace = run.folder.cluster, run.folder.namespace
     local = (cluster, KUEUE_GROUP, "LocalQueue", namespace, str(run.labels.get(QUEUE, "")))
@@ -106,7 +91,7 @@ def _behind(queues: Objects, run: Found) -> tuple[Key, ...]:
     return local, (cluster, KUEUE_GROUP, "ClusterQueue", "", name)
 
 
-def _stop(queues: Objects, run: Found) -> Stop:
+def _stop(queues: Objects, run: TreeObject) -> Stop:
     found = Stop()
     for key in _behind(queues, run):
         stop = Stop(_policy(queues.get(key)), f"{key[2]} {key[4]}")
@@ -114,5 +99,5 @@ def _stop(queues: Objects, run: Found) -> Stop:
     return found
 
 
-def _policy(queue: Found | None) -> str:
+def _policy(queue: TreeObject | None) -> str:
     return (text(at(queue.data, "spec", "stopPolicy")) if queue else "") or _NONE

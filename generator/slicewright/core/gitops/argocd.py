@@ -1,0 +1,351 @@
+"""The files for Argo CD: overlays/<cluster>/_gitops/argocd, and argocd-cm beside it.
+
+Everything that is synced has an AppProject, which says what may be synced, from where and to where, and an
+Application, which says how.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.compose.kustomization import FILE_NAME
+from slicewright.core.document.write import write_document, write_documents
+from slicewright.core.gitops.place import (
+    ARGOCD,
+    controllers_folder,
+    folder,
+    in_repository,
+    of_workload,
+    platform_folder,
+)
+from slicewright.core.gitops.synced import SYNCED
+from slicewright.core.kubernetes.kinds import (
+    ARGOCD_GROUP,
+    COMPONENT_VERSION,
+    KUEUE_GROUP,
+    RBAC_GROUP,
+    RUNS,
+    SCHEDULING_GROUP,
+)
+from slicewright.core.kubernetes.labels import GENERATE_PATHS, RUN, SYNC_WAVE
+from slicewright.core.run import header
+from slicewright.core.run.listing import listing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slicewright.core.gitops.synced import SyncedControllers, SyncedNamespace, SyncedWorkload
+    from slicewright.core.intent.gitops import ArgoCD
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.core.plan.resolve import ResolvedCluster
+
+_API_VERSION = "argoproj.io/v1alpha1"
+HOME = "https://kubernetes.default.svc"
+"""The cluster in which Argo CD runs, as it calls it."""
+FINALIZER = "resources-finalizer.argocd.argoproj.io"
+"""Deleting an Application that has it deletes what it synced. An AppProject that has it stays while an
+Application needs it: without its project none can be deleted."""
+_FIRST = {SYNC_WAVE: "-1"}
+"""Applied before the others: a platform cannot be applied before its kinds are defined."""
+_LONGEST = 255
+"""Characters of a description."""
+_WIDE = (
+    ("", "Namespace"),
+    ("cloud.google.com", "ComputeClass"),
+    (KUEUE_GROUP, "AdmissionCheck"),
+    (KUEUE_GROUP, "ClusterQueue"),
+    (KUEUE_GROUP, "Cohort"),
+    (KUEUE_GROUP, "ProvisioningRequestConfig"),
+    (KUEUE_GROUP, "ResourceFlavor"),
+    (KUEUE_GROUP, "Topology"),
+    (KUEUE_GROUP, "WorkloadPriorityClass"),
+    (SCHEDULING_GROUP, "PriorityClass"),
+)
+"""Kinds of platforms that stand in no namespace."""
+_NARROW = (
+    ("", "ConfigMap"),
+    ("", "ResourceQuota"),
+    ("", "ServiceAccount"),
+    (KUEUE_GROUP, "LocalQueue"),
+    (RBAC_GROUP, "Role"),
+    (RBAC_GROUP, "RoleBinding"),
+)
+_HASHED = f'select(.metadata.labels["{RUN}"] != null) | .spec'
+"""The spec of a run that never changes: what differs there, Kueue and webhooks wrote."""
+_AUTOMATED = {"prune": True}
+"""Self-heal and allowEmpty are off by default. Argo CD drops a default that is written when it starts a sync,
+and the Application that keeps this one would be OutOfSync for good."""
+_OPTIONS = ("ApplyOutOfSyncOnly=true", "CreateNamespace=false")
+_RUN_OPTIONS = ("ApplyOutOfSyncOnly=true", "RespectIgnoreDifferences=true", "CreateNamespace=false")
+"""Differences are respected for runs alone: Argo CD ignores `status` everywhere, an Application has it in the
+object itself, and the root would write the status of each back to what it was before its sync."""
+_CONTROLLER_OPTIONS = ("ApplyOutOfSyncOnly=true", "CreateNamespace=false", "ServerSideApply=true")
+_RETRIES = 10
+"""About half an hour of patience with a webhook or a quota: after that a commit is not tried again."""
+_BACKOFF = {"duration": "5s", "factor": 2, "maxDuration": "5m"}
+NAME = "argocd-cm"
+PATCH = "argocd-cm.yaml"
+_KEY = "resource.customizations.health."
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the AppProjects of a cluster are called. No name of a cluster or a namespace has a dot in it."""
+
+    cluster: str
+    platform: str
+
+    @property
+    def gitops(self) -> str:
+        """That of the Applications and AppProjects themselves."""
+        return f"{self.cluster}-gitops"
+
+    @property
+    def controllers(self) -> str:
+        """That of JobSet, Kueue and the operator of PathwaysJobs."""
+        return f"{self.cluster}-controllers"
+
+    def namespace(self, name: str) -> str:
+        """That of a namespace."""
+        return f"{self.cluster}.{name}"
+
+
+def names(site: ResolvedCluster, argocd: ArgoCD) -> Names:
+    """Return what the AppProjects of a cluster are called."""
+    cluster = site.cluster.name
+    return Names(cluster, argocd.project or f"{cluster}-platform")
+
+
+def files(
+    site: ResolvedCluster,
+    namespaces: tuple[SyncedNamespace, ...],
+    checks: Mapping[str, str],
+    *,
+    platform: bool,
+    controllers: SyncedControllers | None,
+) -> dict[str, str]:
+    """Return the files for Argo CD by path; none where the cluster's file asks for none.
+
+    `platform` says whether there is a platform to sync; `controllers` are those that are synced; `checks` are
+    in Lua by `<group>_<Kind>`.
+    """
+    argocd = site.cluster.gitops.argocd
+    if argocd is None:
+        return {}
+    here = f"{folder(site.cluster.name)}/{ARGOCD}"
+    made: dict[str, str] = {}
+    inputs = header.inputs(site.cluster.source.file.path, site.cluster.name)
+    for name, objects in _parts(site, argocd, namespaces, platform=platform, controllers=controllers):
+        made[name] = header.live(inputs, write_documents(list(objects)))
+    made[FILE_NAME] = listing("the Applications in this folder", made)
+    found = {f"{here}/{name}": text for name, text in made.items()}
+    return found | {f"{here}-cm/{name}": text for name, text in _health_files(checks).items()}
+
+
+def _parts(
+    site: ResolvedCluster,
+    argocd: ArgoCD,
+    namespaces: tuple[SyncedNamespace, ...],
+    *,
+    platform: bool,
+    controllers: SyncedControllers | None,
+) -> Iterator[tuple[str, tuple[Object, ...]]]:
+    """Yield the files but their list. What changes with a workload has a file, and a line, of its own."""
+    yield "gitops.yaml", _gitops(site, argocd)
+    if controllers:
+        yield "controllers.yaml", _controllers(site, argocd, controllers)
+    if platform:
+        yield "platform.yaml", _platform(site, argocd)
+    apart = argocd.application_per == "Workload"
+    for namespace in namespaces:
+        owned = _namespace_project(site, argocd, namespace)
+        objects = (owned,) if apart else (owned, _namespace_application(site, argocd, namespace))
+        yield f"namespace-{namespace.name}.yaml", objects
+    for namespace in namespaces:
+        for workload in namespace.workloads:
+            if apart or ARGOCD in workload.apart:
+                alone = _workload_application(site, argocd, namespace, workload, handed_over=not apart)
+                yield of_workload(namespace.name, workload.name), (alone,)
+
+
+def _gitops(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
+    """Return what keeps the Applications and AppProjects, itself among them."""
+    name = names(site, argocd).gitops
+    about = f"What Argo CD syncs to cluster {site.cluster.name}"
+    kinds = ((ARGOCD_GROUP, "AppProject"), (ARGOCD_GROUP, "Application"))
+    home = {"server": HOME, "namespace": argocd.namespace}
+    path = f"{folder(site.cluster.name)}/{ARGOCD}"
+    return _project(argocd, name, about, [home], kinds), _application(argocd, name, name, path, home)
+
+
+def _platform(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
+    """Return what syncs the platform: its kinds only, in every namespace.
+
+    A list of namespaces would keep Argo CD from pruning what stands in one that leaves it.
+    """
+    project = names(site, argocd).platform
+    about = f"What workloads of cluster {site.cluster.name} stand on"
+    everywhere = {**argocd.destination, "namespace": "*"}
+    path = platform_folder(site.cluster.name)
+    name = f"{site.cluster.name}-platform"
+    return (
+        _project(argocd, project, about, [everywhere], _NARROW, _WIDE),
+        _application(argocd, name, project, path, argocd.destination),
+    )
+
+
+def _controllers(site: ResolvedCluster, argocd: ArgoCD, synced: SyncedControllers) -> tuple[Object, Object]:
+    """Return what syncs the controllers: what their manifests hold, in their namespaces alone.
+
+    Their definitions are too large for the annotation of a client-side apply. Without a controller nothing
+    works, so what somebody deletes comes back; no run is among it.
+    """
+    name = names(site, argocd).controllers
+    about = f"The controllers of cluster {site.cluster.name}"
+    within = {(group, kind) for group, kind, namespace in synced.kinds if namespace}
+    wide = {(group, kind) for group, kind, namespace in synced.kinds if not namespace}
+    places = [{**argocd.destination, "namespace": namespace} for namespace in synced.namespaces]
+    project = _project(argocd, name, about, places, within, wide)
+    project["metadata"]["annotations"] = dict(_FIRST)
+    path = controllers_folder(site.cluster.name)
+    made = _application(argocd, name, name, path, places[0], synced.folders, _CONTROLLER_OPTIONS)
+    made["metadata"]["annotations"] |= _FIRST
+    made["spec"]["syncPolicy"]["automated"]["selfHeal"] = True
+    return project, made
+
+
+def _namespace_project(site: ResolvedCluster, argocd: ArgoCD, namespace: SyncedNamespace) -> Object:
+    """Return the AppProject of the teams of a namespace: one namespace, and no kind that stands in none."""
+    name = names(site, argocd).namespace(namespace.name)
+    where = f"in namespace {namespace.name} of cluster {site.cluster.name}"
+    about = f"The runs of {' and '.join(namespace.teams)} {where}" if namespace.teams else f"The runs {where}"
+    if len(about) > _LONGEST:
+        about = f"The runs of {len(namespace.teams)} teams {where}"
+    destination = {**argocd.destination, "namespace": namespace.name}
+    return _project(argocd, name, about, [destination], {*SYNCED, *namespace.kinds})
+
+
+def _project(
+    argocd: ArgoCD,
+    name: str,
+    about: str,
+    destinations: list[dict[str, str]],
+    kinds: Iterable[tuple[str, str]],
+    wide: Iterable[tuple[str, str]] | None = None,
+) -> Object:
+    """Return an AppProject; `wide` are kinds without a namespace."""
+    cluster_wide = {} if wide is None else {"clusterResourceWhitelist": _listed(wide)}
+    return {
+        "apiVersion": _API_VERSION,
+        "kind": "AppProject",
+        "metadata": {"name": name, "namespace": argocd.namespace, "finalizers": [FINALIZER]},
+        "spec": {
+            "description": about,
+            "sourceRepos": [argocd.repo_url],
+            "destinations": destinations,
+            "namespaceResourceWhitelist": _listed(kinds),
+            **cluster_wide,
+        },
+    }
+
+
+def _listed(kinds: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]
+
+
+def _namespace_application(site: ResolvedCluster, argocd: ArgoCD, namespace: SyncedNamespace) -> Object:
+    """Return the Application of all runs in a namespace; what it synced outlives it."""
+    project = names(site, argocd).namespace(namespace.name)
+    outside = {path for workload in namespace.workloads for path in workload.outside}
+    return _runs_application(argocd, project, project, namespace, namespace.folder, outside)
+
+
+def _workload_application(
+    site: ResolvedCluster,
+    argocd: ArgoCD,
+    namespace: SyncedNamespace,
+    workload: SyncedWorkload,
+    *,
+    handed_over: bool,
+) -> Object:
+    """Return the Application of the runs of a workload, which end with it: its TPUWorkload is gone then.
+
+    One that is handed over has its runs synced by another Application now, and may go without them. It has to
+    be in Argo CD without its finalizer before it may go, and nothing in the tree says when it is.
+    """
+    project = names(site, argocd).namespace(namespace.name)
+    name = f"{project}.{workload.name}"
+    made = _runs_application(argocd, name, project, namespace, workload.folder, workload.outside)
+    if handed_over:
+        del made["spec"]["syncPolicy"]["automated"]
+    else:
+        made["metadata"]["finalizers"] = [FINALIZER]
+    return made
+
+
+def _runs_application(
+    argocd: ArgoCD, name: str, project: str, namespace: SyncedNamespace, path: str, outside: Iterable[str]
+) -> Object:
+    destination = {**argocd.destination, "namespace": namespace.name}
+    ignored = [{"group": run.group, "kind": run.kind, "jqPathExpressions": [_HASHED]} for run in RUNS]
+    return _application(
+        argocd, name, project, path, destination, outside, _RUN_OPTIONS, ignoreDifferences=ignored
+    )
+
+
+def _application(
+    argocd: ArgoCD,
+    name: str,
+    project: str,
+    path: str,
+    destination: dict[str, str],
+    outside: Iterable[str] = (),
+    options: tuple[str, ...] = _OPTIONS,
+    **fields: Any,
+) -> Object:
+    """Return an Application; `fields` go into its spec."""
+    watched = [".", *(f"/{in_repository(argocd.path, entry)}" for entry in sorted(outside))]
+    return {
+        "apiVersion": _API_VERSION,
+        "kind": "Application",
+        "metadata": {
+            "name": name,
+            "namespace": argocd.namespace,
+            "annotations": {GENERATE_PATHS: ";".join(watched)},
+        },
+        "spec": {
+            "project": project,
+            "source": {
+                "repoURL": argocd.repo_url,
+                "targetRevision": argocd.target_revision,
+                "path": in_repository(argocd.path, path),
+            },
+            "destination": dict(destination),
+            **fields,
+            "syncPolicy": {
+                "automated": dict(_AUTOMATED),
+                "syncOptions": list(options),
+                "retry": {"limit": _RETRIES, "backoff": dict(_BACKOFF)},
+            },
+        },
+    }
+
+
+def _health_files(checks: Mapping[str, str]) -> dict[str, str]:
+    """Return the files of the Component by their names; `checks` holds Lua by `<group>_<Kind>`."""
+    patch = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": NAME},
+        "data": {f"{_KEY}{kind}": checks[kind] for kind in sorted(checks)},
+    }
+    component = {
+        "apiVersion": COMPONENT_VERSION,
+        "kind": "Component",
+        "patches": [{"path": PATCH, "target": {"version": "v1", "kind": "ConfigMap", "name": NAME}}],
+    }
+    return {
+        PATCH: header.live("the health checks of slicewright", write_document(patch)),
+        FILE_NAME: header.live("the patch in this folder", write_document(component)),
+    }

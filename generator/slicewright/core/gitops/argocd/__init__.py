@@ -1,1 +1,0 @@
-"""What Argo CD needs: Applications, AppProjects and health checks."""

@@ -1,1 +1,0 @@
-"""What Flux needs: Kustomizations, and rights in the namespaces that it syncs."""
