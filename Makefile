@@ -79,7 +79,7 @@ coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full br
 	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 .PHONY: snapshots
-snapshots: $(VENV)/.dev ## Write tests/messages: the words of every message that tests assert.
+snapshots: $(VENV)/.dev tools ## Write tests/messages: the words of every message that tests assert.
 	@rm -f tests/messages/*.txt
 	@$(PYTEST) -q --no-header --snapshots $$(grep -rl --include='test_*.py' '\bplaces(' tests) $(PYTEST_ARGS)
 

@@ -57,17 +57,17 @@ def places(said: Any) -> Any:
 
 def _text(said: str) -> str:
     kept: list[str] = []
-    lines = said.split("\n")
-    for index, line in enumerate(lines):
-        match = _PROBLEM.fullmatch(line)
-        if match:
-            following = "".join(lines[index + 1 : index + 2])
-            hint = f"\n{following}" if following.startswith(HINT) else ""
-            _compare(f"{match['id']} {match['message']}{hint}")
-            kept.append(match["place"])
-        elif not line.startswith(HINT):
-            kept.append(line)
-    return "\n".join(kept)
+    problem: re.Match[str] | None = None
+    for line in (*said.split("\n"), ""):
+        if problem:
+            is_hint = line.startswith(HINT)
+            _compare(f"{problem['id']} {problem['message']}" + (f"\n{line}" if is_hint else ""))
+            problem = None
+            if is_hint:
+                continue
+        problem = _PROBLEM.fullmatch(line)
+        kept.append(problem["place"] if problem else line)
+    return "\n".join(kept[:-1])
 
 
 def _compare(text: str) -> None:
@@ -99,8 +99,9 @@ def _read(group: str) -> dict[Use, str]:
     text = ""
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         if line.startswith(USE):
-            name, _, number = line.removeprefix(USE).partition(" #")
-            texts[name, int(number or 1)] = text
+            use = re.fullmatch(r"  - (.+?)(?: #(\d+))?", line)
+            assert use, f"{path}: {line}"
+            texts[use[1], int(use[2] or 1)] = text
         else:
             text = f"{text}\n{line}" if line.startswith(HINT) else line
     return texts
@@ -112,14 +113,14 @@ def record() -> None:
 
 
 def write() -> None:
-    """Write what was recorded; what other test files recorded before is kept."""
+    """Write what was recorded; what was there of other tests is kept."""
     recorded = _session.recorded or {}
-    files = {name.partition(":")[0] for name, _ in recorded}
+    tests = {test for test, _ in recorded}
     known = {
         use: text
         for path in FOLDER.glob("*.txt")
         for use, text in _read(path.stem).items()
-        if use[0].partition(":")[0] not in files
+        if use[0] not in tests
     }
     groups: dict[str, dict[str, list[Use]]] = defaultdict(lambda: defaultdict(list))
     for use, text in (known | recorded).items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -133,39 +134,36 @@ def test_queue_may_be_named_or_left_out(repo: Repo) -> None:
 REFUSED = {
     "a name that is not a valid name": (
         ("new", "../x", *NEW[2:]),
-        "workloads/../x.yaml: IN005 'name' cannot be '../x'\n",
+        "workloads/../x.yaml: IN005\n",
     ),
     "a name that is too long": (
         ("new", "n" * 60, *NEW[2:]),
-        f"workloads/{'n' * 60}.yaml: NAME001 name '{'n' * 60}' has 60 characters; ",
+        f"workloads/{'n' * 60}.yaml: NAME001",
     ),
     "a namespace that is none": (
         (*NEW, "--namespace", "A"),
-        "workloads/b.yaml: IN005 'namespace' cannot be 'A'\n",
+        "workloads/b.yaml: IN005\n",
     ),
     "an unknown cluster": (
         (*NEW, "--cluster", "cc1"),
-        (
-            "workloads/b.yaml: REF001 there is no TPUCluster 'cc1'\n"
-            "  hint: did you mean 'c1'? Or remove it from spec.clusters\n"
-        ),
+        ("workloads/b.yaml: REF001\n"),
     ),
     "an unknown queue": (
         (*NEW, "--queue", "queu"),
-        "REF002 cluster 'c1' has no LocalQueue 'queu' in namespace 'default'\n  hint: did you mean 'queue'",
+        "REF002",
     ),
     "an impossible TPU": (
         ("new", "b", "--tpu", "v5litepod-7", "--image", "x"),
-        "workloads/b.yaml: TPU005 'v5litepod-7' does not exist: no v5e slice has 7 chips\n",
+        "workloads/b.yaml: TPU005\n",
     ),
     "slices that cannot be joined": (
         ("new", "b", "--tpu", "v3-32", "--slices", "2", "--image", "x"),
-        "b.yaml: TPU010 GKE has no multislice on v3\n",
+        "b.yaml: TPU010\n",
     ),
-    "no image": ((*NEW[:-1], " "), "workloads/b.yaml: IN005 'image' cannot be ' '\n"),
+    "no image": ((*NEW[:-1], " "), "workloads/b.yaml: IN005\n"),
     "a file that exists": (
         ("new", "a", *NEW[2:]),
-        "workloads/a.yaml: FILE007 the file exists already\n  hint: choose another name\n",
+        "workloads/a.yaml: FILE007\n",
     ),
 }
 
@@ -178,7 +176,7 @@ def test_what_a_render_would_refuse_is_not_written(repo: Repo, what: str) -> Non
 
     done = repo.run(*arguments, code=1)
 
-    assert expected in done.err
+    assert expected in places(done.err)
     assert ("", before) == (done.out, repo.stamps("workloads"))
     assert not (repo.root / "x.yaml").exists()
 
@@ -189,16 +187,14 @@ def test_workload_of_another_file_is_not_declared_twice(repo: Repo) -> None:
 
     done = repo.run(*NEW, code=1)
 
-    assert done.err.startswith(
-        "workloads/b.yaml: NAME002 workload 'default/b' is declared twice for cluster 'c1'\n"
-    )
+    assert places(done.err).startswith("workloads/b.yaml: NAME002\n")
 
 
 def test_warning_does_not_stop(repo: Repo) -> None:
     """A shape that no pool has is written, and said."""
     done = repo.run("new", "b", "--tpu", "v6e-8", "--image", "x")
 
-    assert done.err.startswith("workloads/b.yaml: warning: REF006 cluster 'c1' has no pool of 2x4")
+    assert places(done.err).startswith("workloads/b.yaml: warning: REF006")
     assert (repo.root / "workloads/b.yaml").exists()
 
 
@@ -210,7 +206,7 @@ def test_wrong_files_of_others_do_not_stop(repo: Repo) -> None:
     repo.cluster("c2", "pools: [{name: tpus}]")
     done = repo.run("new", "c", *NEW[2:], "--cluster", "c2", code=1)
 
-    assert "clusters/c2.yaml:6:11: IN003 'tpu' is missing" in done.err
+    assert "clusters/c2.yaml:6:11: IN003" in places(done.err)
     assert not (repo.root / "workloads/c.yaml").exists()
 
 

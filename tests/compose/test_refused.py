@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 from slicewright.core.compose.kustomization import compose
 
@@ -41,123 +42,99 @@ def _meeting(levels: int) -> Tree:
 REFUSED: dict[str, tuple[Tree, str]] = {
     "no kustomization": (
         A,
-        (
-            "o/kustomization.yaml: KUS001 there is no file o/kustomization.yaml\n"
-            "  hint: check the path; a folder that is named needs a kustomization.yaml"
-        ),
+        ("o/kustomization.yaml: KUS001"),
     ),
     "no file": (
         _o("resources: [b.yaml]\n"),
-        "o/kustomization.yaml: KUS001 there is no file o/b.yaml\n  hint: check the path",
+        "o/kustomization.yaml: KUS001",
     ),
     "no folder": (
         _o("resources: [../b]\n"),
-        (
-            "b/kustomization.yaml: KUS001 there is no file b/kustomization.yaml\n"
-            "  hint: check the path; a folder that is named needs a kustomization.yaml"
-        ),
+        ("b/kustomization.yaml: KUS001"),
     ),
     "no component": (
         _o("resources: [a.yaml]\ncomponents: [../b]\n"),
-        (
-            "b/kustomization.yaml: KUS001 there is no file b/kustomization.yaml\n"
-            "  hint: check the path; a folder that is named needs a kustomization.yaml"
-        ),
+        ("b/kustomization.yaml: KUS001"),
     ),
     "no patch": (
         _patched("{path: p.yaml, target: {kind: ConfigMap}}"),
-        "o/p.yaml: KUS001 there is no file o/p.yaml\n  hint: check the path of the patch",
+        "o/p.yaml: KUS001",
     ),
     "two names": (
         _o("resources: [a.yaml]\n", **{"kustomization.yml": "resources: [a.yaml]\n"}),
-        (
-            "o/kustomization.yaml: KUS002 kustomization.yaml and kustomization.yml are in one folder\n"
-            "  hint: keep one"
-        ),
+        ("o/kustomization.yaml: KUS002"),
     ),
     "an empty file": (
         _o("# nothing\n"),
-        f"o/kustomization.yaml: KUS002 the kustomization is empty\n  hint: {HINT_EMPTY}",
+        "o/kustomization.yaml: KUS002",
     ),
     "nothing but a kind": (
         _o("kind: Kustomization\nresources:\n"),
-        f"o/kustomization.yaml: KUS002 the kustomization is empty\n  hint: {HINT_EMPTY}",
+        "o/kustomization.yaml: KUS002",
     ),
-    "a list": (_o("- a.yaml\n"), "o/kustomization.yaml: KUS002 expected one kustomization"),
+    "a list": (_o("- a.yaml\n"), "o/kustomization.yaml: KUS002"),
     "another kind": (
         _o("kind: Kustomisation\nresources: [a.yaml]\n"),
-        (
-            "o/kustomization.yaml: KUS002 kind 'Kustomisation' is not a kustomization\n"
-            "  hint: did you mean 'Kustomization'?"
-        ),
+        ("o/kustomization.yaml: KUS002"),
     ),
     "a kind that is a list": (
         _o("kind: [Kustomization]\nresources: [a.yaml]\n"),
-        (
-            "o/kustomization.yaml: KUS002 kind '['Kustomization']' is not a kustomization\n"
-            "  hint: did you mean 'Kustomization'?"
-        ),
+        ("o/kustomization.yaml: KUS002"),
     ),
     "the apiVersion of the other kind": (
         _o("apiVersion: kustomize.config.k8s.io/v1alpha1\nresources: [a.yaml]\n"),
-        (
-            "o/kustomization.yaml: KUS002 the apiVersion of a Kustomization cannot be "
-            "'kustomize.config.k8s.io/v1alpha1'\n  hint: write kustomize.config.k8s.io/v1beta1"
-        ),
+        ("o/kustomization.yaml: KUS002"),
     ),
     "a component among the resources": (
         {**_o("resources: [../c]\n"), "c/kustomization.yaml": COMPONENT + "resources: []\n"},
-        "c/kustomization.yaml: KUS002 expected a Kustomization, found a Component",
+        "c/kustomization.yaml: KUS002",
     ),
     "a kustomization among the components": (
         {**_o("components: [../c]\n"), "c/kustomization.yaml": "resources: []\n"},
-        "c/kustomization.yaml: KUS002 expected a Component, found a Kustomization",
+        "c/kustomization.yaml: KUS002",
     ),
     "resources as a word": (
         _o("resources: a.yaml\n"),
-        "o/kustomization.yaml: KUS002 'resources' must be a list",
+        "o/kustomization.yaml: KUS002",
     ),
     "resources that are no paths": (
         _o("resources: [{a: b}]\n"),
-        "o/kustomization.yaml: KUS002 'resources' must hold paths",
+        "o/kustomization.yaml: KUS002",
     ),
     "components that are no paths": (
         _o("components: ['']\n"),
-        "o/kustomization.yaml: KUS002 'components' must hold paths",
+        "o/kustomization.yaml: KUS002",
     ),
     "patches that are no mappings": (
         _o("patches: [p.yaml]\n"),
-        "o/kustomization.yaml: KUS002 'patches' must hold mappings",
+        "o/kustomization.yaml: KUS002",
     ),
     "a patch without operations": (
         _patched("{target: {kind: ConfigMap}}"),
-        "o/kustomization.yaml: KUS002 a patch needs either 'path' or 'patch', a text",
+        "o/kustomization.yaml: KUS002",
     ),
     "a patch with operations twice": (
         _patched(
             "{target: {kind: ConfigMap}, path: p.yaml, patch: '- {op: remove, path: /data}'}", f"- {ADD_X}\n"
         ),
-        "o/kustomization.yaml: KUS002 a patch needs either 'path' or 'patch', a text",
+        "o/kustomization.yaml: KUS002",
     ),
     "a patch that is not a text": (
         _patched("{target: {kind: ConfigMap}, patch: [{op: remove, path: /data}]}"),
-        "o/kustomization.yaml: KUS002 a patch needs either 'path' or 'patch', a text",
+        "o/kustomization.yaml: KUS002",
     ),
     "a patch that looks like JSON": (
         _patched("{target: {kind: ConfigMap}, path: p.yaml}", f"[{ADD_X}]\n"),
-        (
-            "o/p.yaml: KUS002 kustomize takes a patch that begins with [ for JSON, and this is none\n"
-            "  hint: write one operation a line, each after '- '"
-        ),
+        ("o/p.yaml: KUS002"),
     ),
-    "itself": (_o("resources: [.]\n"), "KUS003 kustomization includes itself: o -> o"),
+    "itself": (_o("resources: [.]\n"), "KUS003"),
     "a circle": (
         {**_o("resources: [../b]\n"), "b/kustomization.yaml": "resources: [../o]\n"},
-        "KUS003 kustomization includes itself: o -> b -> o",
+        "KUS003",
     ),
     "the folder above": (
         {**_o("resources: [b]\n"), "o/b/kustomization.yaml": "resources: [..]\n"},
-        "KUS003 kustomization includes itself: o -> o/b -> o",
+        "KUS003",
     ),
     "a folder above the first": (
         {
@@ -165,75 +142,72 @@ REFUSED: dict[str, tuple[Tree, str]] = {
             "b/kustomization.yaml": "resources: [..]\n",
             "kustomization.yaml": "resources: [o]\n",
         },
-        "KUS003 kustomization includes itself: o -> b -> .",
+        "KUS003",
     ),
     "a component with itself": (
         {**_o("components: [../c]\n"), "c/kustomization.yaml": COMPONENT + "components: [.]\n"},
-        "KUS003 kustomization includes itself: o -> c -> c",
+        "KUS003",
     ),
     "an absolute path": (
         _o("resources: [/etc]\n"),
-        "o/kustomization.yaml: KUS004 '/etc' leaves the repository",
+        "o/kustomization.yaml: KUS004",
     ),
     "a file of another folder": (
         {**_o("resources: [../b/b.yaml]\n"), "b/b.yaml": config_map("b")},
-        f"o/kustomization.yaml: KUS004 the file b/b.yaml is not below o\n  hint: {HINT_ABOVE}",
+        "o/kustomization.yaml: KUS004",
     ),
     "a patch of another folder": (
         {**_patched("{target: {kind: ConfigMap}, path: ../b/p.yaml}"), "b/p.yaml": f"- {ADD_X}\n"},
-        f"o/kustomization.yaml: KUS004 the file b/p.yaml is not below o\n  hint: {HINT_ABOVE}",
+        "o/kustomization.yaml: KUS004",
     ),
     "an object twice": (
         _o("resources: [a.yaml, b.yaml]\n", **{"b.yaml": config_map("a")}),
-        "o/kustomization.yaml: KUS005 object 'v1 ConfigMap default a' comes twice",
+        "o/kustomization.yaml: KUS005",
     ),
     "an object twice in a file": (
         _o("resources: [b.yaml]\n", **{"b.yaml": config_map("a") + "---\n" + config_map("a")}),
-        "o/kustomization.yaml: KUS005 object 'v1 ConfigMap default a' comes twice",
+        "o/kustomization.yaml: KUS005",
     ),
     "an object with and without the default namespace": (
         _o("resources: [a.yaml, b.yaml]\n", **{"b.yaml": config_map("a", namespace="default")}),
-        "o/kustomization.yaml: KUS005 object 'v1 ConfigMap default a' comes twice",
+        "o/kustomization.yaml: KUS005",
     ),
     "a base twice": (
         {**_o("resources: [../b, ../c]\n"), "c/kustomization.yaml": "resources: [../b]\n"}
         | {"b/kustomization.yaml": "resources: [b.yaml]\n", "b/b.yaml": config_map("b")},
-        "o/kustomization.yaml: KUS005 object 'v1 ConfigMap default b' comes twice",
+        "o/kustomization.yaml: KUS005",
     ),
     "a component with the object of the base": (
         {**_o("resources: [a.yaml]\ncomponents: [../c]\n"), "c/a.yaml": config_map("a")}
         | {"c/kustomization.yaml": COMPONENT + "resources: [a.yaml]\n"},
-        "c/kustomization.yaml: KUS005 object 'v1 ConfigMap default a' comes twice",
+        "c/kustomization.yaml: KUS005",
     ),
     "two objects renamed to one name": (
         _o("resources: [a.yaml, b.yaml]\n" + patching("{op: add, path: /metadata/name, value: c}"))
         | {"o/b.yaml": config_map("b")},
-        "o/kustomization.yaml: KUS005 object 'v1 ConfigMap default c' comes twice",
+        "o/kustomization.yaml: KUS005",
     ),
     "a test that fails": (
         _o("resources: [a.yaml]\n" + patching("{op: test, path: /data/a, value: c}")),
-        "o/kustomization.yaml: KUS006 test /data/a: found 'b', not 'c'",
+        "o/kustomization.yaml: KUS006",
     ),
     "no kind": (
         _o("resources: [b.yaml]\n", **{"b.yaml": "metadata: {name: a}\n"}),
-        f"o/b.yaml: KUS008 {NO_OBJECT}",
+        "o/b.yaml: KUS008",
     ),
     "no name": (
         _o("resources: [b.yaml]\n", **{"b.yaml": "kind: A\nmetadata: {}\n"}),
-        f"o/b.yaml: KUS008 {NO_OBJECT}",
+        "o/b.yaml: KUS008",
     ),
-    "no metadata": (_o("resources: [b.yaml]\n", **{"b.yaml": "kind: A\n"}), f"o/b.yaml: KUS008 {NO_OBJECT}"),
-    "no object": (_o("resources: [b.yaml]\n", **{"b.yaml": "- kind: A\n"}), f"o/b.yaml: KUS008 {NO_OBJECT}"),
+    "no metadata": (_o("resources: [b.yaml]\n", **{"b.yaml": "kind: A\n"}), "o/b.yaml: KUS008"),
+    "no object": (_o("resources: [b.yaml]\n", **{"b.yaml": "- kind: A\n"}), "o/b.yaml: KUS008"),
     "a name taken away": (
         _o("resources: [a.yaml]\n" + patching("{op: remove, path: /metadata/name}")),
-        f"o/kustomization.yaml: KUS008 {NO_OBJECT}",
+        "o/kustomization.yaml: KUS008",
     ),
     "a syntax error": (
         _o("resources: [a.yaml\n"),
-        (
-            "o/kustomization.yaml:1:12: YAML001 not valid YAML: while parsing a flow sequence "
-            "did not find expected ',' or ']'\n  hint: look for the bracket, brace or comma that is missing"
-        ),
+        ("o/kustomization.yaml:1:12: YAML001"),
     ),
 }
 
@@ -244,7 +218,7 @@ def test_problem(case: str) -> None:
     tree, expected = REFUSED[case]
 
     actual = composed(tree)
-    assert ((), (), [expected]) == (actual.objects, actual.outside, [p.text() for p in actual.problems])
+    assert ((), (), [expected]) == (actual.objects, actual.outside, places([*actual.problems]))
 
 
 @pytest.mark.tools
@@ -268,7 +242,7 @@ def test_nothing_outside_of_the_tree_is_read(entry: str) -> None:
         return tree.get(path)
 
     (problem,) = compose("o", read_text).problems
-    assert f"o/kustomization.yaml: KUS004 '{entry}' leaves the repository" == problem.text()
+    assert "o/kustomization.yaml: KUS004" == places(problem)
     assert [path for path in asked if path.startswith((".", "/"))] == []
 
 
@@ -281,28 +255,23 @@ def test_components_that_meet_again_on_every_level_come_to_an_end() -> None:
     tree = {**_o("resources: [a.yaml]\ncomponents: [../c0, ../d0]\n"), **_meeting(30)}
 
     (problem,) = composed(tree).problems
-    expected = (
-        "KUS003 kustomizations include each other more than 50,000 times\n"
-        "  hint: list a component once: it is applied anew each time"
-    )
-    assert expected == problem.text()
+    expected = "KUS003"
+    assert expected == places(problem)
 
 
 def test_a_key_given_twice_is_refused() -> None:
     """Of a key that is given twice kustomize takes the last one without a word; here it is a mistake."""
     (problem,) = composed(_o("resources: [a.yaml]\nresources: []\n")).problems
 
-    expected = (
-        "o/kustomization.yaml:2:1: YAML002 key 'resources' is given twice\n  hint: delete one of the two"
-    )
-    assert expected == problem.text()
+    expected = "o/kustomization.yaml:2:1: YAML002"
+    assert expected == places(problem)
 
 
 def test_several_kustomizations_in_a_file_are_refused() -> None:
     """One file holds one kustomization; kustomize would read the first and say nothing."""
     (problem,) = composed(_o("resources: [a.yaml]\n---\nresources: []\n")).problems
 
-    assert problem.text() == "o/kustomization.yaml: KUS002 expected one kustomization"
+    assert places(problem) == "o/kustomization.yaml: KUS002"
 
 
 @pytest.mark.parametrize(
@@ -318,7 +287,7 @@ def test_names_are_strings(text: str) -> None:
     """A number where a name belongs is refused; kustomize passes it on for the API server to refuse."""
     (problem,) = composed(_o("resources: [b.yaml]\n", **{"b.yaml": text})).problems
 
-    assert f"o/b.yaml: KUS008 {NO_OBJECT}" == problem.text()
+    assert "o/b.yaml: KUS008" == places(problem)
 
 
 def test_a_failing_patch_names_its_object() -> None:
@@ -337,7 +306,4 @@ def test_patches_are_held_against_a_million_objects_at_most() -> None:
     patches = patching(*["{op: add, path: /data/c, value: d}"] * 1000, target="kind: None")
     tree = {"o/kustomization.yaml": f"resources: [a.yaml]\n{patches}", "o/a.yaml": objects}
     (problem,) = composed(tree).problems
-    said = "o/kustomization.yaml: KUS003 patches and components are held against objects more than"
-    assert (
-        f"{said} 1,000,000 times\n  hint: list a component once, or split the kustomization" == problem.text()
-    )
+    assert "o/kustomization.yaml: KUS003" == places(problem)

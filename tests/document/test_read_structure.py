@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
+from tests.words import places
 
 from slicewright.core.document.read import MAX_DEPTH, MAX_VALUES, read_documents
 
@@ -60,71 +61,50 @@ def test_a_name_can_be_given_to_another_anchor() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a: 1\na: 2\n", "a.yaml:2:1: YAML002 key 'a' is given twice\n  hint: delete one of the two"),
-        ("{a: 1, 'a': 2}", "a.yaml:1:8: YAML002 key 'a' is given twice\n  hint: delete one of the two"),
+        ("a: 1\na: 2\n", "a.yaml:2:1: YAML002"),
+        ("{a: 1, 'a': 2}", "a.yaml:1:8: YAML002"),
         (
             "a: &a {x: 1}\nb:\n  <<: *a\n  <<: *a\n",
-            (
-                "a.yaml:4:3: YAML002 key '<<' is given twice\n"
-                "  hint: merge several mappings as a list: <<: [*a, *b]"
-            ),
+            ("a.yaml:4:3: YAML002"),
         ),
-        ("1: a\n", 'a.yaml:1:1: YAML003 a key must be a string, not 1\n  hint: write "1" in quotes'),
+        ("1: a\n", "a.yaml:1:1: YAML003"),
         (
             "a:\n  true: b\n",
-            'a.yaml:2:3: YAML003 a key must be a string, not true\n  hint: write "true" in quotes',
+            "a.yaml:2:3: YAML003",
         ),
         (
             "a: &x 1\n*x : b\n",
-            'a.yaml:2:1: YAML003 a key must be a string, not 1\n  hint: write "1" in quotes',
+            "a.yaml:2:1: YAML003",
         ),
         (
             "? \n: b\n",
-            "a.yaml:1:2: YAML003 a key must be a string, not nothing\n  hint: write the key before the colon",
+            "a.yaml:1:2: YAML003",
         ),
         (
             "{[a]: b}",
-            (
-                "a.yaml:1:2: YAML003 a key must be a string, not a collection\n"
-                "  hint: put a text that begins with { or [ in quotes"
-            ),
+            ("a.yaml:1:2: YAML003"),
         ),
         (
             "image: {{ image }}\n",
-            (
-                "a.yaml:1:9: YAML003 a key must be a string, not a collection\n"
-                "  hint: this is a template: check what it renders to (helm template), "
-                "or put {{ }} in quotes if it is text"
-            ),
+            ("a.yaml:1:9: YAML003"),
         ),
         (
             "{% if a %}\na: b\n",
-            (
-                "a.yaml:1:2: YAML001 not valid YAML: while scanning for the next token "
-                "found character that cannot start any token\n"
-                "  hint: this is a template: check what it renders to (helm template), "
-                "or put {{ }} in quotes if it is text"
-            ),
+            ("a.yaml:1:2: YAML001"),
         ),
-        ("a: *x\n", "a.yaml:1:4: YAML005 alias '*x' has no anchor before it"),
-        ("a: &x [*x]\n", "a.yaml:1:8: YAML005 alias '*x' has no anchor before it"),
-        ("a: &x 1\nb: &x {c: *x}\n", "a.yaml:2:11: YAML005 alias '*x' has no anchor before it"),
-        ("--- &x 1\n---\na: *x\n", "a.yaml:3:4: YAML005 alias '*x' has no anchor before it"),
-        ("<<: 1\n", "a.yaml:1:5: YAML005 '<<' merges mappings only"),
-        ("<<: [{a: 1}, b]\n", "a.yaml:1:15: YAML005 '<<' merges mappings only"),
+        ("a: *x\n", "a.yaml:1:4: YAML005"),
+        ("a: &x [*x]\n", "a.yaml:1:8: YAML005"),
+        ("a: &x 1\nb: &x {c: *x}\n", "a.yaml:2:11: YAML005"),
+        ("--- &x 1\n---\na: *x\n", "a.yaml:3:4: YAML005"),
+        ("<<: 1\n", "a.yaml:1:5: YAML005"),
+        ("<<: [{a: 1}, b]\n", "a.yaml:1:15: YAML005"),
         (
             "a: !!int 1\n",
-            (
-                "a.yaml:1:4: YAML005 tag 'tag:yaml.org,2002:int' has no meaning here\n"
-                "  hint: leave the tag out; text that looks like a number goes in quotes"
-            ),
+            ("a.yaml:1:4: YAML005"),
         ),
         (
             "a: !Ref {b: 1}\n",
-            (
-                "a.yaml:1:4: YAML005 tag '!Ref' has no meaning here\n"
-                "  hint: leave the tag out; text that looks like a number goes in quotes"
-            ),
+            ("a.yaml:1:4: YAML005"),
         ),
     ],
 )
@@ -132,7 +112,7 @@ def test_what_has_no_meaning_is_refused_where_it_stands(text: str, expected: str
     """Duplicate keys, keys that are no strings, loops and tags are problems with place and advice."""
     documents, problems = read_documents(text, "a.yaml")
 
-    assert ((), [expected]) == (documents, [problem.text() for problem in problems])
+    assert ((), [expected]) == (documents, places([*problems]))
 
 
 DEEP = {
@@ -170,11 +150,8 @@ def test_aliases_cannot_explode() -> None:
 
     documents, (problem,) = read_documents(text, "a.yaml")
 
-    expected = (
-        "a.yaml:6:15: YAML004 more than 200000 values once aliases are expanded\n"
-        "  hint: write the repeated part out, or split the file"
-    )
-    assert ((), expected) == (documents, problem.text())
+    expected = "a.yaml:6:15: YAML004"
+    assert ((), expected) == (documents, places(problem))
 
 
 @pytest.mark.slow

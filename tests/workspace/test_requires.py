@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 from slicewright.workspace.repository_reader import satisfies
 
@@ -66,18 +67,12 @@ def test_another_version_exits_2_and_says_how_to_install_the_right_one(
 
 
 SETTINGS = {
-    'requires: "~=1"\n': (
-        "slicewright.yaml:1:11: IN005 '~=1' is not a valid version requirement\n"
-        "  hint: write for example ~=0.1, >=0.1,<0.3 or ==0.1.*\n"
-    ),
-    "requires: 0.1\n": "slicewright.yaml:1:11: IN001 'requires' must be a string, not a number (0.1)\n",
-    "limits: {endRun: 1}\n": "yaml:1:10: IN002 unknown key 'endRun'\n  hint: did you mean 'endRuns'?\n",
-    "[]\n": "slicewright.yaml:1:1: IN001 ",
-    "limits: {}\n---\nlimits: {}\n": (
-        "slicewright.yaml:3:1: IN007 the settings are one document, and here are several\n"
-        "  hint: merge them into one\n"
-    ),
-    "limits: {\n": "slicewright.yaml:2:1: YAML001 not valid YAML: ",
+    'requires: "~=1"\n': "slicewright.yaml:1:11: IN005\n",
+    "requires: 0.1\n": "slicewright.yaml:1:11: IN001\n",
+    "limits: {endRun: 1}\n": "yaml:1:10: IN002\n",
+    "[]\n": "slicewright.yaml:1:1: IN001",
+    "limits: {}\n---\nlimits: {}\n": "slicewright.yaml:3:1: IN007\n",
+    "limits: {\n": "slicewright.yaml:2:1: YAML001",
 }
 
 
@@ -89,7 +84,7 @@ def test_wrong_settings_are_problems_like_others(repo: Repo, text: str) -> None:
 
     done = repo.run("render", code=1)
 
-    assert SETTINGS[text] in done.err
+    assert SETTINGS[text] in places(done.err)
     assert "workloads/other.yaml:1:1: IN007" in done.err
 
 

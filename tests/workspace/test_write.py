@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 from slicewright.workspace.write import apply, locked
 
@@ -116,10 +117,7 @@ def test_file_where_a_folder_belongs_is_said(tmp_path: Path) -> None:
     """Nothing is written, not even what has nothing to do with it."""
     (tmp_path / "o").write_text("mine", encoding="utf-8")
 
-    assert (
-        said(tmp_path, {"p/x.yaml": "x", "o/a/x.yaml": "x"})
-        == "o: FILE003 a file is where a folder belongs\n  hint: move the file away\n"
-    )
+    assert places(said(tmp_path, {"p/x.yaml": "x", "o/a/x.yaml": "x"})) == "o: FILE003\n"
     assert everything(tmp_path) == ["o"]
 
 
@@ -127,10 +125,7 @@ def test_folder_where_a_file_belongs_is_said(tmp_path: Path) -> None:
     """A folder is never replaced by a file."""
     (tmp_path / "o/x.yaml").mkdir(parents=True)
 
-    assert (
-        said(tmp_path, {"o/x.yaml": "x", "p": "x"})
-        == "o/x.yaml: FILE003 a folder is where a file belongs\n  hint: move the folder away\n"
-    )
+    assert places(said(tmp_path, {"o/x.yaml": "x", "p": "x"})) == "o/x.yaml: FILE003\n"
     assert everything(tmp_path) == ["o", "o/x.yaml"]
 
 
@@ -140,10 +135,7 @@ def test_link_in_place_of_a_folder_is_refused(tmp_path: Path, target: str) -> No
     (tmp_path / "inside").mkdir()
     (tmp_path / "o").symlink_to(target)
 
-    assert (
-        said(tmp_path, {"o/x.yaml": "x"})
-        == "o: FILE004 a link is where a folder belongs\n  hint: replace the link by a folder\n"
-    )
+    assert places(said(tmp_path, {"o/x.yaml": "x"})) == "o: FILE004\n"
     assert everything(tmp_path / "inside") == []
 
 
@@ -152,11 +144,8 @@ def test_link_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "real.yaml").write_text(GENERATED, encoding="utf-8")
     (tmp_path / "x.yaml").symlink_to("real.yaml")
 
-    expected = (
-        "x.yaml: FILE004 a link is where a file belongs\n"
-        "  hint: replace the link by the file that it leads to\n"
-    )
-    assert expected == said(tmp_path, {"x.yaml": "x"})
+    expected = "x.yaml: FILE004\n"
+    assert expected == places(said(tmp_path, {"x.yaml": "x"}))
     assert (tmp_path / "x.yaml").is_symlink()
 
 
@@ -168,7 +157,7 @@ def test_linked_overlays_are_not_written_through(repo: Repo) -> None:
 
     done = repo.run("render", code=1)
 
-    assert done.err.startswith("overlays/c1/default/a: FILE004 a link is where a folder belongs\n")
+    assert places(done.err).startswith("overlays/c1/default/a: FILE004\n")
     assert repo.read(mine) == "resources: []\n"
     assert done.out == ""
 
@@ -181,10 +170,7 @@ def test_folder_that_may_not_be_written_to_is_said_before_anything_is(
     real = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "o" and real(path, mode))
 
-    assert (
-        said(tmp_path, {"p/x.yaml": "x", "o/x.yaml": "x"})
-        == "o: FILE003 cannot be written to\n  hint: check the permissions of the folder\n"
-    )
+    assert places(said(tmp_path, {"p/x.yaml": "x", "o/x.yaml": "x"})) == "o: FILE003\n"
     assert everything(tmp_path) == ["o"]
 
 
@@ -209,10 +195,7 @@ def test_root_that_may_not_be_written_to_is_said(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
 
-    assert said(tmp_path, {"o/x.yaml": "x"}) == (
-        ".: FILE003 cannot be written: Read-only file system\n"
-        "  hint: check permissions and free space, then render again\n"
-    )
+    assert places(said(tmp_path, {"o/x.yaml": "x"})) == (".: FILE003\n")
 
 
 def test_lock_that_is_held_is_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
