@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from slicewright.core.build.scope import CLUSTER_SCOPED, is_namespaced
+from slicewright.core.kubernetes.kinds import CLUSTER_SCOPED, is_namespaced
 
 KINDS = Path(__file__).resolve().parents[2] / "schemas" / "kinds"
 

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicewright.core.catalogue.generation import Rule
 from slicewright.core.catalogue.geometry import shapes_of
 from slicewright.core.catalogue.resolve import TpuRequest, resolve
-from slicewright.core.catalogue.shape import Shape
+from slicewright.core.catalogue.shape import Rule, Shape
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicewright.core.compose import pointer
+from slicewright.core.compose import patch
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from slicewright.core.compose import pointer
 )
 def test_tokens(text: str, expected: tuple[str, ...]) -> None:
     """A pointer is a slash before each token; `~1` is a slash in a token and `~0` a tilde."""
-    assert expected == pointer.parse(text)
+    assert expected == patch.parse_pointer(text)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_tokens(text: str, expected: tuple[str, ...]) -> None:
 def test_no_pointers(text: str, message: str) -> None:
     """What begins without a slash, or has a tilde that is not a valid escape, is refused."""
     with pytest.raises(ValueError, match="is no JSON pointer") as raised:
-        pointer.parse(text)
+        patch.parse_pointer(text)
 
     assert message == str(raised.value)
 
@@ -47,4 +47,4 @@ def test_no_pointers(text: str, message: str) -> None:
 @given(st.lists(st.text()))
 def test_any_keys_can_be_written(keys: list[str]) -> None:
     """Escaped tokens, joined by slashes, are parsed to what they were."""
-    assert tuple(keys) == pointer.parse("".join(f"/{pointer.escape(key)}" for key in keys))
+    assert tuple(keys) == patch.parse_pointer("".join(f"/{patch.escape_key(key)}" for key in keys))

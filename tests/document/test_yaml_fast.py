@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicewright.core.document import plain, yaml_fast
+from slicewright.core.document import scalar, yaml_fast
 from slicewright.core.document.read import MAX_DEPTH
 from slicewright.core.document.write import write_documents
 from slicewright.core.document.yaml_fast import read_fast
@@ -121,9 +121,9 @@ def test_what_is_unusual_is_left_to_the_careful_reader(text: str) -> None:
 
 def test_memory_for_known_scalars_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a number of different scalars they are read without being remembered."""
-    monkeypatch.setattr(plain, "_MOST", 0)
+    monkeypatch.setattr(scalar, "_MOST", 0)
     assert agrees("[never-seen-before]")
-    assert "never-seen-before" not in plain.MEANINGS
+    assert "never-seen-before" not in scalar.MEANINGS
 
 
 def test_many_values_are_left_to_the_careful_reader(monkeypatch: pytest.MonkeyPatch) -> None:

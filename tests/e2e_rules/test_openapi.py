@@ -9,7 +9,7 @@ import yaml
 from tests.schema_kinds.kit import KINDS, SCHEMAS, is_same, load, rebuild
 
 from slicewright.core.schema.crd import from_crd
-from slicewright.core.schema.crd_extensions import KEY
+from slicewright.core.schema.kind import KEY
 from slicewright.core.schema.openapi import from_openapi, trimmed
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tests.bases.kit import VERSIONS, kustomize, parsed
 from tests.check.kit import problems
 from tests.conftest import PROJECT
 
-from slicewright.core.build.scope import is_namespaced
+from slicewright.core.kubernetes.kinds import is_namespaced
 from slicewright.core.platform import release
 
 from . import flux_kit

@@ -11,12 +11,12 @@ from tests.conftest import PROJECT
 from tests.words import places
 
 from slicewright.binaries.pins import versions
-from slicewright.core.build.scope import is_namespaced
 from slicewright.core.compose.spec import Stopped
 from slicewright.core.document.kinds import kinds_in
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent import decode
 from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.kubernetes.kinds import is_namespaced
 from slicewright.core.platform import controllers, release
 from slicewright.core.platform.controllers import Installed, installed
 from slicewright.core.platform.release import CONTROLLERS, JOBSET, KUEUE, PATHWAYS, Release

@@ -1,11 +1,11 @@
-"""A JobSet of slices, with auxiliary jobs beside them (base: bases/jobset)."""
+"""A JobSet of slices with auxiliary jobs, or a Job with its Service (bases: jobset, job, indexed-job)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.build import container as containers
 from slicewright.core.build import pod
+from slicewright.core.build import pod as containers
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL
 from slicewright.core.plan.validate_workload import EXIT_CODES
 
@@ -13,12 +13,11 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import Auxiliary, Plan
 
-
 _IN_PLACE_BACKOFF = 2_147_483_647
 """What JobSet's webhook asks of every replicatedJob under restartStrategy InPlaceRestart."""
 
 
-def fill(jobset: Object, plan: Plan) -> None:
+def fill_jobset(jobset: Object, plan: Plan) -> None:
     """Make the base's JobSet the plan's, in place."""
     spec = jobset["spec"]
     slices = replicated_job(jobset, "slice")
@@ -28,7 +27,7 @@ def fill(jobset: Object, plan: Plan) -> None:
     job["completions"] = job["parallelism"] = plan.hosts
     if not plan.exclusive_topology:
         drop_exclusive_topology(slices)
-    pod.fill(job["template"], plan)
+    pod.fill_pod(job["template"], plan)
     for auxiliary in plan.auxiliaries:
         _add_auxiliary(spec["replicatedJobs"], auxiliary, plan)
     if plan.auxiliaries:
@@ -117,3 +116,22 @@ def _add_auxiliary(jobs: list[dict[str, Any]], auxiliary: Auxiliary, plan: Plan)
     pod.merge_template(template, auxiliary.pod_template, auxiliary.topology_request)
     containers.tell_run(template["spec"], plan)
     template["spec"].setdefault("nodeSelector", {})[NODE_POOL] = auxiliary.node_pool
+
+
+def fill_job(job: Object, plan: Plan) -> None:
+    """Make the base's Job the plan's, in place."""
+    spec = job["spec"]
+    spec["backoffLimit"] = plan.backoff_limit
+    if plan.shape.multi_host:
+        spec["completions"] = spec["parallelism"] = plan.hosts
+        spec["template"]["spec"]["subdomain"] = plan.name
+    pod.fill_pod(spec["template"], plan)
+    if plan.failure_policy.on_host_maintenance == "Fail":
+        spec["podFailurePolicy"]["rules"][0]["action"] = "FailJob"
+    if plan.failure_policy.restart_on_exit_codes:
+        pod.fail_on_exit_codes(spec, plan)
+
+
+def fill_service(service: Object, plan: Plan) -> None:
+    """Point the headless Service at the Job's pods, in place."""
+    service["spec"]["selector"] = {"job-name": plan.name}

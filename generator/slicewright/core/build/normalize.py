@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.build.container import in_order
+from slicewright.core.build.pod import in_reading_order
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.quantity import canonical
@@ -38,7 +38,7 @@ def _finish_container(container: dict[str, Any], *, custom: bool) -> dict[str, A
     if custom:
         for port in container.get("ports", []):
             port.setdefault("protocol", "TCP")
-    return in_order(container)
+    return in_reading_order(container)
 
 
 def _make_canonical(quantities: dict[str, Any], names: tuple[str, ...]) -> None:

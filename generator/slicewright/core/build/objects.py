@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.build import job, jobset, normalize, pathways, pathwaysjob, unsupported_values
-from slicewright.core.build.scope import is_namespaced
+from slicewright.core.build import jobset, normalize, pathways, unsupported_values
 from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import identity, is_object, matching
-from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.kubernetes.kinds import RUN_KINDS, is_namespaced
 from slicewright.core.kubernetes.labels import KEPT, KUEUE, PRIORITY_CLASS
 from slicewright.core.plan.plan import MARKER
 
@@ -49,15 +48,15 @@ def _keep(claim: Object) -> None:
 def _fill(item: Object, plan: Plan) -> None:
     kind = item["kind"]
     if kind == "Service":
-        job.fill_service(item, plan)
+        jobset.fill_service(item, plan)
     elif kind == "Job":
-        job.fill(item, plan)
+        jobset.fill_job(item, plan)
     elif kind == "PathwaysJob" and plan.pathways is not None:
-        pathwaysjob.fill(item, plan, plan.pathways)
+        pathways.fill_pathwaysjob(item, plan, plan.pathways)
     elif kind == "JobSet" and plan.pathways is not None:
-        pathways.fill(item, plan, plan.pathways)
+        pathways.fill_pathways(item, plan, plan.pathways)
     elif kind == "JobSet":
-        jobset.fill(item, plan)
+        jobset.fill_jobset(item, plan)
     _fill_metadata(item, plan)
 
 

@@ -1,18 +1,81 @@
-"""The pods on TPU hosts: selectors, chips, the user's program and whatever else people merge in."""
+"""The pods on TPU hosts, and the user's container in them: selectors, chips, program, and merged parts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.build import container as containers
 from slicewright.core.build.merge import merge
 from slicewright.core.compose.patch import copied
-from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.labels import FUSE_DRIVER, TPU
 from slicewright.core.plan.plan import MARKER, Plan
+from slicewright.core.plan.validate_workload import FUSE_VOLUME
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.intent.workload import GcsFuse
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.ways import Apart
+
+_SHELL = ("bash", "-c")
+_ORDER = (
+    "name",
+    "image",
+    "imagePullPolicy",
+    "restartPolicy",
+    "workingDir",
+    "command",
+    "args",
+    "env",
+    "envFrom",
+)
+"""What people look for first in a container; the rest follows as it comes."""
+
+
+def fill_program(container: Object, plan: Plan) -> None:
+    """Give a container of a base the user's program: `container:` of the TPUWorkload, in place."""
+    written = {key: value for key, value in plan.container.items() if key != "script"}
+    merge(container, {**written, "name": plan.main_container})
+    if "script" in plan.container:
+        container["command"] = [*_SHELL, plan.container["script"]]
+        container.pop("args", None)
+
+
+def tell_run(pod: dict[str, Any], plan: Plan) -> None:
+    """Tell every container of a pod its run, before any env of the user, who may write $(SLICEWRIGHT_RUN)."""
+    if plan.env:
+        ours = [{"name": name, "value": value} for name, value in plan.env.items()]
+        for container in every(pod):
+            theirs = [item for item in container.get("env", []) if item["name"] not in plan.env]
+            container["env"] = [*copied(ours), *theirs]
+
+
+def mount(pod: dict[str, Any], container: Object, buckets: tuple[GcsFuse, ...]) -> None:
+    """Mount Cloud Storage buckets into a container, through the CSI driver of GKE."""
+    for index, bucket in enumerate(buckets):
+        name = f"{FUSE_VOLUME}{index}"
+        attributes = {"bucketName": bucket.bucket}
+        if bucket.options:
+            attributes["mountOptions"] = bucket.options
+        csi: dict[str, Any] = {"driver": FUSE_DRIVER, "volumeAttributes": attributes}
+        mounted: dict[str, Any] = {"name": name, "mountPath": bucket.mount_path}
+        if bucket.read_only:
+            csi["readOnly"] = mounted["readOnly"] = True
+        merge(pod, {"volumes": [{"name": name, "csi": csi}]})
+        merge(container, {"volumeMounts": [mounted]})
+
+
+def every(pod: dict[str, Any]) -> Iterator[Object]:
+    """Yield the containers of a pod spec, those that start first before the others."""
+    yield from pod.get("initContainers", [])
+    yield from pod["containers"]
+
+
+def in_reading_order(container: Object) -> Object:
+    """Return a container with its fields in the order in which people read them."""
+    first = {key: container[key] for key in _ORDER if key in container}
+    return {**first, **container}
+
 
 _TPU_TAINT = {"key": TPU, "operator": "Exists", "effect": "NoSchedule"}
 """GKE adds this toleration to pods with chips when they are made. Kueue looks for nodes before that, and
@@ -22,16 +85,16 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def fill(template: Object, plan: Plan) -> None:
+def fill_pod(template: Object, plan: Plan) -> None:
     """Make a base's pod template the plan's, in place: the pod runs the user's program on the chips."""
     spec = template["spec"]
     main = spec["containers"][0]
     if plan.containers_per_host > 1:
         main.pop("ports", None)  # on the network of the host each port can be listed only once
-    containers.fill(main, plan)
+    fill_program(main, plan)
     merge_template(template, plan.pod_template, plan.topology_request)
-    containers.tell_run(spec, plan)
-    containers.mount(spec, main, plan.gcs_fuse)
+    tell_run(spec, plan)
+    mount(spec, main, plan.gcs_fuse)
     claim(spec, main, plan)
     if plan.containers_per_host > 1:
         copies = [{**copied(main), "name": name} for name in program_containers(plan)]

@@ -7,21 +7,21 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from slicewright.core.catalogue import geometry
-from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.catalogue import Catalogue, count_name
 from slicewright.core.catalogue.cpu_machine import FILE as CPU_FILE
 from slicewright.core.catalogue.cpu_machine import NONE, CpuMachines, read_cpu_machines
-from slicewright.core.catalogue.derive import count_name
 from slicewright.core.catalogue.fields import CatalogueError, Fields
-from slicewright.core.catalogue.generation import (
+from slicewright.core.catalogue.shape import (
     Counted,
     Family,
     Generation,
     Listing,
+    MachineType,
     NotOffered,
+    Placement,
     Rule,
     WrapRule,
 )
-from slicewright.core.catalogue.shape import MachineType, Placement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

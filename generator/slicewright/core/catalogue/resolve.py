@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.catalogue import geometry
-from slicewright.core.catalogue.nearest import around, joined, near_topologies, nearest_are
+from slicewright.core.catalogue.geometry import around, joined, near_topologies, nearest_are
 from slicewright.core.problem import nearest
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ import jsonschema_rs
 from slicewright.core.check import cel
 from slicewright.core.check.listmap import ListMaps
 from slicewright.core.pattern import LINEAR
-from slicewright.core.schema.crd_extensions import KEY
-from slicewright.core.schema.kind import file_of
+from slicewright.core.schema.kind import KEY, file_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection

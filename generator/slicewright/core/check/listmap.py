@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.compose import pointer
+from slicewright.core.compose import patch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,7 +47,7 @@ class ListMaps:
         self._root = _Node()
         for entry in entries:
             node = self._root
-            for part in pointer.parse(entry["path"]):
+            for part in patch.parse_pointer(entry["path"]):
                 node = node.below.setdefault(part, _Node())
             node.keys = tuple(entry["keys"])
             node.defaults = entry.get("defaults", {})

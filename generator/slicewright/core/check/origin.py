@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.compose import pointer
+from slicewright.core.compose.patch import parse_pointer
 from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE, RUN
-from slicewright.core.plan.program import main_container
 from slicewright.core.platform.flavor import capacities
 from slicewright.core.render.existing import ROOT
 from slicewright.core.run.identity import run_id
@@ -105,9 +104,9 @@ def of_workload(workload: Workload, resource: Resource, path: Path) -> Path:
 
 def _ways(workload: Workload, resource: Resource, path: Path) -> Iterator[Path]:
     """Yield the fields that may say a value, the nearest first."""
-    for index, patch in enumerate(workload.patches):
-        for entry in patch["ops"] if patch["target"]["kind"] == resource.kind else ():
-            tokens = pointer.parse(entry["path"])
+    for index, change in enumerate(workload.patches):
+        for entry in change["ops"] if change["target"]["kind"] == resource.kind else ():
+            tokens = parse_pointer(entry["path"])
             if tokens == tuple(map(str, path[: len(tokens)])):
                 yield "spec", "patches", index
     match path:
@@ -143,7 +142,7 @@ def _in_pods(workload: Workload, resource: Resource, way: tuple[Path, Path], hol
     within = path[len(template) :]
     written = workload.source.data
     container = path[: len(template) + 3]
-    is_main = _name(_get(resource.data, container)) == main_container(workload)
+    is_main = _name(_get(resource.data, container)) == workload.main_container
     if within[1:2] in _CONTAINERS and is_main:
         found = _along(written, ("spec", "container"), resource.data, path, len(container))
         if len(found) > len(("spec", "container")) or path == container:

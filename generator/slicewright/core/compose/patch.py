@@ -1,4 +1,4 @@
-"""JSON 6902 patches: apply one, and compute the guarded patch that leads from one object to another."""
+"""JSON 6902 patches and JSON Pointers: apply a patch, and compute the guarded one between two objects."""
 
 from __future__ import annotations
 
@@ -6,12 +6,35 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.compose import pointer
+from slicewright.core.document.document import same
 from slicewright.core.document.read import MAX_DEPTH, MAX_VALUES
-from slicewright.core.document.same import same
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_BAD_ESCAPE = re.compile(r"~(?![01])")
+
+Keys = tuple[str, ...]
+
+
+def parse_pointer(pointer: str) -> Keys:
+    """Return the tokens of a pointer.
+
+    Raises ValueError for one that does not begin with '/', or has a '~' that is not a valid escape.
+    """
+    if pointer == "":
+        return ()
+    if not pointer.startswith("/"):
+        raise ValueError(f"'{pointer}' is no JSON pointer: it must begin with '/'")
+    if _BAD_ESCAPE.search(pointer):
+        raise ValueError(f"'{pointer}' is no JSON pointer: '~' is written ~0 and '/' in a key ~1")
+    return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
+
+
+def escape_key(token: str) -> str:
+    """Return a token as it stands in a pointer."""
+    return token.replace("~", "~0").replace("/", "~1")
+
 
 Operation = dict[str, Any]
 _INDEX = re.compile("0|[1-9][0-9]{0,17}")
@@ -87,15 +110,15 @@ def _apply_one(operation: Operation, holder: dict[str, Any]) -> None:
         raise PatchError(f"'{verb}' is no JSON 6902 operation")
 
 
-def _keys(text: str) -> pointer.Tokens:
+def _keys(text: str) -> Keys:
     """Return the way to a value in the holder, in which the document is the value of an empty key."""
     try:
-        return ("", *pointer.parse(text))
+        return ("", *parse_pointer(text))
     except ValueError as error:
         raise PatchError(str(error)) from error
 
 
-def _fitting(value: Any, keys: pointer.Tokens) -> Any:
+def _fitting(value: Any, keys: Keys) -> Any:
     """Return a copy of a value that is to stand at a place, unless it would reach too deep there."""
     if len(keys) - 1 + _height(value) > _LEVELS:
         raise PatchError(f"the object would have more than {_LEVELS} levels of nesting")
@@ -127,7 +150,7 @@ def copied(value: Any) -> Any:
     return value
 
 
-def _get(holder: Any, keys: pointer.Tokens) -> Any:
+def _get(holder: Any, keys: Keys) -> Any:
     for key in keys:
         holder = holder[_index(key)] if isinstance(holder, list) else holder[key]
     return holder
@@ -139,7 +162,7 @@ def _index(key: str) -> int:
     return int(key)
 
 
-def _add(holder: Any, keys: pointer.Tokens, value: Any) -> None:
+def _add(holder: Any, keys: Keys, value: Any) -> None:
     parent, last = _get(holder, keys[:-1]), keys[-1]
     if not isinstance(parent, list):
         parent[last] = value
@@ -152,12 +175,12 @@ def _add(holder: Any, keys: pointer.Tokens, value: Any) -> None:
         parent.insert(index, value)
 
 
-def _set(holder: Any, keys: pointer.Tokens, value: Any) -> None:
+def _set(holder: Any, keys: Keys, value: Any) -> None:
     parent, last = _get(holder, keys[:-1]), keys[-1]
     parent[_index(last) if isinstance(parent, list) else last] = value
 
 
-def _remove(holder: Any, keys: pointer.Tokens) -> None:
+def _remove(holder: Any, keys: Keys) -> None:
     if len(keys) == 1:
         raise PatchError("the whole document cannot be removed")
     parent, last = _get(holder, keys[:-1]), keys[-1]
@@ -186,9 +209,9 @@ def _differ(before: Any, after: Any, path: str) -> Iterator[Operation]:
 def _differ_mapping(before: dict[str, Any], after: dict[str, Any], path: str) -> Iterator[Operation]:
     for key in before:
         if key not in after:
-            yield {"op": "remove", "path": f"{path}/{pointer.escape(key)}"}
+            yield {"op": "remove", "path": f"{path}/{escape_key(key)}"}
     for key, value in after.items():
-        below = f"{path}/{pointer.escape(key)}"
+        below = f"{path}/{escape_key(key)}"
         if key in before:
             yield from _differ(before[key], value, below)
         else:

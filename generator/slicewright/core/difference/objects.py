@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from slicewright.core.compose.kustomization import FILE_NAME, compose, identity, is_object
 from slicewright.core.difference.gitops_apps import gitops_apps
 from slicewright.core.difference.tree_version import Folder, Key, Objects, TreeObject, TreeVersion, folders
+from slicewright.core.document.document import same
 from slicewright.core.document.read import read_documents
-from slicewright.core.document.same import same
 from slicewright.core.document.write import write_document
 from slicewright.core.platform.controllers import installed, is_folder
 from slicewright.core.problem import Problem

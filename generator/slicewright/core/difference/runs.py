@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from slicewright.core.difference.objects import diff_of
 from slicewright.core.difference.stop_policies import DRAIN
 from slicewright.core.difference.tree_version import Objects, TreeObject
-from slicewright.core.document.same import same
+from slicewright.core.document.document import same
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import RUN
 

@@ -1,4 +1,4 @@
-"""What a reader makes of a file: documents as plain data, and the places of their values."""
+"""What a reader makes of a file: documents as plain data, compared as JSON, and the places of values."""
 
 from __future__ import annotations
 
@@ -41,3 +41,14 @@ class Places:
         while path and path not in self.values:
             path = path[:-1]
         return self.values.get(path, (0, 0))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two values are equal: numbers by their value, and true is not 1 (as it is in Python)."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(same(*pair) for pair in zip(one, other, strict=True))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return bool(one == other)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.document.document import same
 from slicewright.core.document.read import read_documents, read_places
-from slicewright.core.document.same import same
 from slicewright.core.document.scalar import write_quoted, write_string
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import yaml
 from yaml._yaml import CParser
 
 from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document
-from slicewright.core.document.plain import MEANINGS, UNUSUAL
+from slicewright.core.document.scalar import MEANINGS, UNUSUAL
 
 
 def read_fast(text: str) -> tuple[Document, ...] | None:

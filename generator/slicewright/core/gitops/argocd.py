@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.gitops.synced import SyncedControllers, SyncedNamespace, SyncedWorkload
-    from slicewright.core.intent.gitops import ArgoCD
+    from slicewright.core.intent.cluster import ArgoCD
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
 

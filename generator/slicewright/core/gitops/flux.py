@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slicewright.core.gitops.synced import SyncedNamespace, SyncedWorkload
-    from slicewright.core.intent.gitops import Flux
+    from slicewright.core.intent.cluster import Flux
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
 

@@ -10,7 +10,7 @@ from slicewright.core.gitops.argocd import names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slicewright.core.intent.gitops import ArgoCD
+    from slicewright.core.intent.cluster import ArgoCD
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.catalogue.resolve import TpuRequest
 from slicewright.core.intent.cluster import (
     Account,
+    ArgoCD,
     Cluster,
     ClusterQueue,
     Cohort,
     ComputeClass,
     CpuPool,
     Existing,
+    Flux,
+    GitOps,
     LocalQueue,
     PriorityClass,
     Quota,
@@ -20,7 +23,6 @@ from slicewright.core.intent.cluster import (
     Team,
     TpuPool,
 )
-from slicewright.core.intent.gitops import ArgoCD, Flux, GitOps
 from slicewright.core.intent.workload import (
     AuxiliaryJob,
     FailurePolicy,

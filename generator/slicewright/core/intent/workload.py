@@ -143,3 +143,30 @@ class Workload:
     def key(self) -> str:
         """How people name the workload: `namespace/name`."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def main_container(self) -> str:
+        """The name of the container that runs the user's program.
+
+        It is `container.name`; else `pathways.mainContainerName` where it is written; else, without a
+        `container`, the only container of the pod template that the program lives in; else `main`.
+        """
+        if "name" in self.container:
+            return str(self.container["name"])
+        if "mainContainerName" in self.spec.get("pathways", {}):
+            return str(self.spec["pathways"]["mainContainerName"])
+        own = self.own_containers
+        return str(own[0]["name"]) if len(own) == 1 and not self.container else "main"
+
+    @property
+    def own_containers(self) -> list[Object]:
+        """The containers that the user adds to the pod of the program: on TPU hosts, or Pathways' head."""
+        template = self.pod_template if self.pathways is None else self.pathways.head.pod_template
+        containers: list[Object] = template.get("spec", {}).get("containers", [])
+        return containers
+
+    @property
+    def has_image(self) -> bool:
+        """Whether the container of the program has an image: the bases bring none along."""
+        own = (item for item in self.own_containers if item["name"] == self.main_container)
+        return "image" in self.container or any("image" in item for item in own)

@@ -1,4 +1,4 @@
-"""Where TPU pods go: node selectors and components for a shape and a way of provisioning (GKE labels)."""
+"""Where TPU pods go: node selectors, components and policies for a shape and a way of provisioning (GKE)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from slicewright.core.kubernetes.labels import (
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.cluster import TpuPool
     from slicewright.core.intent.workload import Provisioning, Workload
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
-
 
 FLEX_START_SECONDS = (600, 604_800)
 """Shortest and longest run on flex-start capacity: 10 minutes to 7 days (GKE cluster autoscaler)."""
@@ -176,3 +177,14 @@ def refusals(workload: Workload, shape: Shape | None) -> list[Problem]:
         hint = "write api: JobSet with the same pathways block"
         found.append(source.problem("TPU013", ("spec", "provisioning"), message, hint))
     return found
+
+
+def placed_by_policy(shape: Shape) -> bool:
+    """Tell whether a workload policy places the slice, rather than its topology."""
+    return shape.multi_host and shape.machine.placement == "HIGH_THROUGHPUT"
+
+
+def policy_name(site: ResolvedCluster, pool: TpuPool) -> str:
+    """Return the name of the workload policy of a pool whose slices need one."""
+    written: str = site.cluster.spec["pools"][pool.index].get("placementPolicyName", "")
+    return written or f"{site.cluster.name}-{pool.name}"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.plan import program
-from slicewright.core.plan.validate_containers import RUNTIME
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.intent.workload import Pathways, Workload
     from slicewright.core.problem import Path, Problem
 
+RUNTIME = ("pathways-rm", "pathways-proxy")
+"""Sidecars in the head of Pathways, brought by the base or by the PathwaysJob controller."""
 _COLOCATED = "colocated_python_sidecar"
 _HERE: Path = ("spec", "pathways")
 
@@ -50,7 +49,7 @@ def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
 
 def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     source = workload.source
-    written = program.own_containers(workload)
+    written = workload.own_containers
     brought = [item["name"] for item in written if item["name"] in RUNTIME]
     if runtime.headless and brought:
         message = f"container '{brought[0]}' comes with Pathways and cannot be changed in head.podTemplate"
@@ -65,10 +64,8 @@ def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     if runtime.headless and workload.gcs_fuse:
         message = "a headless Pathways run has no container to mount a bucket into"
         yield source.problem("FIELD001", ("spec", "gcsFuse"), message, "leave gcsFuse out", key=True)
-    if not runtime.headless and not program.has_image(workload):
-        message = (
-            f"nothing to run: the head has no container '{program.main_container(workload)}' with an image"
-        )
+    if not runtime.headless and not workload.has_image:
+        message = f"nothing to run: the head has no container '{workload.main_container}' with an image"
         hint = "add spec.container.image, or write pathways.headless: true"
         yield source.problem("FIELD001", ("spec",), message, hint)
     if runtime.deployment_mode != "default" and runtime.head.pool:

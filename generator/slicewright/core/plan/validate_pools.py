@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.catalogue.nearest import joined
+from slicewright.core.catalogue.geometry import joined
 from slicewright.core.plan.placement import provisioning_selector
 from slicewright.core.plan.ways import called, fits
 

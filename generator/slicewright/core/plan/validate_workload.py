@@ -1,18 +1,125 @@
-"""Validate a workload: fields that exclude each other, and shapes that cannot do what it asks."""
+"""Validate a workload: fields that exclude each other, its containers, and what its shape cannot do."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from slicewright.core.plan import program, validate_containers, validate_pathways
+from slicewright.core.plan import validate_pathways
+from slicewright.core.plan.names import MAX_LABEL
+from slicewright.core.plan.validate_pathways import RUNTIME
 from slicewright.core.problem import Path, Problem, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.catalogue.generation import Generation
-    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.catalogue.shape import Generation, Shape
     from slicewright.core.intent.workload import Workload
+
+FUSE_VOLUME = "gcs-fuse-"
+"""What the volumes of `gcsFuse` are called, with a number behind."""
+
+
+def container_fields(workload: Workload) -> Iterator[Problem]:
+    """Yield a problem for each name that comes twice in a pod, and for each mount that hides another."""
+    main = workload.main_container
+    for path, template, containers, sidecars in _pods(workload, main):
+        yield from _names(workload, path, template, containers, sidecars)
+    yield from _mounts(workload, main)
+    yield from _copies(workload, main)
+
+
+def share_of_chips(workload: Workload, shape: Shape) -> Iterator[Problem]:
+    """Yield why the containers of a host cannot share its chips, or why they had better not."""
+    count = workload.containers_per_host
+    if count == 1:
+        return
+    path: Path = ("spec", "containersPerHost")
+    chips, nodes = shape.chips_per_host, shape.machine.numa_nodes
+    if chips % count:
+        message = f"{count} containers cannot share the {chips} chips of a {shape.machine_type} evenly"
+        hint = f"write a divisor of {chips}, or leave it out"
+        yield workload.source.problem("POD003", path, message, hint)
+    elif count != nodes:
+        has = f"{nodes or 'an unknown number of'} NUMA nodes"
+        message = f"{count} containers share a host of {shape.machine_type} with {has}"
+        hint = "leave it out; GKE binds containers to NUMA nodes on tpu7x-standard-4t, which has two"
+        yield workload.source.problem("POD004", path, message, hint, warning=True)
+
+
+def _copies(workload: Workload, main: str) -> Iterator[Problem]:
+    """Yield what keeps the program's container from being there several times in a pod."""
+    count, path = workload.containers_per_host, ("spec", "containersPerHost")
+    if count == 1:
+        return
+    taken = {item["name"] for item in workload.own_containers}
+    for name in (f"{main}-{copy + 1}" for copy in range(count)):
+        if name in taken:
+            message = f"the pod would have two containers '{name}'"
+            yield workload.source.problem("FIELD001", path, message, "give yours another name", key=True)
+    if workload.pathways is not None:
+        message = "a Pathways worker is one container"
+        yield workload.source.problem("FIELD001", path, message, "leave containersPerHost out", key=True)
+    if len(f"{main}-{count}") > MAX_LABEL:
+        message = f"container '{main}-{count}' would have a name of more than {MAX_LABEL} characters"
+        yield workload.source.problem("FIELD001", path, message, f"shorten the name '{main}'", key=True)
+    own = (item for item in workload.own_containers if item["name"] == main)
+    ports = [port for item in (workload.container, *own) for port in item.get("ports", [])]
+    if any(workload.host_network or port.get("hostPort") for port in ports):
+        message = f"{count} containers cannot list the same ports of their host"
+        hint = "leave hostPort out"
+        if workload.host_network:
+            hint = "leave the ports out: on the network of the host they need no entry"
+        yield workload.source.problem("FIELD001", path, message, hint, key=True)
+
+
+def _pods(
+    workload: Workload, main: str
+) -> Iterator[tuple[Path, dict[str, Any], tuple[str, ...], tuple[str, ...]]]:
+    """Yield each pod template with the containers and the sidecars that stand in it anyway."""
+    head = workload.pathways.head.pod_template if workload.pathways else {}
+    copies = [f"{main}-{copy + 1}" for copy in range(workload.containers_per_host)]
+    program_here = () if workload.pathways else (main, *copies) if len(copies) > 1 else (main,)
+    yield ("spec", "podTemplate"), workload.pod_template, program_here, ()
+    if workload.pathways is not None and not workload.pathways.headless:
+        yield ("spec", "pathways", "head", "podTemplate"), head, (main,), RUNTIME
+    for index, job in enumerate(workload.auxiliary_jobs):
+        yield ("spec", "auxiliaryJobs", index, "podTemplate"), job.pod_template, (), ()
+
+
+def _names(
+    workload: Workload,
+    path: Path,
+    template: dict[str, Any],
+    containers: tuple[str, ...],
+    sidecars: tuple[str, ...],
+) -> Iterator[Problem]:
+    spec = template.get("spec", {})
+    taken = {*containers, *(item["name"] for item in spec.get("containers", []))}
+    first = {*sidecars, *(item["name"] for item in spec.get("initContainers", []))}
+    for name in sorted(taken & first):
+        place = path if spec else ("spec", "container")
+        message = f"the pod would have two containers '{name}'"
+        yield workload.source.problem("FIELD001", place, message, "give one of them another name")
+
+
+def _mounts(workload: Workload, main: str) -> Iterator[Problem]:
+    template = workload.pathways.head.pod_template if workload.pathways else workload.pod_template
+    spec = template.get("spec", {})
+    containers = [workload.container, *(c for c in spec.get("containers", []) if c["name"] == main)]
+    taken = {item["mountPath"] for container in containers for item in container.get("volumeMounts", [])}
+    for index, bucket in enumerate(workload.gcs_fuse):
+        if bucket.mount_path in taken:
+            place: Path = ("spec", "gcsFuse", index, "mountPath")
+            message = f"something else is mounted at '{bucket.mount_path}'"
+            yield workload.source.problem("FIELD001", place, message, "give each mount its own path")
+        taken.add(bucket.mount_path)
+    ours = {f"{FUSE_VOLUME}{index}" for index in range(len(workload.gcs_fuse))}
+    for volume in spec.get("volumes", []):
+        if volume["name"] in ours:
+            message = f"volume '{volume['name']}' is the name of a bucket's volume"
+            hint = "give your volume another name"
+            yield workload.source.problem("FIELD001", ("spec", "gcsFuse"), message, hint, key=True)
+
 
 _PATHWAYS_JOB = "pathways-job"
 """What the catalogue calls the list of topologies in PathwaysJob's controller."""
@@ -31,7 +138,7 @@ def fields(workload: Workload) -> Iterator[Problem]:
         yield from _job(workload)
     if workload.pathways is not None:
         yield from validate_pathways.fields(workload, workload.pathways)
-    elif not program.has_image(workload):
+    elif not workload.has_image:
         yield _nothing_to_run(workload)
     if workload.max_execution_time_seconds is not None and not workload.queue_name:
         path: Path = ("spec", "maxExecutionTimeSeconds")
@@ -43,7 +150,7 @@ def fields(workload: Workload) -> Iterator[Problem]:
         yield from _in_place(workload)
     yield from _failure_rules(workload)
     yield from _auxiliary_jobs(workload)
-    yield from validate_containers.fields(workload)
+    yield from container_fields(workload)
     for field in ("onHostMaintenance", "restartOnExitCodes"):
         if field in workload.spec.get("failurePolicy", {}):
             yield from _pod_failures(workload, field)
@@ -52,7 +159,7 @@ def fields(workload: Workload) -> Iterator[Problem]:
 
 
 def _nothing_to_run(workload: Workload) -> Problem:
-    written = program.own_containers(workload)
+    written = workload.own_containers
     message = "nothing to run: no container has an image"
     hint = "add spec.container.image, or a container with an image to spec.podTemplate"
     if any("image" in item for item in written):
@@ -176,7 +283,7 @@ def shape(workload: Workload, found: Shape, generation: Generation) -> Iterator[
     """Yield what the resolved shape cannot do."""
     source = workload.source
     label = f"{found.topology} on {found.machine_type}"
-    yield from validate_containers.share_of_chips(workload, found)
+    yield from share_of_chips(workload, found)
     if workload.slices > 1 and workload.pathways is None and not found.multislice:
         why = f"{label} is one host"
         hint = "write slices: 1, or several workloads, or a topology of several hosts"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.plan.policy import placed_by_policy, policy_name
+from slicewright.core.plan.placement import placed_by_policy, policy_name
 from slicewright.core.plan.resolve import region_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.intent.workload import Provisioning
 from slicewright.core.kubernetes.labels import COMPUTE_CLASS, SPOT
-from slicewright.core.plan.policy import placed_by_policy, policy_name
+from slicewright.core.plan.placement import placed_by_policy, policy_name
 from slicewright.core.plan.scaling import autoscaling, size_range, slice_names
 
 if TYPE_CHECKING:

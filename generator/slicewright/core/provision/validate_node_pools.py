@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.catalogue.version import is_below
-from slicewright.core.plan import policy
+from slicewright.core.catalogue.shape import is_below
+from slicewright.core.plan import placement
 from slicewright.core.plan.scaling import autoscaling, count, size_range, slice_names, starts_empty
 from slicewright.core.provision import environment, further, node_pool, where
 from slicewright.core.provision.node_pool import creates_itself, declared
@@ -165,8 +165,8 @@ def _autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool, unit: str) -> I
 def _policy(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield a name of a workload policy that has no effect, or that Compute Engine would refuse."""
     path = _path(pool)
-    name = policy.policy_name(site, pool)
-    if not policy.placed_by_policy(shape):
+    name = placement.policy_name(site, pool)
+    if not placement.placed_by_policy(shape):
         if "placementPolicyName" in declared(site, pool):
             slices = f"{shape.topology} on {shape.machine_type}"
             message = f"'placementPolicyName' has no effect: no workload policy places {slices}"

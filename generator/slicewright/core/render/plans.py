@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.plan.decide import decide, decide_shape
 from slicewright.core.plan.ways import on_cluster
 from slicewright.core.problem import Problem, did_you_mean
-from slicewright.core.render.counted import against_flavors
-from slicewright.core.render.unqueued import against_queueless
+from slicewright.core.render.validate_queues import against_flavors, against_queueless
 
 if TYPE_CHECKING:
     from slicewright.core.intent.workload import Workload

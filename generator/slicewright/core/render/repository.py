@@ -10,8 +10,7 @@ from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.document.read import read_documents
 from slicewright.core.gitops import validate_argocd
 from slicewright.core.intent import decode
-from slicewright.core.intent.mend import Mended, mended
-from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.intent.source import Mended, Source, SourceFile, mended
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.plan.resolve import ResolvedCluster, resolve_cluster
 from slicewright.core.platform import validate_platform

@@ -9,10 +9,9 @@ from slicewright.core.build import unsupported_values
 from slicewright.core.build.base_contract import missing
 from slicewright.core.build.objects import build, patched
 from slicewright.core.build.overlay import makes, overlay
-from slicewright.core.build.scope import is_namespaced
 from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity, origins
 from slicewright.core.document.write import write_document, write_documents
-from slicewright.core.kubernetes.kinds import RUN_VERSIONS
+from slicewright.core.kubernetes.kinds import RUN_VERSIONS, is_namespaced
 from slicewright.core.plan.plan import MARKER
 from slicewright.core.problem import Problem
 from slicewright.core.run import header

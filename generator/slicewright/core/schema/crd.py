@@ -6,8 +6,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.compose import pointer
-from slicewright.core.schema import crd_extensions, metadata
+from slicewright.core.compose import patch
+from slicewright.core.schema import kind
 from slicewright.core.schema.kind import Kind, KindSchema, document
 from slicewright.core.schema_from_crd import convert
 
@@ -54,10 +54,10 @@ def from_structural(of: Kind, node: Mapping[str, Any], more: Mapping[str, Any]) 
     """
     notes: list[str] = []
     body = convert(_checkable(node, notes), nulls=True)
-    body["properties"] = {**body.get("properties", {}), "metadata": metadata.of_root(of.group, of.kind)}
+    body["properties"] = {**body.get("properties", {}), "metadata": kind.of_root(of.group, of.kind)}
     if node.get("x-kubernetes-preserve-unknown-fields"):
         body["additionalProperties"] = True
-    schema = document(of, body, {**more, **crd_extensions.of_crd(node)})
+    schema = document(of, body, {**more, **kind.of_crd(node)})
     return KindSchema(of, schema, tuple(notes))
 
 
@@ -73,9 +73,9 @@ def from_configuration(
     notes: list[str] = []
     found: Any = _voluntary(node)
     for place, keywords in (checked or {}).items():
-        found = _changed(found, pointer.parse(place), partial(_merged, keywords))
+        found = _changed(found, patch.parse_pointer(place), partial(_merged, keywords))
     body = convert(_checkable(found, notes), nulls=True)
-    return KindSchema(of, document(of, body, crd_extensions.of_crd(node)), tuple(notes))
+    return KindSchema(of, document(of, body, kind.of_crd(node)), tuple(notes))
 
 
 def _voluntary(node: Any) -> Any:
@@ -99,7 +99,7 @@ def _optional(node: Mapping[str, Any], places: Iterable[str]) -> Mapping[str, An
     """Return a structural schema in which the fields at some places are not required."""
     changed: Any = node
     for place in places:
-        *way, name = pointer.parse(place)
+        *way, name = patch.parse_pointer(place)
         changed = _changed(changed, way, partial(_without_required, name))
     return changed  # type: ignore[no-any-return]
 

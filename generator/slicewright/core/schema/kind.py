@@ -1,15 +1,24 @@
-"""The schema document of one kind and version, and the path under which kubeconform finds it."""
+"""The schema document of one kind and version: its metadata, and what JSON Schema cannot say beside it.
+
+CRDs leave `metadata` open, and OpenAPI documents describe it without its patterns. The rules are those of
+`ValidateObjectMeta` in k8s.io/apimachinery: names, label keys and values, annotation keys. `name` differs by
+kind: roles may hold any path segment, namespaces and services are single labels.
+
+List-map keys and CEL rules are beside a schema. Their places are JSON pointers in which `*` stands for every
+element of a list or every value of a map: `/spec/replicatedJobs/*/dependsOn`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.compose import patch
 from slicewright.core.schema.sharing import shared
 from slicewright.core.schema_from_crd import DRAFT, Schema, dumps
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 LOCATION = "{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json"
 """What kubeconform needs behind the folder in `-schema-location`; of the core group it says `v1`."""
@@ -76,3 +85,144 @@ def document(of: Kind, body: Mapping[str, Any], beside: Mapping[str, Any]) -> Sc
         "additionalProperties": body.get("additionalProperties", False),
         "x-slicewright": dict(beside),
     }
+
+
+KEY = "x-slicewright"
+"""The keyword of a schema document that holds it; validators pass over keywords that they do not know."""
+
+
+def of_crd(node: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the side table of a structural schema.
+
+    Nothing below `/status` is in it: a kind with the subresource loses its status before it is validated.
+    """
+    maps: list[dict[str, Any]] = []
+    rules: list[dict[str, str]] = []
+    for place, found in _walk(node, ()):
+        if place[:1] == ("status",):
+            continue
+        at = written(place)
+        if found.get("x-kubernetes-list-type") == "map":
+            maps.append(list_map(at, found["x-kubernetes-list-map-keys"], found.get("items", {})))
+        for rule in found.get("x-kubernetes-validations", []):
+            # Folded scalars of the CRD leave a newline at the end.
+            entry = {"path": at, "rule": rule["rule"].strip(), "message": rule.get("message", "").strip()}
+            rules.append({key: value for key, value in entry.items() if value or key == "path"})
+    return {"listMaps": maps, "cel": rules}
+
+
+def list_map(at: str, keys: list[str], items: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one entry: the keys that tell elements apart, and the defaults of those that may be absent."""
+    fields = items.get("properties", {})
+    # Built-in kinds give zero values as defaults, which say nothing.
+    defaults = {key: fields[key]["default"] for key in keys if fields.get(key, {}).get("default")}
+    return {"path": at, "keys": list(keys), **({"defaults": defaults} if defaults else {})}
+
+
+def written(place: tuple[str, ...]) -> str:
+    """Return a place as a pointer."""
+    return "".join(f"/{patch.escape_key(part)}" for part in place)
+
+
+def _walk(
+    node: Mapping[str, Any], place: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    yield place, node
+    for name, value in sorted(node.get("properties", {}).items()):
+        yield from _walk(value, (*place, name))
+    for key in ("items", "additionalProperties"):
+        if isinstance(node.get(key), dict):
+            yield from _walk(node[key], (*place, "*"))
+
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_WORD = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_CASELESS = r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*"
+
+_NAMES: dict[str, Schema] = {
+    "subdomain": {"type": "string", "maxLength": 253, "pattern": f"^{_SUBDOMAIN}$"},
+    "label": {"type": "string", "maxLength": 63, "pattern": f"^{_LABEL}$"},
+    "segment": {"type": "string", "minLength": 1, "pattern": "^[^/%]+$", "not": {"enum": [".", ".."]}},
+}
+_NAMED = {
+    ("", "Namespace"): "label",
+    ("", "Service"): "label",
+    ("rbac.authorization.k8s.io", "ClusterRole"): "segment",
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): "segment",
+    ("rbac.authorization.k8s.io", "Role"): "segment",
+    ("rbac.authorization.k8s.io", "RoleBinding"): "segment",
+}
+_TIME: Schema = {"type": ["string", "null"], "format": "date-time"}
+_TEXT: Schema = {"type": ["string", "null"]}
+
+
+def object_meta(naming: str = "subdomain") -> Schema:
+    """Return the schema of metadata anywhere in an object; a template needs no name."""
+    return {
+        "type": ["object", "null"],
+        "additionalProperties": False,
+        "properties": {
+            "annotations": {
+                "type": ["object", "null"],
+                "additionalProperties": {"type": ["string", "null"]},
+                "propertyNames": {"maxLength": 317, "pattern": f"^({_CASELESS}/)?{_WORD}$"},
+            },
+            "creationTimestamp": _TIME,
+            "deletionGracePeriodSeconds": {"type": ["integer", "null"], "minimum": 0},
+            "deletionTimestamp": _TIME,
+            "finalizers": {"type": ["array", "null"], "items": {"type": "string"}},
+            "generateName": {"type": ["string", "null"], "maxLength": 253, "pattern": _prefix(naming)},
+            "generation": {"type": ["integer", "null"]},
+            "labels": {
+                "type": ["object", "null"],
+                "additionalProperties": {
+                    "type": ["string", "null"],
+                    "maxLength": 63,
+                    "pattern": f"^({_WORD})?$",
+                },
+                "propertyNames": {"maxLength": 317, "pattern": f"^({_SUBDOMAIN}/)?{_WORD}$"},
+            },
+            "managedFields": {"type": ["array", "null"], "items": {"type": "object"}},
+            "name": _NAMES[naming],
+            "namespace": {"type": ["string", "null"], "maxLength": 63, "pattern": f"^({_LABEL})?$"},
+            "ownerReferences": {"type": ["array", "null"], "items": _OWNER},
+            "resourceVersion": _TEXT,
+            "selfLink": _TEXT,
+            "uid": _TEXT,
+        },
+    }
+
+
+_OWNER: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["apiVersion", "kind", "name", "uid"],
+    "properties": {
+        "apiVersion": {"type": "string"},
+        "blockOwnerDeletion": {"type": ["boolean", "null"]},
+        "controller": {"type": ["boolean", "null"]},
+        "kind": {"type": "string"},
+        "name": {"type": "string"},
+        "uid": {"type": "string"},
+    },
+}
+
+
+def naming_of(group: str, kind: str) -> str:
+    """Return which names a kind takes: `subdomain`, `label` or `segment`."""
+    return _NAMED.get((group, kind), "subdomain")
+
+
+def of_root(group: str, kind: str) -> Schema:
+    """Return the schema of the metadata of a whole object: it has a name, or asks for one."""
+    return {
+        **object_meta(naming_of(group, kind)),
+        "type": "object",
+        "anyOf": [{"required": ["name"]}, {"required": ["generateName"]}],
+    }
+
+
+def _prefix(naming: str) -> str:
+    """Return the pattern of a generateName: a name that may end where the random part begins."""
+    return "^[^/%]*$" if naming == "segment" else "^([a-z0-9][-a-z0-9.]*)?$"

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.schema import metadata
-from slicewright.core.schema.crd_extensions import list_map, written
-from slicewright.core.schema.kind import Kind, KindSchema, document
+from slicewright.core.schema import kind
+from slicewright.core.schema.kind import Kind, KindSchema, document, list_map, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,7 +37,7 @@ _SPECIAL: dict[str, Schema] = {
     },
     f"{_META}FieldsV1": {"type": ["object", "null"]},
     "io.k8s.apimachinery.pkg.runtime.RawExtension": {"type": ["object", "null"]},
-    _OBJECT_META: metadata.object_meta(),
+    _OBJECT_META: kind.object_meta(),
 }
 _RANGES = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
@@ -56,11 +55,11 @@ def trimmed(documents: Mapping[str, Any]) -> dict[str, Any]:
             components[name] = _without_text(node)
         kinds += _kinds(text["paths"])
     used: set[str] = set()
-    for kind in kinds:
-        _reach(kind["component"], components, used)
+    for entry in kinds:
+        _reach(entry["component"], components, used)
     return {
         "components": {name: components[name] for name in sorted(used)},
-        "kinds": sorted(kinds, key=lambda kind: (kind["group"], kind["version"], kind["kind"])),
+        "kinds": sorted(kinds, key=lambda entry: (entry["group"], entry["version"], entry["kind"])),
     }
 
 
@@ -78,7 +77,7 @@ def _schema(of: Kind, component: str, scope: str, components: Components) -> Sch
     fields = {name: value for name, value in whole["properties"].items() if name != "metadata"}
     node = {**whole, "properties": fields}
     body = _object(node, components)
-    body["properties"]["metadata"] = metadata.of_root(of.group, of.kind)
+    body["properties"]["metadata"] = kind.of_root(of.group, of.kind)
     used: set[str] = set()
     for name in _references(node):
         _reach(name, components, used)

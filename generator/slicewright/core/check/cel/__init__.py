@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.cel import computeclass, flux, jobset, kueue
-from slicewright.core.compose import pointer
+from slicewright.core.compose import patch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ def refused(entry: Mapping[str, str], data: Any) -> Iterator[Refused]:
     rule = RULES.get(entry["rule"])
     if rule is None:
         return
-    for path, value in _at(data, pointer.parse(entry["path"]), ()):
+    for path, value in _at(data, patch.parse_pointer(entry["path"]), ()):
         try:
             holds = rule(value)
         except (KeyError, IndexError, TypeError, AttributeError):
@@ -58,7 +58,7 @@ def refused(entry: Mapping[str, str], data: Any) -> Iterator[Refused]:
             yield Refused(path, entry["rule"], entry.get("message", "") or f"failed rule: {entry['rule']}")
 
 
-def _at(value: Any, keys: pointer.Tokens, path: Path) -> Iterator[tuple[Path, Any]]:
+def _at(value: Any, keys: patch.Keys, path: Path) -> Iterator[tuple[Path, Any]]:
     if value is None:
         return
     if not keys:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from slicewright.core.catalogue.nearest import joined
+from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import quota_workload
 from slicewright.core.check.model import Finding, Rule
 from slicewright.core.kubernetes.kinds import RUN_KINDS

@@ -6,11 +6,10 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.build.scope import CLUSTER_SCOPED, is_namespaced
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.fit import queue_of
-from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.kubernetes.kinds import CLUSTER_SCOPED, RUN_KINDS, is_namespaced
 from slicewright.core.kubernetes.labels import HOOK, INSTANCE, PROVISIONING, QUEUE, RUN
 from slicewright.core.kubernetes.read import at, entries, mapping, text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.core.catalogue.version import numbers
+from slicewright.core.catalogue.shape import version_numbers
 from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.quota_read import configuration
 from slicewright.core.check.rules.shapes import is_tpu
@@ -67,7 +67,7 @@ def _timeout(objects: ObjectSet) -> int | None:
             return int(sum(float(value) * _SECONDS[unit] for value, unit in _PART.findall(written)))
         return _DEFAULT_TIMEOUT
     version = mapping(objects.site.cluster.spec.get("versions")).get("kueue") if objects.site else None
-    if isinstance(version, str) and numbers(version)[:2] < _ENABLED_SINCE:
+    if isinstance(version, str) and version_numbers(version)[:2] < _ENABLED_SINCE:
         return None
     return _DEFAULT_TIMEOUT
 

@@ -6,7 +6,6 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.build.scope import is_namespaced
 from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.kustomize_build import (
     KUSTOMIZATIONS,
@@ -17,7 +16,7 @@ from slicewright.core.check.rules.kustomize_build import (
     selects,
 )
 from slicewright.core.compose.spec import is_remote
-from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.kubernetes.kinds import RUN_KINDS, is_namespaced
 from slicewright.core.kubernetes.labels import NEEDS_HASH
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
 

@@ -9,7 +9,7 @@ from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, is_pathways, shape, shapes
 from slicewright.core.kubernetes.labels import COORDINATOR, TPU
 from slicewright.core.kubernetes.read import at, entries, sequence, text, words
-from slicewright.core.plan.pathways import SIDECAR_FLAG
+from slicewright.core.plan.decide import SIDECAR_FLAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.catalogue.nearest import joined
+from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.shapes import (
     PLACEHOLDER,

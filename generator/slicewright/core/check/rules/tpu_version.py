@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.catalogue.version import is_below
+from slicewright.core.catalogue.shape import is_below
 from slicewright.core.check.model import Finding, Rule
 from slicewright.core.check.rules.shapes import is_pathways, shape
 from slicewright.core.kubernetes.kinds import POD_KINDS
@@ -13,7 +13,7 @@ from slicewright.core.kubernetes.labels import ACCELERATOR, FLEX_START
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.catalogue.generation import Generation
+    from slicewright.core.catalogue.shape import Generation
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
 

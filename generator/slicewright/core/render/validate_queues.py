@@ -1,4 +1,4 @@
-"""Runs that Kueue would count on the wrong flavor of their queue, or on one whose nodes they never get."""
+"""Validate a run against the queues of its cluster: it names none, or Kueue counts it on the wrong flavor."""
 
 from __future__ import annotations
 
@@ -97,3 +97,30 @@ def _resources(workload: Workload) -> Iterator[tuple[Path, dict[str, Any]]]:
     for field in ("containers", "initContainers"):
         found += [((*path, field, index), item) for index, item in enumerate(spec.get(field, []))]
     yield from (((*place, "resources"), item["resources"]) for place, item in found if "resources" in item)
+
+
+_DEFAULT = "default"
+"""A LocalQueue of this name takes, by Kueue's webhook, what its namespace has without a queue."""
+
+
+def against_queueless(workload: Workload, site: ResolvedCluster) -> Iterator[Problem]:
+    """Warn of a workload without a queue in a namespace for which the platform renders one.
+
+    Of a platform that exists already the file may know a part only, so nothing is said there.
+    """
+    cluster = site.cluster
+    queues = [queue.name for queue in cluster.local_queues if queue.namespace == workload.namespace]
+    if workload.queue_name or not cluster.managed or not queues or _DEFAULT in queues:
+        return
+    have = "a LocalQueue" if len(queues) == 1 else f"{len(queues)} LocalQueues"
+    message = f"the workload names no queue, and namespace '{workload.namespace}' has {have} on cluster "
+    message += f"'{cluster.name}': {_consequence(site)}"
+    wanted = " or ".join(f"queueName: {name}" for name in queues)
+    hint = f"add {wanted} to spec; if it is meant, say so with a reason in .slicewright-ignore.yaml"
+    yield workload.source.problem("REF008", ("spec",), message, hint, key=True, warning=True)
+
+
+def _consequence(site: ResolvedCluster) -> str:
+    if site.cluster.spec.get("kueue", {}).get("manageJobsWithoutQueueName") is True:
+        return "Kueue is told to hold such runs back, and it would wait forever"
+    return "it starts at once, beside Kueue, on nodes that are counted for others"
