@@ -8,53 +8,13 @@ set -euo pipefail
 PROJECT=PROJECT_ID
 LOCATION=us-east5
 CLUSTER=flex-start-cluster
+OPTIONS='[--dry-run]'
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-dry_run=no
-for option in "$@"; do
-  case $option in
-    --dry-run) dry_run=yes ;;
-    *)
-      echo "usage: bash ${0##*/} [--dry-run]" >&2
-      exit 2
-      ;;
-  esac
-done
-
-# Prints a command that changes something, and runs it unless --dry-run is given.
-run() {
-  printf '%q' "$1"
-  printf ' %q' "${@:2}"
-  echo
-  [ "$dry_run" = yes ] || "$@"
-}
-
-# Runs a command that lists names. With --dry-run nothing is taken to be there where it fails.
-ask() {
-  "$@" && return
-  if [ "$dry_run" = no ]; then
-    echo "cannot see what is there: the command above has failed" >&2
-    exit 1
-  fi
-  echo "# cannot see what is there; printed as if nothing were" >&2
-}
-
-# Tells whether a list of names, one a line, has a name.
-has() { grep -qxF -e "$2" <<<"$1"; }
-
-apis=$(ask gcloud services list --enabled --project="$PROJECT" --format='value(config.name)')
-for api in compute.googleapis.com container.googleapis.com; do
-  has "$apis" "$api" || run gcloud services enable "$api" --project="$PROJECT"
-done
-
-clusters=$(ask gcloud container clusters list --location="$LOCATION" --filter="name ~ ^$CLUSTER\$" \
-  --project="$PROJECT" --format='value(name)')
-if has "$clusters" "$CLUSTER"; then
-  echo "# cluster $CLUSTER is there"
-else
-  run gcloud container clusters create "$CLUSTER" --location="$LOCATION" \
-    --node-locations=us-east5-b \
-    --release-channel=regular \
-    --workload-pool="$PROJECT.svc.id.goog" \
-    --addons=HorizontalPodAutoscaling,HttpLoadBalancing,GcePersistentDiskCsiDriver,GcsFuseCsiDriver \
-    --project="$PROJECT"
-fi
+enable_apis compute.googleapis.com container.googleapis.com
+make_cluster create \
+  --node-locations=us-east5-b \
+  --release-channel=regular \
+  --workload-pool="$PROJECT.svc.id.goog" \
+  --addons=HorizontalPodAutoscaling,HttpLoadBalancing,GcePersistentDiskCsiDriver,GcsFuseCsiDriver

@@ -8,51 +8,11 @@ set -euo pipefail
 PROJECT=PROJECT_ID
 LOCATION=us-east5
 CLUSTER=flex-start-cluster
+OPTIONS='[--dry-run]'
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-dry_run=no
-for option in "$@"; do
-  case $option in
-    --dry-run) dry_run=yes ;;
-    *)
-      echo "usage: bash ${0##*/} [--dry-run]" >&2
-      exit 2
-      ;;
-  esac
-done
-
-# Prints a command that changes something, and runs it unless --dry-run is given.
-run() {
-  printf '%q' "$1"
-  printf ' %q' "${@:2}"
-  echo
-  [ "$dry_run" = yes ] || "$@"
-}
-
-# Runs a command that lists names. With --dry-run nothing is taken to be there where it fails.
-ask() {
-  "$@" && return
-  if [ "$dry_run" = no ]; then
-    echo "cannot see what is there: the command above has failed" >&2
-    exit 1
-  fi
-  echo "# cannot see what is there; printed as if nothing were" >&2
-}
-
-# Tells whether a list of names, one a line, has a name.
-has() { grep -qxF -e "$2" <<<"$1"; }
-
-node_pools=$(ask gcloud container node-pools list --location="$LOCATION" --cluster="$CLUSTER" \
-  --project="$PROJECT" --format='value(name)')
-
-# Makes a node pool, NAME FLAG..., unless one of that name is there.
-node_pool() {
-  if has "$node_pools" "$1"; then
-    echo "# node pool $1 is there"
-    return
-  fi
-  run gcloud container node-pools create "$1" --location="$LOCATION" --cluster="$CLUSTER" "${@:2}" \
-    --project="$PROJECT"
-}
+list_node_pools
 
 # single-host: 1 slice of v6e 2x2, 4 chips on 1 host
 node_pool single-host \

@@ -9,91 +9,14 @@ set -euo pipefail
 PROJECT=YOUR_PROJECT_ID
 LOCATION=us-central2
 CLUSTER=gke-tpu-training-cluster
+OPTIONS=''
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-if [ $# -gt 0 ]; then
-  echo "usage: bash ${0##*/}" >&2
-  exit 2
-fi
+cannot_see=3
+compare_cluster Standard
 
-# Runs a command that says what is there. Where it cannot, nothing can be compared, which is no difference.
-ask() {
-  "$@" && return
-  echo "cannot see what is there: the command above has failed, and nothing is known of differences" >&2
-  exit 3
-}
-
-differs=no
-# Adds a line to the table of differences.
-differ() {
-  [ "$differs" = yes ] || printf '%-40s %-16s %-24s %s\n' WHAT FIELD WANTED FOUND
-  differs=yes
-  printf '%-40s %-16s %-24s %s\n' "$1" "$2" "$3" "${4:--}"
-}
-# Compares a field, WHAT FIELD WANTED FOUND; wanted - is nothing, wanted * is anything.
-expect() {
-  case $3 in
-    \*) ;;
-    "${4:--}") ;;
-    *) differ "$@" ;;
-  esac
-}
-
-row=$(ask gcloud container clusters list --location="$LOCATION" --filter="name ~ ^$CLUSTER\$" \
-  --project="$PROJECT" --format='csv[no-heading,separator="|"](status,autopilot.enabled)')
-if [ -z "$row" ]; then
-  differ "$CLUSTER" cluster there absent
-  exit 1
-fi
-IFS='|' read -r status autopilot <<<"$row"
-[ "$status" = RECONCILING ] || expect "$CLUSTER" status RUNNING "$status"
-case $autopilot in [Tt]rue) mode=Autopilot ;; *) mode=Standard ;; esac
-expect "$CLUSTER" mode Standard "$mode"
-
-# Instances count as nodes by the labels that GKE gives them.
-found=$(ask gcloud container node-pools list --location="$LOCATION" --cluster="$CLUSTER" \
-  --project="$PROJECT" --format='csv[no-heading,separator="|"](name,status,config.machineType,
-    placementPolicy.tpuTopology,placementPolicy.policyName.basename(),config.flexStart,queuedProvisioning.enabled,config.spot,
-    config.reservationAffinity.consumeReservationType,autoscaling.enabled,autoscaling.minNodeCount,
-    autoscaling.maxNodeCount,locations.list(separator=","))')
-running=$(ask gcloud compute instances list --project="$PROJECT" \
-  --filter="labels.goog-k8s-cluster-name = $CLUSTER AND labels.goog-k8s-cluster-location = $LOCATION
-    AND status = RUNNING" --format='value(labels.goog-k8s-node-pool-name)')
-
-is() { case $1 in [Tt]rue) return 0 ;; *) return 1 ;; esac }
-
-while read -r name machine_type topology policy provisioning scaling nodes zones; do
-  row=$(grep -e "^$name|" <<<"$found" || true)
-  if [ -z "$row" ]; then
-    differ "$name" node-pool there absent
-    continue
-  fi
-  IFS='|' read -r _ status has_type has_topology has_policy flex_start queued spot reservation \
-    scales least most has_zones <<<"$row"
-  expect "$name" status RUNNING "$status"
-  expect "$name" machine-type "$machine_type" "$has_type"
-  expect "$name" topology "$topology" "$has_topology"
-  expect "$name" workload-policy "$policy" "$has_policy"
-  obtained=OnDemand
-  if is "$flex_start"; then
-    obtained=FlexStart
-    if is "$queued"; then obtained=FlexStartQueued; fi
-  elif is "$queued"; then
-    obtained=Queued
-  elif is "$spot"; then
-    obtained=Spot
-  elif [ "$reservation" = SPECIFIC_RESERVATION ]; then
-    obtained=Reservation
-  fi
-  expect "$name" provisioning "$provisioning" "$obtained"
-  bounds=-
-  if is "$scales"; then bounds=${least:-0}-${most:-0}; fi
-  expect "$name" autoscaling "$scaling" "$bounds"
-  expect "$name" zones "$zones" "$(tr ',' '\n' <<<"$has_zones" | sort | paste -s -d , -)"
-  count=$(grep -cxF -e "$name" <<<"$running" || true)
-  if [ "$count" -lt "${nodes%-*}" ] || { [ "${nodes#*-}" != '*' ] && [ "$count" -gt "${nodes#*-}" ]; }; then
-    differ "$name" nodes "$nodes" "$count"
-  fi
-done <<'NODE_POOLS'
+compare_node_pools <<'NODE_POOLS'
 tpu-node-pool-0 ct4p-hightpu-4t 2x2x2 - OnDemand - 2 us-central2-b
 tpu-node-pool-1 ct4p-hightpu-4t 2x2x2 - OnDemand - 2 us-central2-b
 cpu-node-pool n1-standard-4 - - OnDemand - 3 us-central2-b

@@ -9,45 +9,12 @@ set -euo pipefail
 PROJECT=PROJECT_ID
 LOCATION=us-west4
 CLUSTER=multislice-autopilot
+OPTIONS=''
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-if [ $# -gt 0 ]; then
-  echo "usage: bash ${0##*/}" >&2
-  exit 2
-fi
-
-# Runs a command that says what is there. Where it cannot, nothing can be compared, which is no difference.
-ask() {
-  "$@" && return
-  echo "cannot see what is there: the command above has failed, and nothing is known of differences" >&2
-  exit 3
-}
-
-differs=no
-# Adds a line to the table of differences.
-differ() {
-  [ "$differs" = yes ] || printf '%-40s %-16s %-24s %s\n' WHAT FIELD WANTED FOUND
-  differs=yes
-  printf '%-40s %-16s %-24s %s\n' "$1" "$2" "$3" "${4:--}"
-}
-# Compares a field, WHAT FIELD WANTED FOUND; wanted - is nothing, wanted * is anything.
-expect() {
-  case $3 in
-    \*) ;;
-    "${4:--}") ;;
-    *) differ "$@" ;;
-  esac
-}
-
-row=$(ask gcloud container clusters list --location="$LOCATION" --filter="name ~ ^$CLUSTER\$" \
-  --project="$PROJECT" --format='csv[no-heading,separator="|"](status,autopilot.enabled)')
-if [ -z "$row" ]; then
-  differ "$CLUSTER" cluster there absent
-  exit 1
-fi
-IFS='|' read -r status autopilot <<<"$row"
-[ "$status" = RECONCILING ] || expect "$CLUSTER" status RUNNING "$status"
-case $autopilot in [Tt]rue) mode=Autopilot ;; *) mode=Standard ;; esac
-expect "$CLUSTER" mode Autopilot "$mode"
+cannot_see=3
+compare_cluster Autopilot
 
 [ "$differs" = no ] || exit 1
 echo 'cluster multislice-autopilot is there, and its mode is as clusters/multislice-autopilot.yaml says'

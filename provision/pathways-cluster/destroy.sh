@@ -9,108 +9,20 @@ set -euo pipefail
 PROJECT=PROJECT_ID
 LOCATION=us-east5
 CLUSTER=pathways-cluster
+OPTIONS='[--dry-run] [--yes]'
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-dry_run=no
-yes=no
-for option in "$@"; do
-  case $option in
-    --dry-run) dry_run=yes ;;
-    --yes) yes=yes ;;
-    *)
-      echo "usage: bash ${0##*/} [--dry-run] [--yes]" >&2
-      exit 2
-      ;;
-  esac
-done
+confirm 'cluster pathways-cluster with its queues and node pools'
 
-# Prints a command that changes something, and runs it unless --dry-run is given.
-run() {
-  printf '%q' "$1"
-  printf ' %q' "${@:2}"
-  echo
-  [ "$dry_run" = yes ] || "$@"
-}
+delete_queues overlays/pathways-cluster/_platform
 
-# Runs a command that lists names. With --dry-run nothing is taken to be there where it fails.
-ask() {
-  "$@" && return
-  if [ "$dry_run" = no ]; then
-    echo "cannot see what is there: the command above has failed" >&2
-    exit 1
-  fi
-  echo "# cannot see what is there; printed as if nothing were" >&2
-}
-
-# Tells whether a list of names, one a line, has a name.
-has() { grep -qxF -e "$2" <<<"$1"; }
-
-if [ "$yes" = no ] && [ "$dry_run" = no ]; then
-  echo "This deletes cluster pathways-cluster with its queues and node pools, and stops every workload there." >&2
-  printf 'Type the name of the cluster to go on: ' >&2
-  read -r answer || answer=
-  [ "$answer" = "$CLUSTER" ] || { echo "nothing was deleted" >&2 && exit 1; }
-fi
-
-clusters=$(ask gcloud container clusters list --location="$LOCATION" --filter="name ~ ^$CLUSTER\$" \
-  --project="$PROJECT" --format='value(name)')
-[ "$dry_run" = no ] || clusters=$CLUSTER
-if ! has "$clusters" "$CLUSTER"; then echo "# cluster $CLUSTER is not there"; fi
-
-# Makes a ClusterQueue let go of its workloads, if it is there.
-drain() {
-  if [ "$dry_run" = yes ] || has "$queues" "clusterqueue.kueue.x-k8s.io/$1"; then
-    run kubectl patch clusterqueues.kueue.x-k8s.io "$1" --type=merge \
-      -p '{"spec":{"stopPolicy":"HoldAndDrain"}}'
-  fi
-}
-# Deletes the objects of a file of the platform, if it is there.
-delete_objects() {
-  [ ! -f "$platform/$1.yaml" ] ||
-    run kubectl delete -f "$platform/$1.yaml" --ignore-not-found --wait --timeout=15m
-}
-
-# Kueue's objects hold on to each other: workloads leave first, then LocalQueues, ClusterQueues, their checks,
-# ResourceFlavors and Topologies. The credentials are of this script alone: kubectl meets no other cluster.
 if has "$clusters" "$CLUSTER"; then
-  KUBECONFIG=$(mktemp)
-  export KUBECONFIG
-  trap 'rm -f "$KUBECONFIG"' EXIT
-  platform=$(cd "$(dirname "$0")/../.." && pwd)/overlays/pathways-cluster/_platform
-  run gcloud container clusters get-credentials "$CLUSTER" --location="$LOCATION" --project="$PROJECT"
-  crd=customresourcedefinition.apiextensions.k8s.io/clusterqueues.kueue.x-k8s.io
-  kueue=$crd
-  queues=
-  if [ "$dry_run" = no ]; then
-    kueue=$(kubectl get "$crd" --ignore-not-found -o name)
-    [ -z "$kueue" ] || queues=$(kubectl get clusterqueues.kueue.x-k8s.io -o name)
-  fi
-  if [ -n "$kueue" ]; then
-    delete_objects local-queues
-    delete_objects queues
-    delete_objects checks
-    delete_objects flavors
-    delete_objects topologies
-  else
-    echo "# Kueue is not there"
-  fi
-fi
-
-# Deletes a node pool, if it is there.
-delete_node_pool() {
-  if [ "$dry_run" = yes ] || has "$node_pools" "$1"; then
-    run gcloud container node-pools delete "$1" --location="$LOCATION" --cluster="$CLUSTER" \
-      --project="$PROJECT" --quiet
-  fi
-}
-if has "$clusters" "$CLUSTER"; then
-  node_pools=$(ask gcloud container node-pools list --location="$LOCATION" --cluster="$CLUSTER" \
-    --project="$PROJECT" --format='value(name)')
+  list_node_pools
   delete_node_pool tpu-np-0
   delete_node_pool tpu-np-1
   delete_node_pool cpu-np
 fi
 
-if has "$clusters" "$CLUSTER"; then
-  run gcloud container clusters delete "$CLUSTER" --location="$LOCATION" --project="$PROJECT" --quiet
-fi
+delete_cluster
 echo "# next: where clusters/ declares $CLUSTER no more, delete provision/$CLUSTER"

@@ -46,7 +46,7 @@ def test_render_writes_the_platform_and_the_scripts(managed: Repo) -> None:
     found = platform(managed)
 
     files = ["flavors", "kustomization", "local-queues", "priority-classes", "queues"]
-    scripts = ["cluster", "destroy", "node-pools", "verify"]
+    scripts = ["cluster", "destroy", "lib", "node-pools", "verify"]
     expected = [
         "overlays/c1/_controllers/kustomization.yaml",
         *(f"{FOLDER}/{name}.yaml" for name in files),
@@ -81,7 +81,7 @@ def test_report_names_each_file(managed: Repo) -> None:
     done = managed.run("render").out.splitlines()
 
     assert f"  ~ {FOLDER}/queues.yaml changed: the platform is live" in done
-    assert done[-1].endswith("1 file written, 0 deleted, 12 unchanged")
+    assert done[-1].endswith("1 file written, 0 deleted, 13 unchanged")
 
 
 def test_platform_is_live(managed: Repo) -> None:
@@ -122,7 +122,7 @@ def test_platform_that_is_no_longer_ours_leaves(managed: Repo) -> None:
     found = platform(managed)
 
     assert {tuple(change) for change in found.values()} == {("removed", "managed is false")}
-    assert len(found) == 10
+    assert len(found) == 11
     assert list(managed.tree(FOLDER)) == [f"{FOLDER}/notes.yaml"]
     assert list(managed.tree("provision")) == ["provision/c1/mine.sh"]
     assert len(managed.runs()) == 1
@@ -138,17 +138,17 @@ def gone(managed: Repo) -> dict[str, list[str]]:
 def test_platform_of_a_cluster_that_is_gone_leaves(managed: Repo) -> None:
     """A cluster without a file has no platform; what takes it down stays until somebody deletes it."""
     managed.run("render")
-    script = managed.read("provision/c1/destroy.sh")
+    kept = {path: managed.read(path) for path in ("provision/c1/destroy.sh", "provision/c1/lib.sh")}
 
     found = gone(managed)
 
     assert {tuple(change) for change in found.values()} == {("removed", "the cluster is gone")}
     assert {} == managed.tree()
-    assert {"provision/c1/destroy.sh": script} == managed.tree("provision")
+    assert kept == managed.tree("provision")
     for command in (["render"], ["render", "--check"], ["render", "--check", "-o", "json"]):
         done = managed.run(*command)
         assert "POOL045" in done.out + done.err
-        assert {"provision/c1/destroy.sh": script} == managed.tree("provision")
+        assert kept == managed.tree("provision")
     (managed.root / "provision/c1/destroy.sh").rename(managed.root / "provision/c1/verify.sh")
     managed.run("render")
     done = managed.run("render", "--check")

@@ -15,7 +15,7 @@ from slicewright.core.plan.resolve import ResolvedCluster, resolve_cluster
 from slicewright.core.problem import in_order
 from slicewright.core.provision import validate_node_pools
 from slicewright.core.provision.tree import files
-from slicewright.workspace.package import package
+from slicewright.workspace.package import package, script_library
 
 ROOT = Path(__file__).parents[2]
 STUBS = Path(__file__).parent / "stubs"
@@ -135,7 +135,7 @@ def machine(root: Path, of: ResolvedCluster) -> Machine:
     """Write the files of a cluster to a folder, and begin with an empty project."""
     (root / "cloud").mkdir()
     made = Machine(root, of.cluster.name)
-    for path, body in files(of).items():
+    for path, body in files(of, script_library()).items():
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(body, encoding="utf-8")

@@ -141,5 +141,5 @@ def test_verify_without_access(rich: Machine, call: str) -> None:
     assert (3, "") == (done.code, done.out)
     assert done.err.splitlines() == [
         "ERROR: (gcloud) it fails",
-        "cannot see what is there: the command above has failed, and nothing is known of differences",
+        "cannot see what is there: the command above has failed",
     ]

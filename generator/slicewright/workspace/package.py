@@ -99,9 +99,15 @@ def releases() -> dict[str, str]:
 
 
 @cache
+def script_library() -> str:
+    """Return what the scripts that provision a cluster share, in bash."""
+    return (HERE / "provision" / "lib.sh").read_text(encoding="utf-8")
+
+
+@cache
 def package() -> Package:
     """Return all of it."""
-    return Package(__version__, catalogue(), schemas(), health(), releases())
+    return Package(__version__, catalogue(), schemas(), health(), releases(), script_library())
 
 
 HERE = Path(__file__).resolve().parents[1]

@@ -51,7 +51,7 @@ def _body(version: TreeVersion, path: str) -> str | None:
     return None if text is None else _HEADER.sub(r"\1", text.replace("\r\n", "\n"))
 
 
-_NODE_POOL = re.compile(r"^  delete_node_pool (\S+)$", re.MULTILINE)
+_NODE_POOL = re.compile(r"^ +delete_node_pool (\S+)$", re.MULTILINE)
 _WHERE = re.compile(r"^(PROJECT|LOCATION|CLUSTER)=(\S+)$", re.MULTILINE)
 
 

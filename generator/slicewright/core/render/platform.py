@@ -12,6 +12,7 @@ from slicewright.core.platform import controllers
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem
 from slicewright.core.provision import tree as provision
+from slicewright.core.provision.scripts import LIBRARY
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -23,6 +24,7 @@ PROVISION = "provision"
 """The folder of what is no Kubernetes object."""
 
 DESTROY = "destroy.sh"
+_LAST = (DESTROY, LIBRARY)
 
 PlatformEffect = Literal["added", "changed", "removed"]
 
@@ -56,7 +58,7 @@ def files(
         found += controllers.problems(site, wanted, read_text, repository.package.releases)
         made |= controllers.files(site, wanted)
         made |= platform.files(site, (untainted or {}).get(name, ()))
-        made |= provision.files(site)
+        made |= provision.files(site, repository.package.script_library)
     return made, found
 
 
@@ -65,7 +67,8 @@ def left_behind(
 ) -> Iterator[tuple[list[str], Problem]]:
     """Yield the files that take down a cluster which no file declares any more, and a warning of them.
 
-    A render cannot know whether the cluster is gone. It keeps `destroy.sh`, and where Terraform made the
+    A render cannot know whether the cluster is gone. It keeps `destroy.sh` with the library that
+    it was rendered with, and where Terraform made the
     cluster all that Terraform needs, until somebody deletes the folder.
     """
     for folder, paths in sorted(folders.items()):
@@ -74,7 +77,7 @@ def left_behind(
             continue
         script, files = f"{folder}/{DESTROY}", sorted(paths)
         if not any(path.endswith(".tf") for path in files):
-            files = [path for path in files if path == script]
+            files = [path for path in files if script in files and posixpath.basename(path) in _LAST]
         if files:
             message = f"no file declares cluster '{cluster}', and it may still be there"
             hint = f"run {script} and what it names, then delete {folder}"

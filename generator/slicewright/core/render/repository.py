@@ -52,6 +52,8 @@ class Package:
     """Health checks for Argo CD, in Lua, by `<group>_<Kind>`."""
     releases: Mapping[str, str] = field(default_factory=dict)
     """Digests of the manifests of controllers, by the names of their folders, such as `kueue-v0.19.2`."""
+    script_library: str = ""
+    """The text of `lib.sh`, which the scripts that provision a cluster source."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,210 @@
+"""The scripts of a cluster: what is its own, as calls of the functions in `lib.sh`, which lies beside them.
+
+They keep to what bash 3.2 has, and need `gcloud` (and `kubectl` where Kubernetes objects are deleted).
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from slicewright.core.plan.resolve import region_of
+from slicewright.core.provision import gcloud
+from slicewright.core.provision.node_pool import node_pools
+from slicewright.core.run.header import GENERATED, inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.core.provision.node_pool import NodePool
+
+ADDONS = ("HorizontalPodAutoscaling", "HttpLoadBalancing", "GcePersistentDiskCsiDriver", "GcsFuseCsiDriver")
+"""Those that gcloud adds by itself, and drops when others are named; and Cloud Storage FUSE for `gcsFuse`."""
+
+APIS = ("compute.googleapis.com", "container.googleapis.com")
+LIBRARY = "lib.sh"
+
+_SOURCE = """\
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh\""""
+
+
+def scripts(site: ResolvedCluster, library: str) -> dict[str, str]:
+    """Return the scripts by name, and the library that they source; one with nothing to do is left out.
+
+    Where Terraform makes cluster and node pools, a script that made them too would leave them outside of its
+    state: there are only `verify.sh`, and `destroy.sh` for Kueue's objects.
+    """
+    pools = node_pools(site)
+    first, _, rest = library.partition("\n")
+    made = {
+        LIBRARY: f"{first}\n{_generated(site)}\n{rest}",
+        "verify.sh": _verify(site, pools),
+        "destroy.sh": _destroy(site, pools),
+    }
+    if "environment" not in site.cluster.spec:
+        made["cluster.sh"] = _cluster(site)
+        if pools:
+            made["node-pools.sh"] = _node_pools(site, pools)
+    return made
+
+
+def _generated(site: ResolvedCluster) -> str:
+    return f"{GENERATED}\n# inputs: {inputs(site.cluster.source.file.path, site.cluster.name)}"
+
+
+def _script(
+    site: ResolvedCluster,
+    name: str,
+    purpose: str,
+    blocks: Iterable[str],
+    *,
+    options: str = "[--dry-run]",
+    needs_region: bool = False,
+) -> str:
+    """Return a script: header, purpose, strictness, variables, library, and its own blocks."""
+    spec = site.cluster.spec
+    project = spec.get("project", "")
+    usage = f"usage: bash {name} {options}".rstrip()
+    comment = (f"# {line}" for line in purpose.replace("USAGE", usage).split("\n"))
+    head = [
+        "#!/usr/bin/env bash",
+        _generated(site),
+        *comment,
+        "set -euo pipefail",
+        "",
+        f"PROJECT={quote(project)}"
+        if project
+        else "PROJECT=${PROJECT:?is not set: the project of the cluster}",
+        f"LOCATION={quote(spec['location'])}",
+        f"CLUSTER={quote(site.cluster.name)}",
+        *([f"REGION={region_of(spec['location'])}"] if needs_region else []),
+        f"OPTIONS={quote(options)}",
+        _SOURCE,
+    ]
+    return "\n\n".join(["\n".join(head), *blocks]) + "\n"
+
+
+def _call(*words: str) -> str:
+    """Return a call with each flag on a line of its own; words that begin with `--` are flags."""
+    calls = [quote(word) for word in words if not word.startswith("--")]
+    return " \\\n  ".join([" ".join(calls), *(quote(word) for word in words if word.startswith("--"))])
+
+
+def _cluster(site: ResolvedCluster) -> str:
+    """Return `cluster.sh`: create for Standard, create-auto for Autopilot, which has all add-ons as it is."""
+    spec = site.cluster.spec
+    gke = spec.get("gke", {})
+    flags = [f"--release-channel={gke.get('releaseChannel', 'regular')}"]
+    if "version" in gke:
+        flags.append(f"--cluster-version={gke['version']}")
+    if site.cluster.mode == "Autopilot":
+        make = _call("make_cluster", "create-auto", *flags)
+    else:
+        if "nodeLocations" in spec:
+            flags.insert(0, f"--node-locations={','.join(spec['nodeLocations'])}")
+        own = ['--workload-pool="$PROJECT.svc.id.goog"', f"--addons={','.join(ADDONS)}"]
+        make = " \\\n  ".join([_call("make_cluster", "create", *flags), *own])
+    purpose = f"Makes cluster {site.cluster.name}; one that is there stays as it is.\nUSAGE"
+    return _script(site, "cluster.sh", purpose, [f"enable_apis {' '.join(APIS)}\n{make}"])
+
+
+def _node_pools(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
+    """Return `node-pools.sh` for at least one node pool."""
+    has_policies = any(pool.workload_policy for pool in pools)
+    blocks = ["list_node_pools" + "\nlist_workload_policies" * has_policies]
+    for _, group in groupby(pools, key=lambda pool: pool.pool):
+        blocks += _calls(list(group))
+    purpose = f"Makes the node pools of cluster {site.cluster.name}; what is there stays as it is.\nUSAGE"
+    return _script(site, "node-pools.sh", purpose, blocks, needs_region=has_policies)
+
+
+def _calls(pools: list[NodePool]) -> Iterator[str]:
+    """Yield the calls for one pool of the file: first its workload policy, then a node pool a slice."""
+    first, *others = pools
+    lines = [_title(pools)]
+    if first.shape is not None and first.workload_policy:
+        name = "workload_policy" if first.makes_policy else "needs_workload_policy"
+        lines.append(_call(name, first.workload_policy, *gcloud.policy_flags(first.shape.topology)))
+    yield "\n".join([*lines, _call("node_pool", first.name, *gcloud.flags(first))])
+    for pool in others:
+        yield _call("node_pool", pool.name, *gcloud.flags(pool))
+
+
+def _title(pools: list[NodePool]) -> str:
+    shape, name = pools[0].shape, pools[0].pool
+    if shape is None:
+        return f"# {name}: {pools[0].machine_type}"
+    slices = "1 slice" if len(pools) == 1 else f"{len(pools)} slices"
+    hosts = "1 host" if shape.hosts == 1 else f"{shape.hosts} hosts"
+    of = "" if len(pools) == 1 else " each"
+    return f"# {name}: {slices} of {shape.generation} {shape.topology}, {shape.chips} chips on {hosts}{of}"
+
+
+def _verify(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
+    """Return `verify.sh`; it exits 1 with a table where something differs, and 3 where it cannot see."""
+    what = "its mode is"
+    blocks = [f"cannot_see=3\ncompare_cluster {site.cluster.mode}"]
+    if pools:
+        what = "its node pool is" if len(pools) == 1 else f"its {len(pools)} node pools are"
+        rows = "".join(f"{' '.join(_row(pool))}\n" for pool in pools)
+        blocks.append(f"compare_node_pools <<'NODE_POOLS'\n{rows}NODE_POOLS")
+    same = f"cluster {site.cluster.name} is there, and {what} as {site.cluster.source.file.path} says"
+    blocks.append(f'[ "$differs" = no ] || exit 1\necho {quote(same)}')
+    purpose = (
+        f"Compares cluster {site.cluster.name} with its file; changes nothing.\nUSAGE\n"
+        "exit: 0 all as the file says, 1 something differs, 2 usage, 3 gcloud cannot say what is there"
+    )
+    return _script(site, "verify.sh", purpose, blocks, options="")
+
+
+def _row(pool: NodePool) -> tuple[str, ...]:
+    """Return what is wanted of a node pool, in the order of the columns of `compare_node_pools`."""
+    scaling = pool.scaling
+    way = "OnDemand" if pool.provisioning.type == "ComputeClass" else pool.provisioning.type
+    nodes = str(pool.nodes * len(pool.zones))
+    if scaling:
+        most = str(scaling.most * len(pool.zones)) if pool.zones else "*"
+        nodes = f"{scaling.least * len(pool.zones)}-{most}"
+    return (
+        pool.name,
+        pool.machine_type,
+        pool.topology or "-",
+        pool.workload_policy or "-",
+        way,
+        f"{scaling.least}-{scaling.most}" if scaling else "-",
+        nodes,
+        ",".join(sorted(pool.zones)) or "*",
+    )
+
+
+def _destroy(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
+    """Return `destroy.sh`; where Terraform made the cluster, it only deletes what Kueue holds on to."""
+    name = site.cluster.name
+    by_terraform = "environment" in site.cluster.spec
+    queues = [quote(queue["name"]) for queue in site.cluster.spec.get("clusterQueues", [])]
+    what = (
+        f"the queues of cluster {name}" if by_terraform else f"cluster {name} with its queues and node pools"
+    )
+    blocks = [f"confirm {quote(what)}", " \\\n  ".join([f"delete_queues overlays/{name}/_platform", *queues])]
+    policies: list[str] = []
+    then = "next"
+    if by_terraform:
+        then = "then"
+        said = f"next: terraform -chdir=provision/{name} destroy, which made node pools, cluster and the rest"
+        blocks.append(f'echo "# {said}"')
+    else:
+        policies = list(dict.fromkeys(pool.workload_policy for pool in pools if pool.makes_policy))
+        if pools:
+            calls = "".join(f"  delete_node_pool {quote(pool.name)}\n" for pool in pools)
+            blocks.append(f'if has "$clusters" "$CLUSTER"; then\n  list_node_pools\n{calls}fi')
+        if policies:
+            calls = "".join(f"\ndelete_workload_policy {quote(policy)}" for policy in policies)
+            blocks.append(f"list_workload_policies{calls}")
+        blocks.append("delete_cluster")
+    blocks[-1] += f'\necho "# {then}: where clusters/ declares $CLUSTER no more, delete provision/$CLUSTER"'
+    purpose = f"Deletes {what}.\nWhat syncs the overlays (Argo CD, Flux) is to be stopped before.\nUSAGE"
+    options = "[--dry-run] [--yes]"
+    return _script(site, "destroy.sh", purpose, blocks, options=options, needs_region=bool(policies))
