@@ -82,10 +82,10 @@ def _compare(text: str) -> None:
 
 
 def _test() -> str:
-    """Return a short name of the test that runs: its file, and its case or its function."""
+    """Return a short name of the test that runs: its folder, and its case or its function."""
     path, _, name = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0].partition("::")
     case = name.partition("[")[2].removesuffix("]") or name.removeprefix("test_")
-    return f"{path.removeprefix('tests/').replace('test_', '').removesuffix('.py')}: {case}"
+    return f"{Path(path).parent.name}: {case}"
 
 
 def _group(text: str) -> str:
