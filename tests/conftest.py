@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import sys
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).resolve().parents[1]
 
+_MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder there that nobody else may enter
+_ROOM = 2 << 30
+"""Bytes that are free where the files of tests are kept in memory; a run of all tests has about 300 MB."""
+
 CLUSTER = """
     pools:
     - {name: tpus, tpu: v5litepod-8, slices: 3}
@@ -38,6 +43,22 @@ JOB = """
     container: {image: python:3.12, script: python train.py}
 """
 """The spec of a workload in the fewest lines."""
+
+
+def _keep_files_in_memory() -> None:
+    """Let pytest make its folders in memory, where a file takes a tenth of the time that it takes on a disk.
+
+    Tests run programs that they write, so a file system that lets nobody do that will not do.
+    """
+    try:
+        found = os.statvfs(_MEMORY)
+    except OSError:
+        return
+    if found.f_bavail * found.f_frsize >= _ROOM and not found.f_flag & os.ST_NOEXEC:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+
+
+_keep_files_in_memory()
 
 
 @dataclass(frozen=True)
