@@ -212,7 +212,7 @@ def test_ids_are_coloured_on_a_terminal_unless_no_color_is_set(
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("NO_COLOR", no_color)
 
-    show.problems([Problem("TPU001", "x"), Problem("REF006", "y", severity="warning")])
+    show.messages([Problem("TPU001", "x"), Problem("REF006", "y", severity="warning")])
 
     assert coloured == ("\x1b[31m\x1b[1mTPU001\x1b[0m" in terminal.text)
     assert coloured == ("\x1b[33m\x1b[1mREF006\x1b[0m" in terminal.text)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import show
-from slicewright.cli.command import examples
+from slicewright.cli.command import command
+from slicewright.cli.repository import cluster_named, open_checkout
 from slicewright.cli.streams import say
 from slicewright.core.capacity.quotas import shown
-from slicewright.core.problem import did_you_mean, errors, in_order
+from slicewright.core.problem import errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from slicewright.core.capacity.capacity import Capacity
     from slicewright.core.capacity.quotas import Holder
@@ -27,35 +27,24 @@ _NONE = "-"
 _UNKNOWN = "?"
 
 
-@click.command(
-    context_settings=show.HELP,
-    epilog=examples("slicewright capacity", "slicewright capacity multislice-cluster -o json"),
-)
+@command("slicewright capacity", "slicewright capacity multislice-cluster -o json")
 @click.argument("cluster", required=False)
-@show.folder_option
-@show.output_option
-def capacity(cluster: str | None, folder: Path, output: str) -> None:
+def capacity(cluster: str | None, output: str) -> None:
     """Show pools, queues and quota, and which workloads fit.
 
-    CLUSTER is a TPUCluster of the repository; without it all are shown. The numbers are those that Kueue
-    counts with: chips of TPU pools, cpu and memory of CPU pools. What validate finds wrong is marked, with
-    the id of the rule.
+    CLUSTER is a TPUCluster of the repository; without it all are shown. Kueue counts with these numbers:
+    chips of TPU pools, cpu and memory of CPU pools. What validate finds wrong is marked, with the id of the
+    rule.
     """
     from slicewright.cli.meaning import all_rules  # noqa: PLC0415 - commands start fast
     from slicewright.core.capacity.capacity import capacity as capacity_of  # noqa: PLC0415
     from slicewright.workspace.judge import read_ignore_file  # noqa: PLC0415
-    from slicewright.workspace.repository_reader import read_checkout  # noqa: PLC0415
 
-    root = show.root_of(folder)
-    checkout = show.checked(read_checkout, root)
-    sites = checkout.repository.sites
-    if cluster is not None and cluster not in sites:
-        if errors(checkout.repository.problems):
-            show.problems(in_order(checkout.repository.problems))
-            sys.exit(1)
-        raise show.unknown(f"there is no cluster '{cluster}'", did_you_mean(cluster, sites))
-    ignores = read_ignore_file(root, lambda: [rule.id for rule in all_rules()])
-    wanted = [cluster] if cluster else sorted(sites)
+    checkout = open_checkout()
+    if cluster is not None:
+        cluster_named(cluster, checkout.repository)
+    ignores = read_ignore_file(checkout.root, lambda: [rule.id for rule in all_rules()])
+    wanted = [cluster] if cluster else sorted(checkout.repository.sites)
     report = capacity_of(checkout.repository, checkout.existing, wanted, ignores.entries)
     if output == "json":
         show.as_json(report.record())
@@ -92,7 +81,7 @@ def _print(one: Capacity) -> None:
 def _section(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
     listed = list(rows)
     if listed:
-        show.table((f"  {head[0]}", *head[1:]), ((f"  {row[0]}", *row[1:]) for row in listed))
+        show.table(head, listed, indent="  ")
 
 
 def _pools(one: Capacity) -> Iterator[tuple[str, ...]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import show
+from slicewright.cli.command import BROKEN, command, output_option
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, did_you_mean, errors
 from slicewright.testbed import registry
@@ -16,12 +17,9 @@ from slicewright.testbed.errors import BedError
 from slicewright.testbed.places import clusters_root
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from slicewright.core.compose.spec import ReadText
     from slicewright.core.plan.resolve import ResolvedCluster
 
-_BROKEN = 3
 _TAKEN = "BED001"
 
 _name_option = click.option(
@@ -33,31 +31,28 @@ _name_option = click.option(
 def cluster() -> None:
     """Run a real control plane with JobSet and Kueue on this machine, with simulated TPU nodes.
 
-    No container, no root: its programs are processes of yours that listen on the loopback address only.
+    No container, no root: its programs are processes of your user, and listen on the loopback address only.
     """
 
 
-@cluster.command()
+@command(group=cluster)
 @click.argument("cluster_name", metavar="[CLUSTER]", required=False)
 @_name_option
-@show.folder_option
-@show.output_option
-def up(cluster_name: str | None, name: str, folder: Path, output: str) -> None:
+def up(cluster_name: str | None, name: str, output: str) -> None:
     """Start a cluster that runs until `slicewright cluster down`.
 
-    CLUSTER is a TPUCluster of the repository: its pools become simulated nodes, and what it says of Kueue's
-    configuration holds. Without it the cluster has no nodes.
+    CLUSTER is a TPUCluster of the repository: its pools become simulated nodes, and its configuration of
+    Kueue is used. Without it the cluster has no nodes.
     """
-    site, read_text = _site(folder, cluster_name) if cluster_name else (None, None)
+    resolved, read_text = _resolved(cluster_name) if cluster_name else (None, None)
     try:
         from slicewright.testbed.cluster import Cluster  # noqa: PLC0415 - slow, and not for `status`
         from slicewright.testbed.installation import Installation, installation  # noqa: PLC0415
     except ModuleNotFoundError as error:
         from slicewright.testbed.packages import missing  # noqa: PLC0415
 
-        show.problems((missing(error.name, "the test bed"),))
-        sys.exit(_BROKEN)
-    wanted, against = installation(site, read_text) if site and read_text else (Installation(), ())
+        show.stop((missing(error.name, "the test bed"),), BROKEN)
+    wanted, against = installation(resolved, read_text) if resolved and read_text else (Installation(), ())
     show.messages(against)
     if errors(against):
         sys.exit(1)
@@ -69,17 +64,16 @@ def up(cluster_name: str | None, name: str, folder: Path, output: str) -> None:
     )
     try:
         with bed:
-            if site:
-                nodes = bed.add_nodes(site)
-                bed.note(cluster=site.cluster.name, nodes=nodes)
-                say(f"{show.count(nodes, 'simulated node')} of {site.cluster.name}", err=True)
+            if resolved:
+                nodes = bed.add_nodes(resolved)
+                bed.note(cluster=resolved.cluster.name, nodes=nodes)
+                say(f"{show.count(nodes, 'simulated node')} of {resolved.cluster.name}", err=True)
             bed.detach()
     except BedError as error:
-        show.problems((error.problem,))
         if bed.logs:
             say(f"logs: {bed.logs}", err=True)
-        sys.exit(1 if error.problem.id == _TAKEN else _BROKEN)
-    started = _named(name)
+        show.stop((error.problem,), 1 if error.problem.id == _TAKEN else BROKEN)
+    started = _running(name)
     if output == "json":
         show.as_json(started.record())
     else:
@@ -91,55 +85,48 @@ def up(cluster_name: str | None, name: str, folder: Path, output: str) -> None:
 @click.option("--all", "everything", is_flag=True, help="End every cluster that runs.")
 def down(name: str, *, everything: bool) -> None:
     """End a cluster and all that belongs to it."""
-    wanted = registry.running(clusters_root()) if everything else [_named(name)]
-    left: list[Problem] = []
+    wanted = registry.running(clusters_root()) if everything else [_running(name)]
+    failed: list[Problem] = []
     for entry in wanted:
         try:
             registry.end(entry)
         except BedError as error:
-            left.append(error.problem)
+            failed.append(error.problem)
         else:
             say(f"{entry.name} ended", err=True)
-    if left:
-        show.problems(left)
-        sys.exit(_BROKEN)
+    if failed:
+        show.stop(failed, BROKEN)
 
 
-@cluster.command()
-@show.output_option
+@cluster.command(params=[output_option()])
 def status(output: str) -> None:
     """Show the clusters that run."""
-    found = registry.running(clusters_root())
+    running = registry.running(clusters_root())
     if output == "json":
-        show.as_json([entry.record() for entry in found])
+        show.as_json([entry.record() for entry in running])
         return
-    rows = [(entry.name, entry.status, _of(entry), str(entry.state.get("kubeconfig", ""))) for entry in found]
+    rows = [
+        (entry.name, entry.status, _nodes(entry), str(entry.state.get("kubeconfig", ""))) for entry in running
+    ]
     show.table(("NAME", "STATUS", "NODES OF", "KUBECONFIG"), rows)
 
 
-def _of(entry: registry.Running) -> str:
-    of = entry.state.get("cluster", "")
-    return f"{of} ({entry.state['nodes']:,})" if of else "-"
+def _nodes(entry: registry.Running) -> str:
+    """Return the TPUCluster that the nodes are those of, and their number."""
+    cluster_name = entry.state.get("cluster", "")
+    return f"{cluster_name} ({entry.state['nodes']:,})" if cluster_name else "-"
 
 
-def _named(name: str) -> registry.Running:
-    found = {entry.name: entry for entry in registry.running(clusters_root())}
-    if name not in found:
-        hint = did_you_mean(name, found) or "start one with slicewright cluster up"
-        show.problems((Problem("BED006", f"no cluster '{name}' runs", hint),))
-        sys.exit(1)
-    return found[name]
+def _running(name: str) -> registry.Running:
+    running = {entry.name: entry for entry in registry.running(clusters_root())}
+    if name not in running:
+        hint = did_you_mean(name, running) or "start one with slicewright cluster up"
+        show.stop((Problem("BED006", f"no cluster '{name}' runs", hint),))
+    return running[name]
 
 
-def _site(folder: Path, name: str) -> tuple[ResolvedCluster, ReadText]:
-    from slicewright.workspace.repository_reader import read_checkout  # noqa: PLC0415 - not for `status` and `down`
+def _resolved(name: str) -> tuple[ResolvedCluster, ReadText]:
+    from slicewright.cli.repository import cluster_named, open_checkout  # noqa: PLC0415 - not for `status`
 
-    repository = show.checked(read_checkout, show.root_of(folder)).repository
-    if name not in repository.sites:
-        of_clusters = [problem for problem in errors(repository.problems) if "TPUCluster" in problem.object]
-        if of_clusters:
-            show.problems(of_clusters)
-            sys.exit(1)
-        hint = did_you_mean(name, repository.sites)
-        raise click.UsageError(f"there is no cluster '{name}'; {hint}".rstrip("; "))
-    return repository.sites[name], repository.read_text
+    repository = open_checkout().repository
+    return cluster_named(name, repository), repository.read_text

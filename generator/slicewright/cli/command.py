@@ -1,47 +1,30 @@
-"""`-C DIR`: work in another folder, as git does."""
+"""How commands are declared: the options that all of them have, their examples, their exit codes."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+BROKEN = 3
+"""Exit code: a tool is missing or broke."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it; 1 would be a verdict."""
+HELP = {"help_option_names": ["-h", "--help"]}
+"""Context settings of a command that is also called without the group around it."""
 
 
-def folder_option(function: Function) -> Function:
-    """Add `-C DIR`, which stands before the command or after it.
-
-    The command runs as if it had been started in DIR: names of files are relative to it. Of several, each DIR
-    is relative to the one before it.
-    """
-    return click.option(
-        "-C",
-        "folder",
-        metavar="DIR",
-        multiple=True,
-        is_eager=True,  # other options name files, which are looked for there
-        callback=_enter,
-        help="Run as if started in DIR.",
-    )(function)
-
-
-def _enter(context: click.Context, _option: click.Parameter, folders: tuple[str, ...]) -> Path:
-    """Go there, and return where the command then works: here."""
-    enter(context, folders)
-    return Path()
-
-
-def enter(context: click.Context, folders: tuple[str, ...]) -> None:
+def _enter(context: click.Context, _option: click.Parameter, folders: tuple[str, ...]) -> None:
     """Go to folders, one after the other, until the command line is done. Raises BadParameter."""
     if not folders or context.resilient_parsing:
         return
     with contextlib.ExitStack() as undo:
-        with contextlib.suppress(OSError):  # a folder that cannot be read is left for good
+        with contextlib.suppress(OSError):  # no way back to a folder that cannot be read
             here = os.open(".", os.O_RDONLY)
             undo.callback(os.close, here)
             undo.callback(os.fchdir, here)
@@ -54,6 +37,43 @@ def enter(context: click.Context, folders: tuple[str, ...]) -> None:
         context.find_root().call_on_close(undo.pop_all().close)
 
 
-def examples(*lines: str) -> str:
-    """Return the end of a help page: each line as it is typed, and never wrapped."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+def folder_option() -> click.Option:
+    """Return `-C DIR`, which is valid before the command and after it, as in git.
+
+    The command runs as if it had been started in DIR: names of files are relative to it. Of several, each DIR
+    is relative to the one before it.
+    """
+    return click.Option(
+        ["-C", "folders"],
+        metavar="DIR",
+        multiple=True,
+        is_eager=True,  # other options name files, which are looked for there
+        expose_value=False,
+        callback=_enter,
+        help="Run as if started in DIR.",
+    )
+
+
+def output_option(forms: Iterable[str] = ("text", "json"), of: str = "result") -> click.Option:
+    """Return `-o FORM`."""
+    choice = click.Choice(list(forms))
+    return click.Option(["-o", "--output"], type=choice, default="text", help=f"Form of the {of}.")
+
+
+def command(
+    *examples: str,
+    name: str | None = None,
+    group: click.Group | None = None,
+    output: click.Option | None = None,
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return a decorator: a command with `-C` and `-o` as its last options, and examples below its help."""
+    declare = group.command if group else click.command
+    lines = "\n".join(f"  {line}" for line in examples)
+    epilog = f"\b\nExamples:\n{lines}" if examples else None
+
+    def declared(function: Callable[..., Any]) -> click.Command:
+        made: click.Command = declare(name, context_settings=HELP, epilog=epilog)(function)
+        made.params += (folder_option(), output or output_option())
+        return made
+
+    return declared

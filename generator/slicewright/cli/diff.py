@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import show
-from slicewright.cli.command import examples
-from slicewright.cli.repository import git_errors_shown
+from slicewright.cli.command import command
+from slicewright.cli.repository import git_errors_shown, open_checkout, repository_root
 from slicewright.cli.streams import say
 from slicewright.core.difference.compare import compare
 from slicewright.core.difference.unrendered import refused, unrendered
@@ -20,7 +20,7 @@ from slicewright.core.record import record
 from slicewright.core.render.changes import render
 from slicewright.gitrepo import revision, worktree
 from slicewright.workspace.judge import judged
-from slicewright.workspace.repository_reader import catalogue_at, read_checkout
+from slicewright.workspace.repository_reader import catalogue_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,48 +31,41 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Problem
 
 
-@click.command(
-    context_settings=show.HELP,
-    epilog=examples(
-        "slicewright diff", "slicewright diff main", "slicewright diff main...HEAD --exit-code -o json"
-    ),
-)
+@command("slicewright diff", "slicewright diff main", "slicewright diff main...HEAD --exit-code -o json")
 @click.argument("rev", default="HEAD")
 @click.option("--exit-code", is_flag=True, help="Exit 1 when something differs.")
-@show.folder_option
-@show.output_option
-def diff(rev: str, exit_code: bool, folder: Path, output: str) -> None:
+def diff(rev: str, exit_code: bool, output: str) -> None:
     """Say what a change does to the clusters.
 
     Runs that start and end, quotas that move, chips asked for, and below it every object that differs. The
-    rendered tree is compared as it is applied: what stands in files in another way is not a difference.
+    rendered tree is compared as it is applied: the form of a file is not a difference.
 
-    REV is a commit that is compared with the working tree; default: HEAD. What is edited there and not
-    rendered yet is said below, with what a render makes of it. REV..REV compares two commits,
-    REV...REV the second with where it left the first. Nothing is checked out.
+    REV is a commit that is compared with the working tree; default: HEAD. Edits there that are not rendered
+    yet are shown below, with what a render makes of them. REV..REV compares two commits, REV...REV the second
+    with the commit where it left the first. Nothing is checked out.
     """
-    root = show.root_of(folder).resolve()
+    root = repository_root()
     with git_errors_shown(), _sides(root, rev) as (before, after):
-        found = compare(before, after, catalogue_at(root)[0])
+        difference = compare(before, after, catalogue_at(root)[0])
         coming, unknown = (None, ()) if ".." in rev else _unrendered(root, before, after)
-    problems = (*found.problems, *unknown)
+    problems = (*difference.problems, *unknown)
     if output == "json":
         waits = record(coming) if coming else None
-        show.as_json({**found.record(), "problems": show.records(problems), "notRendered": waits})
+        show.as_json({**difference.record(), "problems": show.records(problems), "notRendered": waits})
     else:
-        nothing = coming is not None and not (found.objects or found.provision)
-        parts = [] if nothing else [words(found)]
+        nothing = coming is not None and not (difference.objects or difference.provision)
+        parts = [] if nothing else [words(difference)]
         show.messages(unknown)
         say("\n".join([*parts, *([waiting(coming)] if coming else ())]), nl=False)
-        show.messages(found.problems)
-    sys.exit(1 if errors(found.problems) or (exit_code and found.differs) else 0)
+        show.messages(difference.problems)
+    sys.exit(1 if errors(difference.problems) or (exit_code and difference.differs) else 0)
 
 
 def _unrendered(
     root: Path, before: TreeVersion, now: TreeVersion
 ) -> tuple[Unrendered | None, tuple[Problem, ...]]:
-    """Return what is edited on disk and not rendered yet, or a warning that nobody can tell."""
-    checkout = show.checked(read_checkout, root)
+    """Return what is edited on disk and not rendered yet, or a warning that this is unknown."""
+    checkout = open_checkout(root)
     repository = checkout.repository
     if not (repository.workloads or repository.sites or repository.problems):
         return None, ()  # a tree without its input, which was rendered elsewhere
@@ -86,10 +79,10 @@ def _unrendered(
 def _sides(root: Path, rev: str) -> Iterator[tuple[TreeVersion, TreeVersion]]:
     """Open what REV, REV..REV or REV...REV names; a missing end is HEAD, as git has it."""
     dots = "..." if "..." in rev else ".."
-    first, found, second = rev.partition(dots)
+    first, separator, second = rev.partition(dots)
     first, second = first or "HEAD", second or "HEAD"
     with revision.objects(root) as store:
-        if not found:
+        if not separator:
             yield revision.read(root, rev, store), worktree.read(root)
             return
         start = revision.merge_base(root, first, second) if dots == "..." else first

@@ -8,32 +8,27 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import show
-from slicewright.cli.command import examples
-from slicewright.cli.repository import workloads_named
+from slicewright.cli.command import command
+from slicewright.cli.repository import open_checkout, workloads_named
 from slicewright.cli.streams import say
 from slicewright.core.plan.explain import explain as facts_of
 from slicewright.core.problem import errors, in_order
 from slicewright.core.render.plans import Planned, plan_all
-from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.plan.explain import Fact
     from slicewright.core.problem import Problem
 
 
-@click.command(context_settings=show.HELP, epilog=examples("slicewright explain llama"))
+@command("slicewright explain llama")
 @click.argument("name")
-@show.folder_option
-@show.output_option
-def explain(name: str, folder: Path, output: str) -> None:
+def explain(name: str, output: str) -> None:
     """Say where each number of a workload comes from.
 
     NAME is a workload, as name or namespace/name.
     """
-    checkout = show.checked(read_checkout, show.root_of(folder))
+    checkout = open_checkout()
     chosen = workloads_named([name], checkout.repository) or frozenset()
     planned, found = plan_all(checkout.repository)
     known = checkout.repository.package.catalogue
@@ -50,9 +45,7 @@ def explain(name: str, folder: Path, output: str) -> None:
             plan = entry.plan
             say(f"{plan.cluster}/{plan.namespace}/{plan.workload}")
             rows = ((fact.what, fact.value, fact.because) for fact in _facts(entry, known))
-            show.table(
-                ("  WHAT", "VALUE", "BECAUSE"), ((f"  {what}", value, why) for what, value, why in rows)
-            )
+            show.table(("WHAT", "VALUE", "BECAUSE"), rows, indent="  ")
             say(f"  sources of {plan.shape.topology} on {plan.shape.machine_type}:")
             for source in plan.shape.sources:
                 say(f"    {source}")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
 from slicewright.cli import show
-from slicewright.cli.command import examples
+from slicewright.cli.command import BROKEN, command
 from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, did_you_mean, dotted, errors
 
@@ -18,17 +17,13 @@ if TYPE_CHECKING:
     from slicewright.core.importing.document import Imported
     from slicewright.importing.kubectl import Kubectl
 
-_BROKEN = 3
 _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-@click.command(
+@command(
+    "slicewright import cluster --context gke_my-project_us-west4_research",
+    "slicewright import cluster --context kind-test --name research --write",
     name="import",
-    context_settings=show.HELP,
-    epilog=examples(
-        "slicewright import cluster --context gke_my-project_us-west4_research",
-        "slicewright import cluster --context kind-test --name research --write",
-    ),
 )
 @click.argument("what", type=click.Choice(["cluster"]), metavar="cluster")
 @click.option("--context", required=True, help="The context of the kubeconfig file.")
@@ -39,23 +34,21 @@ _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 )
 @click.option("--name", help="The name of the cluster. Default: that of the context.")
 @click.option("--write", is_flag=True, help="Write clusters/NAME.yaml, unless it exists.")
-@show.folder_option
-@show.output_option
 def import_cluster(
     what: str,  # noqa: ARG001 - there is one thing to import yet
     context: str,
     kubeconfig: Path | None,
     name: str | None,
     write: bool,
-    folder: Path,
     output: str,
 ) -> None:
     """Write a TPUCluster file from a living cluster, read only.
 
     Nodes, Kueue's objects and priority classes are read through kubectl; nothing is changed, and no secret is
-    asked for. The file says `managed: false`: it describes what somebody else made. Comments in it say what
-    such a file cannot.
+    read. The file says `managed: false`, because somebody else made the cluster. Comments in it say what the
+    fields cannot.
     """
+    from slicewright.cli.repository import repository_root  # noqa: PLC0415
     from slicewright.core.document.read import read_documents  # noqa: PLC0415
     from slicewright.core.document.write import write_document  # noqa: PLC0415
     from slicewright.core.importing.document import imported, text_of  # noqa: PLC0415 - commands start fast
@@ -67,47 +60,43 @@ def import_cluster(
     if name is not None and not _NAME.fullmatch(name):
         hint = "use small letters, digits and hyphens, a letter first"
         raise click.UsageError(f"'{name}' is not a valid name for a cluster: {hint}")
-    target = _target(show.root_of(folder), name or name_from(context)) if write else None
-    found = program()
-    if isinstance(found, Problem):
-        _stop(found, _BROKEN)
-    kubectl = Kubectl(found, context, kubeconfig)
+    target = repository_root() / "clusters" / f"{name or name_from(context)}.yaml" if write else None
+    binary = program()
+    if isinstance(binary, Problem):
+        show.stop((binary,), BROKEN)
+    kubectl = Kubectl(binary, context, kubeconfig)
     try:
-        _known(kubectl)
+        _check_context(kubectl)
         inventory, problems = read(kubectl)
     except KubectlError as error:
-        _stop(error.problem, 1 if error.refused else _BROKEN)
+        show.stop((error.problem,), 1 if error.refused else BROKEN)
     if errors(problems):
-        _stop(*problems)
+        show.stop(problems)
     made = imported(inventory, catalogue(), name=name or name_from(context), context=context)
     refused = read_documents(write_document(made.document), "")[1]
     if refused:
         hint = "look at kubectl get -o yaml of the objects that hold it"
-        _stop(Problem("IMP012", f"the cluster holds what no file can: {refused[0].message}", hint), _BROKEN)
+        message = f"the cluster holds what no file can: {refused[0].message}"
+        show.stop((Problem("IMP012", message, hint),), BROKEN)
     text = text_of(made, context)
-    problems = (*problems, *_empty(made), *_against(made, text))
+    problems = (*problems, *_empty(made), *_file_problems(made, text))
     if target is not None and not errors(problems):
-        problems = (*problems, *_write(target, text))
-    _report(made, text, problems, target, output)
-    sys.exit(1 if errors(problems) else 0)
+        problems = (*problems, *_written(target, text))
+    written = f"clusters/{target.name}" if target is not None and not errors(problems) else ""
+    if output == "text" and target is None:
+        exact(text)
+    elif output == "text" and written:
+        say(f"{written} written", err=True)
+    notes = [{"path": dotted(note.path), "message": note.message} for note in made.notes]
+    show.finish({"cluster": made.document, "notes": notes, "written": written}, problems, output)
 
 
-def _stop(*problems: Problem | int) -> NoReturn:
-    """End with problems; a number is the exit code, else it is 1."""
-    show.problems(problem for problem in problems if isinstance(problem, Problem))
-    sys.exit(next((code for code in problems if isinstance(code, int)), 1))
-
-
-def _known(kubectl: Kubectl) -> None:
+def _check_context(kubectl: Kubectl) -> None:
     """Refuse a context that the kubeconfig does not have."""
     contexts = kubectl.contexts()
     if kubectl.context not in contexts:
         hint = did_you_mean(kubectl.context, contexts) or "kubectl config get-contexts shows them"
         raise show.unknown(f"there is no context '{kubectl.context}'", hint)
-
-
-def _target(root: Path, name: str) -> Path:
-    return root / "clusters" / f"{name}.yaml"
 
 
 def _empty(made: Imported) -> tuple[Problem, ...]:
@@ -118,8 +107,8 @@ def _empty(made: Imported) -> tuple[Problem, ...]:
     return (Problem("IMP005", message, hint, severity="warning"),)
 
 
-def _against(made: Imported, text: str) -> tuple[Problem, ...]:
-    """Return what this tool has against the file, as if it stood in a repository."""
+def _file_problems(made: Imported, text: str) -> tuple[Problem, ...]:
+    """Return the problems that the file would have in a repository."""
     from slicewright.core.intent.source import SourceFile  # noqa: PLC0415
     from slicewright.core.render.repository import Settings, read_repository  # noqa: PLC0415
     from slicewright.workspace.package import package  # noqa: PLC0415
@@ -129,7 +118,7 @@ def _against(made: Imported, text: str) -> tuple[Problem, ...]:
     return repository.problems
 
 
-def _write(target: Path, text: str) -> tuple[Problem, ...]:
+def _written(target: Path, text: str) -> tuple[Problem, ...]:
     """Write a new file; one that exists is left alone."""
     file = f"clusters/{target.name}"
     if target.exists():
@@ -143,19 +132,3 @@ def _write(target: Path, text: str) -> tuple[Problem, ...]:
         message, hint = f"cannot be written: {error.strerror}", "check the permissions of clusters/"
         return (Problem("IMP006", message, hint, file=file),)
     return ()
-
-
-def _report(
-    made: Imported, text: str, problems: tuple[Problem, ...], target: Path | None, output: str
-) -> None:
-    written = f"clusters/{target.name}" if target is not None and not errors(problems) else ""
-    if output == "json":
-        notes = [{"path": dotted(note.path), "message": note.message} for note in made.notes]
-        record = {"cluster": made.document, "notes": notes, "written": written}
-        show.as_json({**record, "problems": show.records(problems)})
-        return
-    if target is None:
-        exact(text)
-    elif written:
-        say(f"{written} written", err=True)
-    show.messages(problems)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from slicewright.cli import show
-from slicewright.cli.command import examples
+from slicewright.cli.command import command
+from slicewright.cli.repository import open_checkout, repository_root
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render.outdated import outdated as find_outdated
@@ -23,7 +23,6 @@ from slicewright.initial.files import specifier
 from slicewright.version import __version__
 from slicewright.workspace import write
 from slicewright.workspace.judge import acknowledged
-from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,13 +55,10 @@ class _Done:
         }
 
 
-@click.command(
-    context_settings=show.HELP,
-    epilog=examples(
-        "slicewright init training",
-        "slicewright init --slicewright-requirement ./wheels/slicewright-0.1.0-py3-none-any.whl",
-        "slicewright init --upgrade",
-    ),
+@command(
+    "slicewright init training",
+    "slicewright init --slicewright-requirement ./wheels/slicewright-0.1.0-py3-none-any.whl",
+    "slicewright init --upgrade",
 )
 @click.argument("target", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
 @click.option("--upgrade", is_flag=True, help="Bring the bases and schemas that are there to this version.")
@@ -74,9 +70,7 @@ class _Done:
     default="",
     help="What pip installs slicewright from: a requirement, or the path of a wheel.",
 )
-@show.folder_option
-@show.output_option
-def init(target: Path, upgrade: bool, keep: bool, requirement: str, folder: Path, output: str) -> None:
+def init(target: Path, upgrade: bool, keep: bool, requirement: str, output: str) -> None:
     """Make a GitOps repository, or upgrade one.
 
     DIR gets settings, bases, a sample cluster and workload, a Makefile, CI for GitHub and GitLab, and what
@@ -89,11 +83,11 @@ def init(target: Path, upgrade: bool, keep: bool, requirement: str, folder: Path
         raise click.UsageError("--slicewright-requirement is for a new repository: edit requirements.txt")
     if not requirement.isprintable() or requirement.startswith("-"):
         raise click.UsageError("--slicewright-requirement is one line: a requirement, or the path of a wheel")
-    _is_there(requirement, folder / target)
+    _is_there(requirement, target)
     if upgrade:
-        _upgrade(show.root_of(folder / target), output, keep=keep)
+        _upgrade(repository_root(target), output, keep=keep)
     else:
-        _create(folder / target, requirement, output, keep=keep)
+        _create(target, requirement, output, keep=keep)
 
 
 def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
@@ -111,7 +105,7 @@ def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
         say(f"next: {first}write your project into clusters/sample.yaml, make render, and commit")
         if not requirement:
             say(f"make installs slicewright{specifier(__version__)}; {_origin()}")
-    _end(done, problems, output)
+    show.finish(done.record(), in_order(problems), output)
 
 
 def _written(root: Path, writes: dict[str, str], deletes: Iterable[str] = ()) -> Iterable[Problem]:
@@ -195,7 +189,7 @@ def _beside(root: Path) -> Iterable[Problem]:
 
 
 def _upgrade(root: Path, output: str, *, keep: bool) -> None:
-    show.checked(read_checkout, root)  # another version may not render it: exit 2
+    open_checkout(root)  # another version may not render it: exit 2
     plan = vendored.upgrade(root, __version__)
     kept = tuple(problem.file for problem in plan.edited)
     problems = [replace(one, severity="warning") if keep else one for one in plan.edited]
@@ -203,13 +197,13 @@ def _upgrade(root: Path, output: str, *, keep: bool) -> None:
         problems += _written(root, plan.writes, plan.deletes)
     done = _Done(root, kept)
     if not errors(problems):
-        checkout = show.checked(read_checkout, root)
+        checkout = open_checkout(root)
         found, against = find_outdated(checkout.repository, checkout.existing)
         done = replace(done, written=tuple(plan.writes), deleted=plan.deletes, outdated=found)
         problems += acknowledged(checkout, against)
         if output == "text":
             _say(done)
-    _end(done, problems, output)
+    show.finish(done.record(), in_order(problems), output)
 
 
 def _say(done: _Done) -> None:
@@ -226,13 +220,3 @@ def _say(done: _Done) -> None:
         say("the difference: slicewright outdated; adopt it with slicewright rerun NAME")
     if done.written or done.deleted:
         say("next: make render, for what is Fixed follows its base, and make diff")
-
-
-def _end(done: _Done, problems: Iterable[Problem], output: str) -> NoReturn:
-    """Print the problems, or all of it as JSON, and end."""
-    listed = in_order(problems)
-    if output == "json":
-        show.as_json({**done.record(), "problems": show.records(listed)})
-    else:
-        show.messages(listed)
-    sys.exit(1 if errors(listed) else 0)

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from slicewright.cli import streams
+from slicewright.cli.command import BROKEN, HELP, INTERRUPTED, folder_option
 from slicewright.cli.streams import say
 from slicewright.version import __version__
 
@@ -36,9 +37,6 @@ _COMMANDS = {
 
 _MODULES = {"import": "import_cluster"}
 """Modules of commands whose name is a word of Python."""
-
-_INTERRUPTED = 130
-_BROKEN = 3
 
 
 class Commands(click.Group):
@@ -105,7 +103,7 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             say("\ninterrupted", err=True)
-            ctx.exit(_INTERRUPTED)  # 1 would be a verdict
+            ctx.exit(INTERRUPTED)
         except click.UsageError as error:
             if not wants_json or isinstance(error, click.exceptions.NoArgsIsHelpError):
                 raise
@@ -128,28 +126,7 @@ def _wants_json(arguments: list[str]) -> bool:
     return any(pair in {("-o", "json"), ("--output", "json")} for pair in pairwise(own))
 
 
-def _enter(context: click.Context, _option: click.Parameter, folders: tuple[str, ...]) -> None:
-    """Go to the folder of `-C`; what does that is imported only where there is one."""
-    if folders:
-        from slicewright.cli.command import enter  # noqa: PLC0415
-
-        enter(context, folders)
-
-
-@click.group(
-    cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-@click.option(
-    "-C",
-    "folders",
-    metavar="DIR",
-    multiple=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_enter,
-    help="Run as if started in DIR.",
-)
+@click.group(cls=Commands, context_settings={**HELP, "max_content_width": 100}, params=[folder_option()])
 @click.version_option(__version__, prog_name="slicewright")
 def cli() -> None:
     """Render a few lines of intent into Kustomize overlays for Cloud TPUs on GKE.
@@ -170,6 +147,6 @@ def main() -> None:
         cli(prog_name="slicewright")
     except streams.StdoutError as error:
         say(f"Error: {error}", err=True)
-        sys.exit(_BROKEN)
+        sys.exit(BROKEN)
     finally:
         gc.freeze()  # the process ends: to look through all objects once more takes longer than it gives back

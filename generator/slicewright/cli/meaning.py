@@ -95,7 +95,6 @@ def of_rule(rule: Rule) -> Meaning:
 
 def all_rules() -> tuple[Meaning, ...]:
     """Return what every id means, by id."""
-    from slicewright.cli.meaning import of_rule, subjects  # noqa: PLC0415
     from slicewright.core.check.builtin import BUILT_IN  # noqa: PLC0415
     from slicewright.workspace.rules import semantic_rules  # noqa: PLC0415
 

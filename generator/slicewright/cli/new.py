@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from slicewright.cli import show
-from slicewright.cli.command import examples
+from slicewright.cli.command import command as declare
+from slicewright.cli.repository import open_checkout, repository_root
 from slicewright.cli.streams import say
 from slicewright.core.document.write import write_document
 from slicewright.core.intent.source import SourceFile
@@ -19,10 +19,11 @@ from slicewright.core.problem import Problem, did_you_mean, errors, in_order
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.render.repository import identities, read_repository
 from slicewright.workspace import write
-from slicewright.workspace.repository_reader import Checkout, read_checkout
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from slicewright.workspace.repository_reader import Checkout
 
 _SCHEMA = "schemas/slicewright/tpuworkload.json"
 _WAYS = get_args(ProvisioningType)
@@ -45,12 +46,9 @@ def _provisioning(
     return {"type": way, "name": name} if name else way
 
 
-@click.command(
-    context_settings=show.HELP,
-    epilog=examples(
-        "slicewright new llama --tpu v5litepod-16 --image python:3.12 -- python train.py",
-        "slicewright new llama --tpu v5litepod-16 --provisioning Spot --image python:3.12 -- python train.py",
-    ),
+@declare(
+    "slicewright new llama --tpu v5litepod-16 --image python:3.12 -- python train.py",
+    "slicewright new llama --tpu v5litepod-16 --provisioning Spot --image python:3.12 -- python train.py",
 )
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
@@ -72,8 +70,6 @@ def _provisioning(
     callback=_provisioning,
     help="OnDemand, Spot, FlexStart, FlexStartQueued, Reservation=NAME or ComputeClass=NAME.",
 )
-@show.folder_option
-@show.output_option
 def new(
     name: str,
     command: tuple[str, ...],
@@ -84,16 +80,15 @@ def new(
     namespace: str,
     queue: str | None,
     provisioning: str | dict[str, str] | None,
-    folder: Path,
     output: str,
 ) -> None:
     """Write a TPUWorkload file from a few options.
 
     The file is workloads/NAME.yaml. Everything after `--` is the command that the container runs.
     """
-    root = show.root_of(folder)
+    root = repository_root()
     with write.locked(root):
-        checkout = show.checked(read_checkout, root)
+        checkout = open_checkout(root)
         chosen = list(clusters) or _only_cluster(checkout)
         queue = queue if queue is not None else _only_queue(checkout, chosen, namespace)
         asked = {"clusters": chosen, "tpu": tpu, "slices": slices}
@@ -101,20 +96,17 @@ def new(
         asked |= {"queueName": queue} if queue else {}
         document = _document(name, namespace, asked, image, command)
         path, text = f"workloads/{name}.yaml", _head(root) + write_document(document)
-        planned, found = _plan(checkout, SourceFile(path, text))
-        if not errors(found):
-            found += write.apply(root, {path: text}, ())
-    if errors(found):
-        show.problems(found)
-        sys.exit(1)
+        planned, problems = _plan(checkout, SourceFile(path, text))
+        if not errors(problems):
+            problems += write.apply(root, {path: text}, ())
+    if errors(problems):
+        show.stop(problems)
     shape = planned[0].plan.shape
     chips = shape.chips * slices
+    record = {"file": path, "workload": f"{namespace}/{name}", "clusters": chosen, "chips": chips}
     if output == "json":
-        key = f"{namespace}/{name}"
-        record = {"file": path, "workload": key, "clusters": chosen, "chips": chips}
-        show.as_json({**record, "problems": show.records(found)})
-        return
-    show.messages(found)
+        show.finish(record, problems, output)
+    show.messages(problems)
     say(f"{path}: {show.count(slices, 'slice')} of {shape.topology}, {show.count(chips, 'chip')} in all")
     if not queue:
         say(_without_queue(_queues(checkout, chosen), namespace))
@@ -131,9 +123,9 @@ def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Pr
     beside = replace(known, workloads=everyone, problems=(*alone.problems, *identities(everyone)))
     planned, problems = plan_all(beside)
     own = [replace(problem, line=0, column=0) for problem in problems if problem.file == file.path]
-    found = [entry for entry in planned if entry.workload.source.file is file]
-    # No plan and nothing against it: then its cluster's file is wrong.
-    return found, in_order(own if found or errors(own) else known.problems)
+    made = [entry for entry in planned if entry.workload.source.file is file]
+    # Neither a plan nor an error: then its cluster's file is wrong.
+    return made, in_order(own if made or errors(own) else known.problems)
 
 
 def _head(root: Path) -> str:
@@ -164,8 +156,8 @@ def _only_cluster(checkout: Checkout) -> list[str]:
 
 def _only_queue(checkout: Checkout, clusters: list[str], namespace: str) -> str | None:
     """Return the queue of a namespace where there is exactly one on every cluster."""
-    found = {name for place, name in _queues(checkout, clusters) if place == namespace}
-    return found.pop() if len(found) == 1 else None
+    queues = {name for place, name in _queues(checkout, clusters) if place == namespace}
+    return queues.pop() if len(queues) == 1 else None
 
 
 def _queues(checkout: Checkout, clusters: list[str]) -> list[tuple[str, str]]:

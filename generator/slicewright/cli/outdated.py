@@ -3,39 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from slicewright.cli import show
-from slicewright.cli.command import examples
-from slicewright.cli.repository import workloads_named
+from slicewright.cli.command import command
+from slicewright.cli.repository import open_checkout, workloads_named
 from slicewright.cli.streams import say
 from slicewright.core.problem import errors
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.workspace.judge import acknowledged
-from slicewright.workspace.repository_reader import read_checkout
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
-@click.command(
-    context_settings=show.HELP,
-    epilog=examples("slicewright outdated", "slicewright outdated llama --exit-code"),
-)
+@command("slicewright outdated", "slicewright outdated llama --exit-code")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a run is outdated.")
-@show.folder_option
-@show.output_option
-def outdated(names: tuple[str, ...], exit_code: bool, folder: Path, output: str) -> None:
+def outdated(names: tuple[str, ...], exit_code: bool, output: str) -> None:
     """Show frozen runs that today's tool would write differently.
 
     NAME is a workload, as name or namespace/name; without one all are compared. The difference is shown, and
-    nothing is changed: a run stays as it was rendered until somebody asks for the next one
-    (slicewright rerun).
+    nothing changes: a run stays as it was rendered until you ask for the next one (slicewright rerun).
     """
-    checkout = show.checked(read_checkout, show.root_of(folder))
+    checkout = open_checkout()
     chosen = workloads_named(names, checkout.repository)
     found, against = find_outdated(checkout.repository, checkout.existing, chosen)
     problems = acknowledged(checkout, against)

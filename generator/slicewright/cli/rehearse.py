@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicewright.cli import show
-from slicewright.cli.command import examples
+from slicewright.cli.command import command, output_option
 from slicewright.cli.report import page_file
+from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, did_you_mean
 from slicewright.rehearsal.model.clock import (
@@ -84,14 +85,12 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
     return value
 
 
-@click.command(
-    context_settings=show.HELP,
-    epilog=examples(
-        "slicewright rehearse",
-        "slicewright rehearse multislice-cluster --speed 5 --html rehearsal.html",
-        "slicewright rehearse my-cluster --duration 2h --submit-at team-a/train=30m",
-        "slicewright rehearse my-cluster --kubeconfig kind.yaml --context kind-test --mark",
-    ),
+@command(
+    "slicewright rehearse",
+    "slicewright rehearse multislice-cluster --speed 5 --html rehearsal.html",
+    "slicewright rehearse my-cluster --duration 2h --submit-at team-a/train=30m",
+    "slicewright rehearse my-cluster --kubeconfig kind.yaml --context kind-test --mark",
+    output=output_option(("text", "json", "junit"), "report"),
 )
 @click.argument("cluster", required=False)
 @click.option(
@@ -135,14 +134,6 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
 )
 @click.option("--context", help="The context of that kubeconfig file.")
 @click.option("--mark", is_flag=True, help="Mark that cluster as one for tests.")
-@show.folder_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json", "junit"]),
-    default="text",
-    help="Form of the report.",
-)
 def rehearse(
     cluster: str | None,
     speed: float | None,
@@ -155,7 +146,6 @@ def rehearse(
     kubeconfig: Path | None,
     context: str | None,
     mark: bool,
-    folder: Path,
     output: str,
 ) -> None:
     """Play the tree on the real controllers, with simulated TPU nodes.
@@ -166,10 +156,9 @@ def rehearse(
     faster time.
     """
     from slicewright.rehearsal.scenario import scenarios  # noqa: PLC0415 - commands start fast
-    from slicewright.workspace.repository_reader import read_checkout  # noqa: PLC0415
 
     _check_place(kubeconfig, context, mark=mark)
-    checkout = show.checked(read_checkout, show.root_of(folder))
+    checkout = open_checkout()
     repository = checkout.repository
     if cluster and cluster not in repository.sites:
         hint = did_you_mean(cluster, repository.sites)
@@ -181,15 +170,12 @@ def rehearse(
         raise show.unknown(wrong.message, wrong.hint)
     found, against = scenarios(checkout, wanted)
     if against:
-        show.problems(against)
-        sys.exit(1)
+        show.stop(against)
     if not found:
-        show.problems((Problem("REH007", "no workload names this cluster: there is nothing to play"),))
-        sys.exit(1)
+        show.stop((Problem("REH007", "no workload names this cluster: there is nothing to play"),))
     unwritable = html and page_file.unwritable(html)
     if unwritable:
-        show.problems((unwritable,))
-        sys.exit(1)
+        show.stop((unwritable,))
     times = {"speed": speed, "deadline": deadline, "delay": delay, "idle": idle}
     place = (kubeconfig, context, mark) if kubeconfig and context else None
     played: list[Result] = []
@@ -200,8 +186,7 @@ def rehearse(
             break
     reports = [one.report for one in played]
     if output != "junit" and not any(one.is_played or one.report.interrupted for one in played):
-        show.problems(problem for report in reports for problem in report.problems)
-        sys.exit(_exit_code(played))
+        show.stop([problem for report in reports for problem in report.problems], _exit_code(played))
     against = _write_page(reports, html) if html else ()
     _write(reports, output)
     show.messages(against)
@@ -233,8 +218,7 @@ def _play(scenario: Scenario, times: dict[str, float | None], place: tuple[Path,
     try:
         from slicewright.rehearsal.session import Elsewhere, run_scenario  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        show.problems((missing(error.name, "a rehearsal"),))
-        sys.exit(_BROKEN)
+        show.stop((missing(error.name, "a rehearsal"),), _BROKEN)
     from slicewright.rehearsal.node_pools import room  # noqa: PLC0415
 
     live = Live(scenario, sys.stderr)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import show
-from slicewright.cli.command import examples
-from slicewright.cli.repository import workloads_named
+from slicewright.cli.command import command
+from slicewright.cli.repository import git_errors_shown, open_checkout, repository_root, workloads_named
 from slicewright.cli.streams import exact, say
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem, did_you_mean, errors, in_order
@@ -22,21 +22,17 @@ from slicewright.core.render.outdated import Outdated, forged, unified
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.workspace import write
 from slicewright.workspace.judge import acknowledged, judged
-from slicewright.workspace.repository_reader import Checkout, read_checkout
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from slicewright.workspace.repository_reader import Checkout
 
 _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "~", "removed": "-"}
 
 
-@click.command(
-    context_settings=show.HELP,
-    epilog=examples(
-        "slicewright render",
-        "slicewright render --check",
-        "slicewright render llama --stdout | kubectl create -f -",
-    ),
+@command(
+    "slicewright render",
+    "slicewright render --check",
+    "slicewright render llama --stdout | kubectl create -f -",
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff unless the tree is current.")
@@ -51,8 +47,6 @@ _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "
     "--cluster", metavar="CLUSTER", help="With --stdout: the cluster, for a workload that names several."
 )
 @click.option("--end-runs", metavar="N", type=click.IntRange(min=0), help="Let this render end so many runs.")
-@show.folder_option
-@show.output_option
 def render(
     names: tuple[str, ...],
     check: bool,
@@ -60,23 +54,23 @@ def render(
     stdout: bool,
     cluster: str | None,
     end_runs: int | None,
-    folder: Path,
     output: str,
 ) -> None:
     """Write the overlays, and say which runs start and end.
 
-    NAME is a workload, as name or namespace/name; without one all are rendered. A run that is frozen is
-    never written again. Nothing is written while anything is wrong, a frozen run edited by hand included.
+    NAME is a workload, as name or namespace/name; without one all are rendered. A frozen run is never written
+    again. While anything is wrong, such as a frozen run that was edited by hand, nothing is written.
     """
     _exclude(check=check, since=since, stdout=stdout, cluster=cluster, end_runs=end_runs)
-    root = show.root_of(folder)
+    root = repository_root()
     with write.locked(root, shared=check or stdout):
-        checkout = show.checked(read_checkout, root)
-        # While a file is wrong, a name may be unknown only because it stands there.
+        checkout = open_checkout(root)
+        # While a file is wrong, it may hold a workload of an unknown name.
         sound = not errors(checkout.repository.problems)
         chosen = workloads_named(names, checkout.repository) if sound else None
         if stdout:
-            sys.exit(_print_objects(checkout, chosen, cluster, output))
+            _print_objects(checkout, chosen, cluster, output)
+            return
         rendering = judged(checkout, render_tree(checkout.repository, checkout.existing, chosen))
         if check:
             sys.exit(_check(checkout, rendering, since, output))
@@ -88,8 +82,9 @@ def render(
     if over and output == "text":
         for run in sorted(rendering.ended, key=_name):
             say(f"  - {_name(run)} would end: {run.reason}", err=True)
-    _report(checkout, rendering, (*rendering.problems, *refused), output, check=False)
-    sys.exit(1 if errors((*rendering.problems, *refused)) else 0)
+    problems = (*rendering.problems, *refused)
+    _report(checkout, rendering, problems, output, check=False)
+    sys.exit(1 if errors(problems) else 0)
 
 
 def _exclude(
@@ -109,7 +104,7 @@ def _exclude(
 
 
 def _in_reading_order(run: RunChange) -> tuple[str, str, str, bool, str]:
-    """Order by workload, and there what ends before what starts."""
+    """Order by workload, and in a workload runs that end before runs that start."""
     return run.cluster, run.namespace, run.workload, run.effect != "ends", run.name
 
 
@@ -154,20 +149,18 @@ def _report(
 
 
 def _check(checkout: Checkout, rendering: Rendering, since: str | None, output: str) -> int:
-    runs, found = ((), ()) if errors(rendering.problems) else _forged(checkout, rendering, since)
+    runs, forgeries = ((), ()) if errors(rendering.problems) else _forged(checkout, rendering, since)
     if output == "text":
         for path in sorted([*rendering.writes, *rendering.deletes]):
-            diff = unified(path, checkout.existing.get(path), rendering.writes.get(path))
-            say(diff, nl=False)
+            say(unified(path, checkout.existing.get(path), rendering.writes.get(path)), nl=False)
         for run in runs:
             say(run.diff, nl=False)
-    problems = (*rendering.problems, *found)
+    problems = (*rendering.problems, *forgeries)
     _report(checkout, rendering, problems, output, check=True)
     if rendering.is_current and not errors(problems):
         return 0
     if output == "text" and not errors(problems):
-        hint = "slicewright render, and commit"
-        say(f"the tree is not what a render would make\n  hint: {hint}", err=True)
+        say("the tree is not what a render would make\n  hint: slicewright render, and commit", err=True)
     return 1
 
 
@@ -181,8 +174,7 @@ def _forged(
     root, planned = checkout.root, rendering.planned
     if not since and not any((folder / ".git").exists() for folder in (root, *root.parents)):
         return (), ()
-    from slicewright.cli.repository import git_errors_shown  # noqa: PLC0415 - commands start fast
-    from slicewright.gitrepo import revision  # noqa: PLC0415
+    from slicewright.gitrepo import revision  # noqa: PLC0415 - commands start fast
     from slicewright.gitrepo.git import GitError, NoGitRepositoryError  # noqa: PLC0415
 
     try:
@@ -208,29 +200,22 @@ def _not_compared(why: str, hint: str) -> Problem:
 
 def _print_objects(
     checkout: Checkout, chosen: frozenset[str] | None, cluster: str | None, output: str
-) -> int:
-    planned, problems = plan_all(checkout.repository)
-    found = list(problems)
-    bodies: list[str] = []
-    if not errors(found):
-        bases, existing = _bases(checkout), Existing(checkout.existing)
-        wanted = _on_one_cluster(planned, chosen, cluster)
-        bodies = [_body(entry, bases, existing, found) for entry in wanted]
-    if errors(found):
-        show.problems(in_order(found))
-        return 1
-    show.messages(in_order(acknowledged(checkout, tuple(found))))
+) -> None:
+    planned, planning = plan_all(checkout.repository)
+    show.stop_for_errors(planning)
+    problems = list(planning)
+    bases = tree.Bases(checkout.repository.read_text, checkout.repository.package.schemas)
+    existing = Existing(checkout.existing)
+    wanted = _on_one_cluster(planned, chosen, cluster)
+    bodies = [_body(entry, bases, existing, problems) for entry in wanted]
+    show.stop_for_errors(problems)
+    show.messages(in_order(acknowledged(checkout, tuple(problems))))
     text = "---\n".join(bodies)
     if output == "json":
         items = [document.data for body in bodies for document in read_documents(body, "")[0]]
         show.as_json({"apiVersion": "v1", "kind": "List", "items": items})
     else:
         exact(text)
-    return 0
-
-
-def _bases(checkout: Checkout) -> tree.Bases:
-    return tree.Bases(checkout.repository.read_text, checkout.repository.package.schemas)
 
 
 def _on_one_cluster(
@@ -246,12 +231,12 @@ def _on_one_cluster(
     return [entry for entry in wanted if cluster in (None, entry.plan.cluster)]
 
 
-def _body(entry: Planned, bases: tree.Bases, existing: Existing, found: list[Problem]) -> str:
-    """Return the objects of a run as text: as they are frozen, where the run is there, else as of today."""
+def _body(entry: Planned, bases: tree.Bases, existing: Existing, problems: list[Problem]) -> str:
+    """Return the objects of a run as text: as they are frozen, else as slicewright makes them today."""
     path = tree.frozen_file(entry.plan)
     if path in existing.frozen:
-        found += (*edited(existing, [path]), *reused(existing, path, entry))
+        problems += (*edited(existing, [path]), *reused(existing, path, entry))
         return existing.body(path) or ""
-    made, problems = tree.make(entry, bases)
-    found += problems
+    made, unsupported = tree.make(entry, bases)
+    problems += unsupported
     return tree.frozen_body(made) if made else ""

@@ -1,57 +1,96 @@
-"""The repository that a command works in: where it is, and what of it the command line names."""
+"""The repository that a command works in, and the names of what is in it on the command line."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicewright.cli import show
-from slicewright.core.problem import did_you_mean, errors, in_order
+from slicewright.cli.command import BROKEN
+from slicewright.core.problem import did_you_mean
+from slicewright.workspace.repository_reader import (
+    Checkout,
+    NoRepositoryError,
+    WrongVersionError,
+    find_root,
+    read_checkout,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.render.repository import Repository
 
 
-def workloads_named(names: Iterable[str], repository: Repository) -> frozenset[str] | None:
-    """Return the keys of the workloads that are named, None for no name at all.
+def repository_root(folder: Path | None = None) -> Path:
+    """Return the root of the repository at or above a folder, the current one by default. Raises Refused."""
+    try:
+        return find_root(folder or Path())
+    except (NoRepositoryError, OSError) as error:  # OSError: the current folder is deleted or closed to us
+        hint = "go to the repository, name it with -C, or write an empty slicewright.yaml"
+        raise show.Refused("USE002", str(error), hint) from None
 
-    A name that is unknown, or that several namespaces have, is a usage error. Where files of the repository
-    are wrong, the name may stand in one of them: then these problems are shown instead.
+
+@contextlib.contextmanager
+def versions_refused() -> Iterator[None]:
+    """Turn a repository that needs another version of slicewright into a usage error."""
+    try:
+        yield
+    except WrongVersionError as error:
+        message, _, hint = str(error).partition("\n  hint: ")
+        raise show.Refused("USE003", message, hint) from None
+
+
+def open_checkout(root: Path | None = None) -> Checkout:
+    """Read a repository, the one at or above the current folder by default. Raises Refused."""
+    with versions_refused():
+        return read_checkout(root or repository_root())
+
+
+def cluster_named(name: str, repository: Repository) -> ResolvedCluster:
+    """Return a cluster of the repository. Raises Refused for a name that does not exist.
+
+    Where files of the repository are wrong, one of them may hold the cluster: then their problems are shown.
+    """
+    if name not in repository.sites:
+        show.stop_for_errors(repository.problems)
+        raise show.unknown(f"there is no cluster '{name}'", did_you_mean(name, repository.sites))
+    return repository.sites[name]
+
+
+def workloads_named(names: Iterable[str], repository: Repository) -> frozenset[str] | None:
+    """Return the keys of the workloads that are named, None for no name. Raises Refused.
+
+    A name is `name` or `namespace/name`. Where files of the repository are wrong, one of them may hold an
+    unknown name: then their problems are shown.
     """
     pool = sorted({workload.key for workload in repository.workloads})
     chosen: set[str] = set()
     for name in names:
-        found = [key for key in pool if name in (key, key.partition("/")[2])]
-        if not found and errors(repository.problems):
-            show.problems(in_order(repository.problems))
-            sys.exit(1)
-        if not found:
+        keys = [key for key in pool if name in (key, key.partition("/")[2])]
+        if not keys:
+            show.stop_for_errors(repository.problems)
             near = did_you_mean(name, [key.removeprefix("default/") for key in pool])
             hint = near or ("" if pool else "there is none yet; slicewright new writes one")
             raise show.unknown(f"there is no workload '{name}'", hint)
-        if len(found) > 1:
-            raise show.unknown(f"'{name}' is the name of several workloads", f"one of: {', '.join(found)}")
-        chosen.add(found[0])
+        if len(keys) > 1:
+            raise show.unknown(f"'{name}' is the name of several workloads", f"one of: {', '.join(keys)}")
+        chosen.add(keys[0])
     return frozenset(chosen) if chosen else None
-
-
-_BROKEN = 3
 
 
 @contextlib.contextmanager
 def git_errors_shown() -> Iterator[None]:
-    """End the command with a problem where git gives no answer. Raises Refused for what people can mend."""
+    """End the command where git gives no answer. Raises Refused for what the user can correct."""
     from slicewright.gitrepo.git import GitError, NoGitRepositoryError  # noqa: PLC0415 - commands start fast
     from slicewright.gitrepo.revision import UnknownRevisionError  # noqa: PLC0415
 
     try:
         yield
     except GitError as error:
-        show.problems((error.problem,))
-        sys.exit(_BROKEN)
+        show.stop((error.problem,), BROKEN)
     except NoGitRepositoryError as error:
         raise show.Refused("GIT003", str(error), "git init, and commit") from None
     except UnknownRevisionError as error:

@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from slicewright.cli import show
-from slicewright.cli.command import examples
-from slicewright.cli.repository import workloads_named
+from slicewright.cli.command import command
+from slicewright.cli.repository import open_checkout, repository_root, workloads_named
 from slicewright.cli.streams import say
 from slicewright.core.document.edit import set_in_specs
-from slicewright.core.problem import errors, in_order
 from slicewright.core.run.successor import successor
 from slicewright.workspace import write
-from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from slicewright.core.intent.workload import Workload
     from slicewright.core.problem import Problem
 
 
-@click.command(context_settings=show.HELP, epilog=examples("slicewright rerun llama"))
+@command("slicewright rerun llama")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@show.folder_option
-@show.output_option
-def rerun(names: tuple[str, ...], folder: Path, output: str) -> None:
+def rerun(names: tuple[str, ...], output: str) -> None:
     """Give workloads the next run number.
 
     NAME is a workload, as name or namespace/name. Only `run:` changes in its file, and comments stay. The
     next render then starts it again, with the tool, the bases and the cluster as they are today.
     """
-    root = show.root_of(folder)
+    root = repository_root()
     with write.locked(root):
-        checkout = show.checked(read_checkout, root)
-        if errors(checkout.repository.problems):
-            show.problems(in_order(checkout.repository.problems))
-            sys.exit(1)
+        checkout = open_checkout(root)
+        show.stop_for_errors(checkout.repository.problems)
         chosen = workloads_named(names, checkout.repository) or frozenset()
         wanted = [entry for entry in checkout.repository.workloads if entry.key in chosen]
         problems = [_fixed(workload) for workload in wanted if workload.naming == "Fixed"]
@@ -47,8 +38,7 @@ def rerun(names: tuple[str, ...], folder: Path, output: str) -> None:
         problems += unchanged
         refused = tuple(problems) or write.apply(root, texts, ())
     if refused:
-        show.problems(refused)
-        sys.exit(1)
+        show.stop(refused)
     changes = [_change(workload) for workload in wanted]
     if output == "json":
         show.as_json(changes)
@@ -82,10 +72,6 @@ def _fixed(workload: Workload) -> Problem:
 
 
 def _change(workload: Workload) -> dict[str, object]:
-    after = successor(workload.run)
-    return {
-        "file": workload.source.file.path,
-        "workload": workload.key,
-        "before": workload.run,
-        "after": after,
-    }
+    """Return the JSON form of a change."""
+    file, after = workload.source.file.path, successor(workload.run)
+    return {"file": file, "workload": workload.key, "before": workload.run, "after": after}

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicewright.cli import show
-from slicewright.cli.command import examples
+from slicewright.cli.command import command
 from slicewright.cli.meaning import all_rules
 from slicewright.cli.streams import say
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from slicewright.cli.meaning import Meaning
 
@@ -29,11 +28,9 @@ _EXAMPLES = {
 }
 
 
-@click.command(context_settings=show.HELP, epilog=examples("slicewright rule TPU003"))
+@command("slicewright rule TPU003")
 @click.argument("ident", metavar="[ID]", required=False)
-@show.folder_option
-@show.output_option
-def rule(ident: str | None, folder: Path, output: str) -> None:  # noqa: ARG001 - it has done its work
+def rule(ident: str | None, output: str) -> None:
     """Say what the id of a problem means, and what to do.
 
     ID is one that a command printed, such as TPU003. A group, such as TPU, is listed; without ID all are.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import show
-from slicewright.cli.command import examples
+from slicewright.cli.command import command
 from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem
 
@@ -17,12 +17,8 @@ if TYPE_CHECKING:
     from slicewright.core.schema.kind import KindSchema
 
 
-@click.command(
-    context_settings=show.HELP,
-    epilog=examples(
-        "slicewright schema crd.yaml --output-dir schemas",
-        "slicewright validate --schema schemas manifests",
-    ),
+@command(
+    "slicewright schema crd.yaml --output-dir schemas", "slicewright validate --schema schemas manifests"
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
@@ -31,14 +27,7 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Write GROUP/KIND_VERSION.json below this folder, as validate --schema and kubeconform read them.",
 )
-@show.folder_option
-@show.output_option
-def schema(
-    files: tuple[str, ...],
-    output_dir: Path | None,
-    folder: Path,  # noqa: ARG001 - it has done its work
-    output: str,
-) -> None:
+def schema(files: tuple[str, ...], output_dir: Path | None, output: str) -> None:
     """Convert CRDs to JSON Schemas.
 
     They are as strict as the API server. FILE is YAML or JSON and may hold several CRDs among other objects;
@@ -50,11 +39,9 @@ def schema(
     for one in made:
         for note in one.notes:
             say(f"{one.of}: {note}", err=True)
-        unknown = [
-            entry["rule"] for entry in one.schema["x-slicewright"]["cel"] if not cel.is_known(entry["rule"])
-        ]
-        for rule in unknown:
-            say(f"{one.of}: this CEL rule is not evaluated offline: {rule}", err=True)
+        for entry in one.schema["x-slicewright"]["cel"]:
+            if not cel.is_known(entry["rule"]):
+                say(f"{one.of}: this CEL rule is not evaluated offline: {entry['rule']}", err=True)
     if output_dir is None and len(made) > 1:
         raise click.UsageError(f"these are {len(made)} kinds and versions; name a folder with --output-dir")
     written = _write(made, output_dir, problems) if output_dir is not None else []
@@ -79,22 +66,18 @@ def _convert(files: tuple[str, ...]) -> tuple[list[KindSchema], list[Problem]]:
     problems: list[Problem] = []
     for file in files:
         form, path = ("stdin", "") if file == STDIN else ("file", str(Path(file).absolute()))
-        reading = load(Unit(form, path, "stdin" if file == STDIN else file, named=True))  # type: ignore[arg-type]
-        problems += reading.problems
-        crds = [
-            document.data
-            for document in reading.documents
-            if isinstance(document.data, dict) and document.data.get("kind") == CRD
-        ]
-        if not crds and not reading.problems:
-            problems.append(
-                Problem("SCHEMA011", f"there is no {CRD} in it", "name the CRD's file", file=file)
-            )
+        loaded = load(Unit(form, path, "stdin" if file == STDIN else file, named=True))  # type: ignore[arg-type]
+        problems += loaded.problems
+        objects = [document.data for document in loaded.documents]
+        crds = [data for data in objects if isinstance(data, dict) and data.get("kind") == CRD]
+        if not crds and not loaded.problems:
+            message = f"there is no {CRD} in it"
+            problems.append(Problem("SCHEMA011", message, "name the CRD's file", file=file))
         for crd in crds:
             try:
                 made += from_crd(crd)
             except NoCrdError as error:
-                hint = "a CRD of apiextensions.k8s.io/v1beta1 is none; convert it first"
+                hint = "convert a CRD of apiextensions.k8s.io/v1beta1 to v1 first"
                 problems.append(Problem("SCHEMA011", str(error), hint, file=file))
     return made, problems
 
@@ -107,10 +90,8 @@ def _write(made: list[KindSchema], folder: Path, problems: list[Problem]) -> lis
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(one.text(), encoding="utf-8")
         except OSError as error:
-            message = f"cannot be written: {error.strerror}"
-            problems.append(
-                Problem("FILE003", message, "check the path given with --output-dir", file=str(path))
-            )
+            message, hint = f"cannot be written: {error.strerror}", "check the path given with --output-dir"
+            problems.append(Problem("FILE003", message, hint, file=str(path)))
             break
         written.append(str(path))
     return written

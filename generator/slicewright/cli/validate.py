@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from slicewright.cli.command import examples, folder_option
+from slicewright.cli.command import BROKEN, command, output_option
 from slicewright.cli.report import FORMS
 from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, errors
@@ -24,18 +25,15 @@ if TYPE_CHECKING:
     from slicewright.workspace.discovery import Found
     from slicewright.workspace.kubeconform import Kubeconform
 
-_BROKEN = 3
 _PATIENCE = 1.0
 """Seconds until a progress bar is worth its place."""
 
 
-@click.command(
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=examples(
-        "slicewright validate",
-        "slicewright validate manifests -o sarif",
-        "kustomize build custom/dev | slicewright validate -",
-    ),
+@command(
+    "slicewright validate",
+    "slicewright validate manifests -o sarif",
+    "kustomize build custom/dev | slicewright validate -",
+    output=output_option(FORMS, "report"),
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--strict", is_flag=True, help="Exit 1 for warnings as well.")
@@ -66,8 +64,6 @@ _PATIENCE = 1.0
     help="Leave out files and folders, by path or by name. Repeatable.",
 )
 @click.option("--schemas-only", is_flag=True, help="Leave the semantic rules out.")
-@folder_option
-@click.option("-o", "--output", type=click.Choice(list(FORMS)), default="text", help="Form of the report.")
 def validate(
     paths: tuple[str, ...],
     strict: bool,
@@ -76,20 +72,19 @@ def validate(
     skip_kind: tuple[str, ...],
     exclude: tuple[str, ...],
     schemas_only: bool,
-    folder: Path,
     output: str,
 ) -> None:
     """Check Kubernetes objects offline: schemas, references, quota.
 
-    By schemas, list keys and CEL as the API server does, and by what controllers refuse or can never run. No
-    network is asked.
+    By schemas, list keys and CEL as the API server does, and by what controllers refuse or can never run. The
+    network is not used.
 
     PATH is a file, a folder, a folder with a kustomization (which is checked as it builds), or - for stdin.
     Without one the repository is checked: its input, every overlay as it builds, and custom/.
     """
-    from slicewright.cli import show  # noqa: PLC0415 - commands start fast
-    from slicewright.cli.meaning import all_rules  # noqa: PLC0415
+    from slicewright.cli.meaning import all_rules  # noqa: PLC0415 - commands start fast
     from slicewright.cli.report import writer  # noqa: PLC0415
+    from slicewright.cli.repository import repository_root  # noqa: PLC0415
     from slicewright.core.check.engine import Engine, SkipKind  # noqa: PLC0415
     from slicewright.core.check.examine import examine  # noqa: PLC0415
     from slicewright.core.check.run import RuleSet  # noqa: PLC0415
@@ -103,7 +98,7 @@ def validate(
     from slicewright.workspace.rules import added, semantic_rules  # noqa: PLC0415
 
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
-    root = Path() if paths else show.root_of(folder)
+    root = Path() if paths else repository_root()
     found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(kind_schemas(schemas), [SkipKind(text) for text in skip_kind])
@@ -117,30 +112,29 @@ def validate(
 
     ignores = read_ignore_file(root, known)
     try:
-        with _Progress(len(found.units)) as progress:
-            report = examine(
-                progress.over(reading),
-                by_schema,
-                rules,
-                lambda: catalogue_at(folder)[0],
-                package.schemas,
-                found=(*found.problems, *unusable, *against),
-                sites=sites,
-                origins=origins,
-                ignores=ignores,
-                known=known,
-                complete=not paths and not schemas_only,
-                of_render=lambda: _of_render(root),
-                each=problems_of_each,
-                judged=second.judged if second else None,
-            )
+        report = examine(
+            _with_progress(reading, len(found.units)),
+            by_schema,
+            rules,
+            lambda: catalogue_at(root)[0],
+            package.schemas,
+            found=(*found.problems, *unusable, *against),
+            sites=sites,
+            origins=origins,
+            ignores=ignores,
+            known=known,
+            complete=not paths and not schemas_only,
+            of_render=lambda: _of_render(root),
+            each=problems_of_each,
+            judged=second.judged if second else None,
+        )
     except BrokenToolError as error:
         _stop(Problem("TOOL008", str(error), "check by --engine internal, which is the default"), output)
     if paths and not (report.objects or report.problems):
         report = replace(report, problems=(_nothing_in(paths),))
     exact(writer(output)(report))
     if any(problem.id == "TOOL001" for problem in report.problems):
-        sys.exit(_BROKEN)  # what a missing kustomize would have built is not checked
+        sys.exit(BROKEN)  # what a missing kustomize would have built is not checked
     sys.exit(1 if errors(report.problems) or (strict and report.problems) else 0)
 
 
@@ -163,7 +157,7 @@ def _stop(problem: Problem, output: str) -> NoReturn:
         say(problem.text(), err=True)
     else:
         exact(writer(output)(Report((problem,), (), 0, {}, ())))
-    sys.exit(_BROKEN)
+    sys.exit(BROKEN)
 
 
 def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
@@ -190,56 +184,38 @@ def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
 
 
 def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, ResolvedCluster], Origins]:
-    """Return what stands against the input of a repository, its clusters, and the way back to that input."""
-    from slicewright.cli import show  # noqa: PLC0415
+    """Return the problems of a repository's input, its clusters, and the way back to that input."""
+    from slicewright.cli.repository import versions_refused  # noqa: PLC0415
     from slicewright.core.check.origin import Origins  # noqa: PLC0415
     from slicewright.core.render.plans import plan_all  # noqa: PLC0415
     from slicewright.workspace.repository_reader import read_input  # noqa: PLC0415
 
-    repository = show.checked(read_input, root)
+    with versions_refused():
+        repository = read_input(root)
     return plan_all(repository)[1], repository.sites, Origins(repository.workloads, repository.sites)
 
 
 def _of_render(root: Path) -> tuple[Problem, ...]:
     """Return what a render of a repository finds, beside what the rules say of runs."""
-    from slicewright.cli import show  # noqa: PLC0415
+    from slicewright.cli.repository import open_checkout  # noqa: PLC0415
     from slicewright.core.render.changes import render  # noqa: PLC0415
-    from slicewright.workspace.repository_reader import read_checkout  # noqa: PLC0415
 
-    checkout = show.checked(read_checkout, root)
+    checkout = open_checkout(root)
     return render(checkout.repository, checkout.existing).problems
 
 
-class _Progress:
-    """A bar on stderr, drawn on a terminal only, and only when the work takes a while."""
-
-    def __init__(self, length: int) -> None:
-        self._length = length
-        self._started = time.monotonic()
-        self._done = 0
-        self._bar: Any = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def over(self, reading: Iterable[Examined]) -> Iterator[Examined]:
-        """Yield what is read, and count it."""
-        for one in reading:
-            yield one
-            self._tick()
-
-    def _tick(self) -> None:
-        self._done += 1
-        if self._bar is not None:
-            self._bar.update(1)
-        elif _is_terminal() and time.monotonic() - self._started > _PATIENCE:
-            self._bar = click.progressbar(length=self._length, label="checking", file=sys.stderr)
-            self._bar.__enter__()
-            self._bar.update(self._done)
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(None, None, None)
+def _with_progress(reading: Iterable[Examined], length: int) -> Iterator[Examined]:
+    """Yield what is read; where that takes a while, a bar on stderr shows it, on a terminal only."""
+    started = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        bar: Any = None
+        for done, examined in enumerate(reading, start=1):
+            yield examined
+            if bar is not None:
+                bar.update(1)
+            elif _is_terminal() and time.monotonic() - started > _PATIENCE:
+                bar = click.progressbar(length=length, label="checking", file=sys.stderr)
+                stack.enter_context(bar).update(done)
 
 
 def _is_terminal() -> bool:
