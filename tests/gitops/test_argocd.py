@@ -12,6 +12,7 @@ from tests.words import places
 
 from slicewright.core.gitops import anchor, tree
 from slicewright.core.gitops.synced import SyncedNamespace, SyncedWorkload
+from slicewright.core.run.folder import NamespaceFolder
 
 from .kit import HERE, PLATFORM, argocd, documents, made, said, site
 
@@ -166,7 +167,7 @@ def test_health_checks_are_a_patch_of_argo_cds_settings() -> None:
 
 def test_anchor() -> None:
     """What holds a namespace open is a small ConfigMap, the same at every render."""
-    found = anchor.files(FOLDER)
+    found = anchor.files(NamespaceFolder("c1", "team-a"))
 
     expected = {
         "apiVersion": "v1",

@@ -13,9 +13,9 @@ from slicewright.core.document.pairs import paired
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem
-from slicewright.core.render.existing import ROOT
 from slicewright.core.render.platform import PROVISION
 from slicewright.core.render.repository import Repository, Settings, against_schema, read_repository
+from slicewright.core.run.folder import ROOT
 from slicewright.workspace.package import catalogue, catalogue_with, package
 from slicewright.workspace.text_file import read_file, unreadable
 

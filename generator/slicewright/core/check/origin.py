@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.compose.patch import parse_pointer
 from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE, RUN
 from slicewright.core.platform.flavor import capacities
-from slicewright.core.render.existing import ROOT
+from slicewright.core.run.folder import ROOT
 from slicewright.core.run.identity import run_id
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.rules.gitops_sync import options
 from slicewright.core.gitops.argocd import FINALIZER, HOME
-from slicewright.core.gitops.place import FLUX, ROOT
+from slicewright.core.gitops.place import FLUX
 from slicewright.core.gitops.place import folder as gitops_folder
 from slicewright.core.kubernetes.kinds import ARGOCD_GROUP, FLUX_GROUP
 from slicewright.core.kubernetes.labels import FLUX_PRUNE
 from slicewright.core.kubernetes.read import at, text, texts
+from slicewright.core.run.folder import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

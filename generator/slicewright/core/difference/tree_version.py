@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.read import read_documents
-from slicewright.core.render.existing import ROOT
+from slicewright.core.run.folder import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

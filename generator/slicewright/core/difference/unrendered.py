@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.difference.compare import compare
 from slicewright.core.difference.tree_version import TreeVersion
 from slicewright.core.problem import Problem, errors
-from slicewright.core.render.existing import is_namespace, is_workload
+from slicewright.core.run.folder import namespace_folder, run_folder
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -47,8 +47,8 @@ def unrendered(
     folders = {posixpath.dirname(path) for path in (*rendering.writes, *rendering.deletes)}
     if not folders:
         return None
-    workloads = {folder.split("/", 2)[2] for folder in folders if is_workload(folder)}
-    lists = {folder for folder in folders if is_workload(folder) or (workloads and is_namespace(folder))}
+    workloads = {found.key for found in map(run_folder, folders) if found}
+    lists = {folder for folder in folders if run_folder(folder) or (workloads and namespace_folder(folder))}
     clusters = {folder.split("/")[1] for folder in folders - lists}
     difference = compare(now, rendered(now, rendering), catalogue)
     edited = _edited(before, repository, workloads)

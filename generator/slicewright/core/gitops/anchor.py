@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.write import write_document
 from slicewright.core.run import header
+from slicewright.core.run.folder import NamespaceFolder, namespace_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -15,27 +16,28 @@ FILE_NAME = "_anchor.yaml"
 NAME = "slicewright-anchor"
 
 
-def held(paths: Iterable[str]) -> Iterator[str]:
+def held(paths: Iterable[str]) -> Iterator[NamespaceFolder]:
     """Yield the folders of the namespaces that have an anchor, of the paths of a tree."""
     for path in paths:
         folder, _, name = path.rpartition("/")
-        if name == FILE_NAME:
-            yield folder
+        if name == FILE_NAME and (found := namespace_folder(folder)):
+            yield found
 
 
-def made(folder: str) -> dict[str, Any]:
-    """Return the anchor of a namespace; `folder` is overlays/<cluster>/<namespace>.
+def made(namespace: str) -> dict[str, Any]:
+    """Return the anchor of a namespace.
 
     Argo CD prunes nothing from a folder that makes no object, and kustomize refuses to build one.
     """
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": NAME, "namespace": folder.rpartition("/")[2]},
+        "metadata": {"name": NAME, "namespace": namespace},
         "data": {"about": "stays, so that the last run of the namespace can be pruned"},
     }
 
 
-def files(folder: str) -> dict[str, str]:
+def files(folder: NamespaceFolder) -> dict[str, str]:
     """Return the file of a namespace's anchor by its path."""
-    return {f"{folder}/{FILE_NAME}": header.live("the name of this folder", write_document(made(folder)))}
+    text = header.live("the name of this folder", write_document(made(folder.namespace)))
+    return {f"{folder.path}/{FILE_NAME}": text}

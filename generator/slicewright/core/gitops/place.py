@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from slicewright.core.run.folder import ROOT
+
 NAME = "_gitops"
-ROOT = "overlays"
 ARGOCD, FLUX = "argocd", "flux"
 """The folders of the Applications and of the Kustomizations."""
 

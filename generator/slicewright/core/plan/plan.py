@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from slicewright.core.run.folder import RunFolder
+
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.workload import FailurePolicy, GcsFuse, OnChange
@@ -124,6 +126,11 @@ class Plan:
         return f"bases/{self.pattern}"
 
     @property
+    def run_folder(self) -> RunFolder:
+        """Folder of the overlay."""
+        return RunFolder(self.cluster, self.namespace, self.workload)
+
+    @property
     def folder(self) -> str:
         """Folder of the overlay, from the root of the tree."""
-        return f"overlays/{self.cluster}/{self.namespace}/{self.workload}"
+        return self.run_folder.path

@@ -10,18 +10,19 @@ from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.compose.spec import OTHER_NAMES, second
 from slicewright.core.gitops import anchor, place
 from slicewright.core.problem import Problem, errors, in_order
+from slicewright.core.record import record
 from slicewright.core.render import gitops, platform, tree
 from slicewright.core.render.conflicts import conflicts
-from slicewright.core.render.existing import ROOT, Existing, edited, is_namespace, is_workload, reused
+from slicewright.core.render.existing import Existing, edited, reused
 from slicewright.core.render.lockout import locked_out, refused, waiting
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.run import header
+from slicewright.core.run.folder import NamespaceFolder, RunFolder, namespace_folder, run_folder
 from slicewright.core.run.listing import is_same_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.render.platform import PlatformChange
     from slicewright.core.render.repository import Repository
 
@@ -45,18 +46,11 @@ class RunChange:
     @property
     def folder(self) -> str:
         """The folder of the workload."""
-        return f"{ROOT}/{self.cluster}/{self.namespace}/{self.workload}"
+        return RunFolder(self.cluster, self.namespace, self.workload).path
 
     def record(self) -> dict[str, str]:
         """Return the JSON form."""
-        return {
-            "effect": self.effect,
-            "cluster": self.cluster,
-            "namespace": self.namespace,
-            "workload": self.workload,
-            "name": self.name,
-            "reason": self.reason,
-        }
+        return record(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +96,27 @@ class Rendering:
 
 @dataclass(slots=True)
 class _Draft:
-    """A rendering while it grows."""
+    """A rendering while it grows: files as they will be, and what happens to runs."""
 
+    repository: Repository
     existing: Existing
     problems: list[Problem]
     files: dict[str, str] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
+    """Files that stay as they are: frozen runs, and what belongs to workloads that were not named."""
     runs: list[RunChange] = field(default_factory=list)
 
-    def note(self, effect: Effect, folder: str, name: str, reason: str) -> None:
+    def note(self, effect: Effect, folder: RunFolder, name: str, reason: str) -> None:
         """Note what happens to a run."""
-        _, cluster, namespace, workload = folder.split("/")
-        self.runs.append(RunChange(effect, cluster, namespace, workload, name, reason))
+        self.runs.append(RunChange(effect, *folder, name, reason))
 
     def texts(self) -> dict[str, str]:
         """Return the tree as it will be, but what this render has yet to make."""
         return {path: self.existing.texts[path] for path in self.kept} | self.files
+
+    def is_synced(self, cluster: str) -> bool:
+        """Tell whether somebody is to sync a cluster."""
+        return gitops.is_synced(self.repository.sites.get(cluster))
 
 
 def render(
@@ -128,65 +127,76 @@ def render(
     `existing` holds the text of every file there by path from the root. `selected` limits the change to
     some workloads, by `namespace/name`; None means all, and the platforms of the clusters. With errors
     among the problems there is nothing to write.
+
+    A run ends only because a person changed its TPUWorkload, and only in two places. `_render_workload` ends
+    the earlier runs of a workload that asks for another one now. `_end_workload` ends all runs of a workload
+    that nothing asks for on the cluster any more. Both see named workloads only. `_keep_unnamed` keeps every
+    file of the others.
     """
     planned, problems = plan_all(repository)
-    draft = _Draft(Existing(existing), list(problems))
+    draft = _Draft(repository, Existing(existing), list(problems))
     bases = tree.Bases(repository.read_text, repository.package.schemas)
-    wanted = {entry.plan.folder: entry for entry in planned}
-    present = [folder for folder in draft.existing.folders if is_workload(folder)]
-    touched = {folder for folder in (*wanted, *present) if selected is None or _key(folder) in selected}
-    for folder, entry in wanted.items():
-        if folder in touched:
-            if tree.frozen_file(entry.plan) not in draft.existing.frozen:
-                draft.problems += refused(entry, repository.sites[entry.plan.cluster])
-            _render_one(draft, entry, bases, repository.package.version)
-    keys = {entry.workload.key for entry in planned}
-    rendered = [folder for folder in wanted if folder in touched]
-    staying_folders = [*rendered, *(folder for folder in present if folder not in touched)]
-    for folder in sorted(touched - wanted.keys()):
-        reason = "the workload left the cluster" if _key(folder) in keys else "the workload is gone"
-        site = _site(folder, repository)
-        goes_on = not gitops.is_synced(site) and gitops.is_left(folder, draft.existing, staying_folders)
-        _end_folder(draft, folder, f"{reason}; {_GOES_ON}" if goes_on else reason)
+    wanted = {entry.plan.run_folder: entry for entry in planned}
+    present = draft.existing.run_folders()
+    named = {folder for folder in (*wanted, *present) if selected is None or folder.key in selected}
+
+    rendered = {folder: entry for folder, entry in wanted.items() if folder in named}
+    for entry in rendered.values():
+        _render_workload(draft, entry, bases)
+    remaining = [*rendered, *(folder for folder in present if folder not in named)]
+    elsewhere = {folder.key for folder in wanted}
+    for folder in sorted(named - wanted.keys(), key=lambda folder: folder.path):
+        reason = "the workload left the cluster" if folder.key in elsewhere else "the workload is gone"
+        _end_workload(draft, folder, reason, remaining)
+
     lasting = gitops.lasting(repository.sites, draft.existing)
-    listed = {posixpath.dirname(folder) for folder in touched} | (lasting if selected is None else set())
-    _lists(draft, staying_folders, listed, lasting, repository)
-    synced = _synced(draft.existing, listed, repository, everything=selected is None)
+    listed = {folder.parent for folder in named} | (lasting if selected is None else set())
+    _write_lists(draft, listed, remaining, lasting)
+    synced = _synced_clusters(draft, listed, everything=selected is None)
     if selected is not None:
-        _keep_others(draft, touched, listed, synced)
-    beside = [entry for folder, entry in wanted.items() if posixpath.dirname(folder) in listed]
+        _keep_unnamed(draft, named, listed, synced)
     staying = tuple(sorted(draft.kept & draft.existing.frozen.keys()))
-    draft.problems += conflicts(beside, staying, anchor.held(draft.files), bases, draft.existing)
+    in_lists = [entry for folder, entry in wanted.items() if folder.parent in listed]
+    draft.problems += conflicts(in_lists, staying, anchor.held(draft.files), bases, draft.existing)
+
     sites = repository.sites
     untainted = {name: locked_out(site, draft.existing, draft.kept) for name, site in sites.items()}
     if selected is None and not errors(problems):
-        draft.problems += (one for name, found in untainted.items() for one in waiting(sites[name], found))
-        files, found = platform.files(repository, untainted)
-        draft.files |= files
-        draft.problems += found
-        for kept, problem in platform.left_behind(draft.existing.folders, sites):
-            draft.kept.update(kept)
-            draft.problems.append(problem)
+        _render_platforms(draft, untainted)
     if not errors(draft.problems):
-        sources = {folder: entry.workload.source for folder, entry in wanted.items() if folder in touched}
-        trees = gitops.Trees(draft.existing, draft.texts() if synced else {}, sources)
-        for cluster in synced:
-            files, found = gitops.files(repository, cluster, trees)
-            draft.files |= files
-            draft.problems += found
+        _render_syncing(draft, synced, rendered)
     begun = frozenset(f"{run.folder}/{run.name}" for run in draft.runs if run.effect != "ends")
-    finished = _finish(draft, planned, repository)
-    return replace(finished, staying=staying, begun=begun, untainted=untainted)
+    return replace(_finish(draft, planned), staying=staying, begun=begun, untainted=untainted)
 
 
-def _key(folder: str) -> str:
-    """Return `namespace/name` of a workload's folder."""
-    return folder.split("/", 2)[2]
+def _render_platforms(draft: _Draft, untainted: Mapping[str, Mapping[str, list[str]]]) -> None:
+    """Render what workloads stand on; the scripts that take down a cluster stay when its file goes."""
+    sites = draft.repository.sites
+    for name, flavors in untainted.items():
+        draft.problems += waiting(sites[name], flavors)
+    files, problems = platform.files(draft.repository, untainted)
+    draft.files |= files
+    draft.problems += problems
+    for paths, problem in platform.left_behind(draft.existing.folders, sites):
+        draft.kept.update(paths)
+        draft.problems.append(problem)
 
 
-def _render_one(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) -> None:
+def _render_syncing(draft: _Draft, clusters: list[str], rendered: Mapping[RunFolder, Planned]) -> None:
+    """Render what syncs some clusters, which follows from the tree as it will be."""
+    sources = {folder: entry.workload.source for folder, entry in rendered.items()}
+    trees = gitops.Trees(draft.existing, draft.texts() if clusters else {}, sources)
+    for cluster in clusters:
+        files, problems = gitops.files(draft.repository, cluster, trees)
+        draft.files |= files
+        draft.problems += problems
+
+
+def _render_workload(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
+    if tree.frozen_file(entry.plan) not in draft.existing.frozen:
+        draft.problems += refused(entry, draft.repository.sites[entry.plan.cluster])
     if entry.plan.run:
-        _render_hashed(draft, entry, bases, tool)
+        _render_hashed(draft, entry, bases)
     else:
         _render_fixed(draft, entry, bases)
 
@@ -204,16 +214,16 @@ def _render_fixed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
     if any(path in existing.frozen for path in existing.folders.get(plan.folder, ())):
         runs = existing.live_runs(plan.folder)
     for path in runs:
-        draft.note("ends", plan.folder, _run_of(path), "the workload became Fixed")
+        draft.note("ends", plan.run_folder, _run_of(path), "the workload became Fixed")
     if runs or not existing.is_ours(listed):
         reason = "the workload became Fixed" if runs else "the workload is new"
-        draft.note("starts", plan.folder, plan.name, reason)
+        draft.note("starts", plan.run_folder, plan.name, reason)
     elif any(existing.body(path) != header.body_of(text) for path, text in files.items()):
-        draft.note("changes", plan.folder, plan.name, "its overlay is live")
+        draft.note("changes", plan.run_folder, plan.name, "its overlay is live")
     draft.files |= files
 
 
-def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) -> None:
+def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
     plan, existing = entry.plan, draft.existing
     path, folder = tree.frozen_file(plan), plan.folder
     alone = tree.run_list(folder, [posixpath.basename(path)])
@@ -226,7 +236,7 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) 
         draft.kept.add(path)
         draft.problems += reused(existing, path, entry)
         if path not in live or not existing.is_ours(f"{folder}/{FILE_NAME}"):
-            draft.note("starts", folder, plan.name, "its list did not name it")
+            draft.note("starts", plan.run_folder, plan.name, "its list did not name it")
     elif path in live and path not in existing.texts:
         draft.problems.append(_missing(path))
         return
@@ -235,17 +245,17 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases, tool: str) 
         draft.problems += problems
         if made is None:
             return
-        draft.files[path] = tree.frozen_text(made, tool)
+        draft.files[path] = tree.frozen_text(made, draft.repository.package.version)
         reason = "the intent changed" if earlier else "the workload is new"
-        draft.note("starts", folder, plan.name, "the workload became Hashed" if overlay else reason)
+        draft.note("starts", plan.run_folder, plan.name, "the workload became Hashed" if overlay else reason)
     if overlay:
-        draft.note("ends", folder, plan.workload, "the workload became Hashed")
+        draft.note("ends", plan.run_folder, plan.workload, "the workload became Hashed")
     kept = [other for other in earlier if other in existing.frozen] if plan.on_change == "Keep" else []
     if plan.on_change == "Keep":
         draft.problems += [_nameless(other) for other in earlier if existing.is_foreign(other)]
     for other in earlier:
         if other not in kept:
-            draft.note("ends", folder, _run_of(other), _why(existing, path, other, live))
+            draft.note("ends", plan.run_folder, _run_of(other), _why(existing, path, other, live))
     draft.kept.update(kept)
     draft.files |= tree.run_list(folder, [posixpath.basename(file) for file in (path, *kept)])
 
@@ -271,10 +281,14 @@ def _why(existing: Existing, path: str, other: str, live: list[str]) -> str:
     return "onChange is Replace" if path in live else "the intent changed"
 
 
-def _end_folder(draft: _Draft, folder: str, reason: str) -> None:
-    runs = [_run_of(path) for path in draft.existing.live_runs(folder)]
-    if draft.existing.is_overlay(folder):
-        runs.append(posixpath.basename(folder))
+def _end_workload(draft: _Draft, folder: RunFolder, reason: str, remaining: Iterable[RunFolder]) -> None:
+    """Let all runs of a workload end; its files go, as nothing keeps them."""
+    existing = draft.existing
+    if not draft.is_synced(folder.cluster) and gitops.is_left(folder, existing, remaining):
+        reason = f"{reason}; {_GOES_ON}"
+    runs = [_run_of(path) for path in existing.live_runs(folder.path)]
+    if existing.is_overlay(folder.path):
+        runs.append(folder.workload)
     for name in runs:
         draft.note("ends", folder, name, reason)
 
@@ -283,45 +297,44 @@ def _run_of(path: str) -> str:
     return posixpath.basename(path).removesuffix(".yaml")
 
 
-def _lists(
-    draft: _Draft, staying: Iterable[str], listed: set[str], lasting: set[str], repository: Repository
+def _write_lists(
+    draft: _Draft, listed: set[NamespaceFolder], remaining: Iterable[RunFolder], lasting: set[NamespaceFolder]
 ) -> None:
     """Write the list of each of some namespaces: the workloads that it holds then, and what holds it open."""
-    namespaces: dict[str, set[str]] = {namespace: set() for namespace in listed}
-    for folder in staying:
-        namespaces.get(posixpath.dirname(folder), set()).add(posixpath.basename(folder))
+    namespaces: dict[NamespaceFolder, set[str]] = {namespace: set() for namespace in listed}
+    for folder in remaining:
+        namespaces.get(folder.parent, set()).add(folder.workload)
     for namespace, workloads in namespaces.items():
         first: list[str] = []
-        if namespace in lasting or (workloads and gitops.is_synced(_site(namespace, repository))):
+        if namespace in lasting or (workloads and draft.is_synced(namespace.cluster)):
             draft.files |= anchor.files(namespace)
             first = [anchor.FILE_NAME]
         if first or workloads:
-            draft.files |= tree.workload_list(namespace, workloads, first)
+            draft.files |= tree.workload_list(namespace.path, workloads, first)
 
 
-def _site(folder: str, repository: Repository) -> ResolvedCluster | None:
-    return repository.sites.get(folder.split("/")[1])
-
-
-def _synced(existing: Existing, listed: set[str], repository: Repository, *, everything: bool) -> list[str]:
+def _synced_clusters(draft: _Draft, listed: set[NamespaceFolder], *, everything: bool) -> list[str]:
     """Return the clusters whose syncing is rendered: with workloads named, where it was rendered before."""
-    named = {folder.split("/")[1] for folder in listed}
+    named = {namespace.cluster for namespace in listed}
     return [
         name
-        for name, site in repository.sites.items()
-        if gitops.is_synced(site) and (everything or (name in named and gitops.is_present(name, existing)))
+        for name in filter(draft.is_synced, draft.repository.sites)
+        if everything or (name in named and gitops.is_present(name, draft.existing))
     ]
 
 
-def _keep_others(draft: _Draft, touched: set[str], namespaces: set[str], synced: list[str]) -> None:
+def _keep_unnamed(
+    draft: _Draft, named: set[RunFolder], listed: set[NamespaceFolder], synced: list[str]
+) -> None:
     """Keep what belongs to workloads that were not named."""
+    changing = {folder.path for folder in named} | {namespace.path for namespace in listed}
     for folder, paths in draft.existing.folders.items():
-        rendered = place.is_below(folder) and folder.split("/")[1] in synced
-        if folder not in touched and folder not in namespaces and not rendered:
+        is_rendered = place.is_below(folder) and folder.split("/")[1] in synced
+        if folder not in changing and not is_rendered:
             draft.kept.update(paths)
 
 
-def _finish(draft: _Draft, planned: tuple[Planned, ...], repository: Repository) -> Rendering:
+def _finish(draft: _Draft, planned: tuple[Planned, ...]) -> Rendering:
     existing = draft.existing
     writes: dict[str, str] = {}
     for path, text in sorted(draft.files.items(), key=_rank):
@@ -343,7 +356,7 @@ def _finish(draft: _Draft, planned: tuple[Planned, ...], repository: Repository)
     deletes = [
         path
         for folder, paths in existing.folders.items()
-        if is_workload(folder) or is_namespace(folder) or platform.cluster_of(folder)
+        if run_folder(folder) or namespace_folder(folder) or platform.cluster_of(folder)
         for path in paths
         if path not in stay
     ]
@@ -352,19 +365,19 @@ def _finish(draft: _Draft, planned: tuple[Planned, ...], repository: Repository)
         deletes=tuple(sorted(deletes)),
         unchanged=len(stay) - len(writes),
         runs=tuple(draft.runs),
-        platform=tuple(_platform_changes(existing, writes, sorted(deletes), repository)),
+        platform=tuple(_platform_changes(draft, writes, sorted(deletes))),
         problems=problems,
         planned=planned,
     )
 
 
 def _platform_changes(
-    existing: Existing, writes: Iterable[str], deletes: Iterable[str], repository: Repository
+    draft: _Draft, writes: Iterable[str], deletes: Iterable[str]
 ) -> Iterator[PlatformChange]:
-    sites = repository.sites
+    sites = draft.repository.sites
     for path in sorted(writes):
         if platform.cluster_of(posixpath.dirname(path)):
-            yield platform.change(path, "changed" if path in existing.texts else "added", sites)
+            yield platform.change(path, "changed" if path in draft.existing.texts else "added", sites)
     for path in deletes:
         if platform.cluster_of(posixpath.dirname(path)):
             yield platform.change(path, "removed", sites)
@@ -375,7 +388,7 @@ def _rank(file: tuple[str, str]) -> int:
     folder, name = posixpath.split(file[0])
     if name != FILE_NAME:
         return 0
-    return 1 if is_workload(folder) else 2
+    return 1 if run_folder(folder) else 2
 
 
 def _foreign(path: str) -> Problem:

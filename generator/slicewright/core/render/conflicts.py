@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path, Problem
     from slicewright.core.render.existing import Existing
     from slicewright.core.render.plans import Planned
+    from slicewright.core.run.folder import NamespaceFolder
 
 _NAME = "\n  name: "
 """How the name of an object stands in a frozen run, as we write it."""
@@ -32,7 +33,7 @@ class _Claim:
 def conflicts(
     planned: Iterable[Planned],
     staying: Iterable[str],
-    anchored: Iterable[str],
+    anchored: Iterable[NamespaceFolder],
     bases: tree.Bases,
     existing: Existing,
 ) -> Iterator[Problem]:
@@ -42,28 +43,24 @@ def conflicts(
     the lists that begin with an anchor. The objects of a frozen run are those in its file, those of the
     others follow from their base and components.
     """
-    anchors = {folder: identity(anchor.made(folder)) for folder in anchored}
+    anchors = {folder: identity(anchor.made(folder.namespace)) for folder in anchored}
     frozen: dict[str, list[str]] = {}
     for path in staying:
         frozen.setdefault(path.rpartition("/")[0], []).append(path)
-    taken: dict[tuple[str, tree.Identity], _Claim] = {}
-    entries = list(planned)
-    for entry in entries:
-        for run, found in _brought(entry, frozen.get(entry.plan.folder, []), bases, existing):
+    taken: dict[tuple[NamespaceFolder, tree.Identity], _Claim] = {}
+    in_lists = [(entry.plan.run_folder.parent, entry) for entry in planned]
+    for folder, entry in in_lists:
+        for run, brought in _brought(entry, frozen.get(entry.plan.folder, []), bases, existing):
             claim = _Claim(run, entry)
-            if anchors.get(_list_of(entry)) == found:
-                yield _meets_anchor(found, claim)
-            first = taken.setdefault((_list_of(entry), found), claim)
+            if anchors.get(folder) == brought:
+                yield _meets_anchor(brought, claim)
+            first = taken.setdefault((folder, brought), claim)
             if first is not claim:
-                yield _clash(found, first, claim)
-    for entry in entries if taken else ():
-        for found in tree.own(entry.plan):
-            if (_list_of(entry), found) in taken:
-                yield _clash(found, _Claim(entry.plan.name, entry), taken[_list_of(entry), found])
-
-
-def _list_of(entry: Planned) -> str:
-    return entry.plan.folder.rpartition("/")[0]
+                yield _conflict(brought, first, claim)
+    for folder, entry in in_lists if taken else ():
+        for own in tree.own(entry.plan):
+            if (folder, own) in taken:
+                yield _conflict(own, _Claim(entry.plan.name, entry), taken[folder, own])
 
 
 def _brought(
@@ -72,11 +69,11 @@ def _brought(
     """Yield the objects that the runs of a workload make beside their own, each with the run."""
     for path in frozen:
         run = path.rpartition("/")[2].removesuffix(".yaml")
-        for found in _in_text(existing.texts[path], run):
-            yield run, found
+        for brought in _in_text(existing.texts[path], run):
+            yield run, brought
     if tree.frozen_file(entry.plan) not in frozen:
-        for found in tree.brought(entry.plan, bases):
-            yield entry.plan.name, found
+        for brought in tree.brought(entry.plan, bases):
+            yield entry.plan.name, brought
 
 
 def _in_text(text: str, run: str) -> list[tree.Identity]:
@@ -88,9 +85,9 @@ def _in_text(text: str, run: str) -> list[tree.Identity]:
     return [identity(item) for item in objects if identity(item)[3] != run]
 
 
-def _meets_anchor(found: tree.Identity, claim: _Claim) -> Problem:
+def _meets_anchor(identified: tree.Identity, claim: _Claim) -> Problem:
     message = (
-        f"run '{claim.run}' would bring the object {_named(found)}, which slicewright makes itself: "
+        f"run '{claim.run}' would bring the object {_shown(identified)}, which slicewright makes itself: "
         "it keeps the namespace from running empty"
     )
     hint = "give it another name in its component"
@@ -98,17 +95,17 @@ def _meets_anchor(found: tree.Identity, claim: _Claim) -> Problem:
     return source.problem("NAME004", ("spec", "components"), message, hint, key=True)
 
 
-def _clash(found: tree.Identity, first: _Claim, second: _Claim) -> Problem:
+def _conflict(identified: tree.Identity, first: _Claim, second: _Claim) -> Problem:
     one, other = first.planned.workload, second.planned.workload
     runs = f"runs '{first.run}' and '{second.run}'"
     if one.key != other.key:
         runs = f"workloads '{one.key}' and '{other.key}'"
     place: Path = ("spec", "components") if other.components else ("metadata", "name")
-    message = f"{runs} would both bring the object {_named(found)}, and kustomize takes it once"
+    message = f"{runs} would both bring the object {_shown(identified)}, and kustomize takes it once"
     hint = "give it a name of its own in each component, or declare it once in custom/"
     return other.source.problem("NAME004", place, message, hint, key=True)
 
 
-def _named(found: tree.Identity) -> str:
-    _, kind, namespace, name = found
+def _shown(identified: tree.Identity) -> str:
+    _, kind, namespace, name = identified
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"

@@ -10,35 +10,18 @@ from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
+from slicewright.core.run.folder import RunFolder, run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.render.plans import Planned
 
-ROOT = "overlays"
 PATCH = ".patch.yaml"
 """How the names of a Fixed overlay's patches end."""
 
-_DEPTH = 3
-"""Slashes in overlays/<cluster>/<namespace>/<workload>."""
 _BROKEN = header.Frozen(tool="", intact=False)
 """A frozen run whose header somebody broke: it is still a run, and no render may write it anew."""
-
-
-def is_workload(folder: str) -> bool:
-    """Tell whether a folder is a workload's: overlays/<cluster>/<namespace>/<workload>."""
-    return folder.count("/") == _DEPTH and _is_below_cluster(folder)
-
-
-def is_namespace(folder: str) -> bool:
-    """Tell whether a folder is a namespace's: overlays/<cluster>/<namespace>."""
-    return folder.count("/") == _DEPTH - 1 and _is_below_cluster(folder)
-
-
-def _is_below_cluster(folder: str) -> bool:
-    root, _, below = folder.split("/", 3)[:3]
-    return root == ROOT and not below.startswith("_")
 
 
 class Existing:
@@ -56,8 +39,12 @@ class Existing:
                 continue
             folder, name = posixpath.split(path)
             self.folders[folder].append(path)
-            if is_workload(folder) and name != FILE_NAME and not name.endswith(PATCH):
+            if name != FILE_NAME and not name.endswith(PATCH) and run_folder(folder):
                 self.frozen[path] = header.read_frozen(text) or _BROKEN
+
+    def run_folders(self) -> list[RunFolder]:
+        """Return the folders of workloads that hold files of ours."""
+        return [folder for folder in map(run_folder, self.folders) if folder]
 
     def is_ours(self, path: str) -> bool:
         """Tell whether slicewright wrote the file at a path."""

@@ -21,8 +21,9 @@ from slicewright.core.platform import tree as platform_tree
 from slicewright.core.platform.controllers import installed
 from slicewright.core.platform.release import MANIFESTS
 from slicewright.core.problem import Problem
-from slicewright.core.render.existing import PATCH, ROOT, is_namespace, is_workload
+from slicewright.core.render.existing import PATCH
 from slicewright.core.run import header
+from slicewright.core.run.folder import ROOT, NamespaceFolder, RunFolder, namespace_folder, run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -97,7 +98,7 @@ def _kind_in(one: Brought, namespace: str) -> str:
     return f"{one.kind} in {one.namespace}" if one.namespace not in ("", namespace) else one.kind
 
 
-def against_namespaces(site: ResolvedCluster, sources: Mapping[str, Source]) -> Iterator[Problem]:
+def against_namespaces(site: ResolvedCluster, sources: Mapping[RunFolder, Source]) -> Iterator[Problem]:
     """Yield a problem for each team, queue and workload in a namespace of whoever syncs the cluster.
 
     `sources` are TPUWorkloads by their folder, those of other clusters too.
@@ -110,9 +111,8 @@ def against_namespaces(site: ResolvedCluster, sources: Mapping[str, Source]) -> 
             place = ("spec", "clusterQueues", at, "localQueues", index, "namespace")
             yield from _owned(site, local.get("namespace", "default"), cluster.source, place)
     for folder, source in sources.items():
-        _, name, namespace, _ = folder.split("/")
-        if name == cluster.name:
-            yield from _owned(site, namespace, source, ("metadata", "namespace"))
+        if folder.cluster == cluster.name:
+            yield from _owned(site, folder.namespace, source, ("metadata", "namespace"))
 
 
 def _owned(site: ResolvedCluster, namespace: str, source: Source, place: Path) -> Iterator[Problem]:
@@ -136,7 +136,7 @@ class Trees:
     existing: Existing
     texts: Mapping[str, str]
     """As it will be but for what syncs clusters, by path."""
-    sources: Mapping[str, Source]
+    sources: Mapping[RunFolder, Source]
     """The TPUWorkloads that are rendered, by their folder."""
 
 
@@ -145,32 +145,24 @@ def is_synced(site: ResolvedCluster | None) -> bool:
     return site is not None and bool(site.cluster.gitops.argocd or site.cluster.gitops.flux)
 
 
-def lasting(sites: Mapping[str, ResolvedCluster], existing: Existing) -> set[str]:
+def lasting(sites: Mapping[str, ResolvedCluster], existing: Existing) -> set[NamespaceFolder]:
     """Return the folders of the namespaces that are synced whatever is in them.
 
     They are those of teams and of LocalQueues, and every one that was synced before: what was in it last is
     pruned by whoever syncs it. It stays until somebody deletes the folder. None is that of who syncs.
     """
-    found = {
-        f"{ROOT}/{name}/{namespace}"
-        for name, site in sites.items()
-        if is_synced(site)
-        for namespace in _named(site)
+    synced = {name: site for name, site in sites.items() if is_synced(site)}
+    folders = {
+        NamespaceFolder(name, namespace)
+        for name, site in synced.items()
+        for namespace in (
+            *(team.namespace for team in site.cluster.teams),
+            *(queue.namespace for queue in site.cluster.local_queues),
+        )
     }
-    for folder, paths in existing.folders.items():
-        if is_namespace(folder) and f"{folder}/{anchor.FILE_NAME}" in paths:
-            found |= {folder} if is_synced(sites.get(folder.split("/")[1])) else set()
-    return {folder for folder in found if not _is_owned(folder, sites)}
-
-
-def _is_owned(folder: str, sites: Mapping[str, ResolvedCluster]) -> bool:
-    _, cluster, namespace = folder.split("/")
-    return bool(owner(sites[cluster], namespace))
-
-
-def _named(site: ResolvedCluster) -> Iterator[str]:
-    yield from (team.namespace for team in site.cluster.teams)
-    yield from (queue.namespace for queue in site.cluster.local_queues)
+    anchored = anchor.held(path for paths in existing.folders.values() for path in paths)
+    folders.update(folder for folder in anchored if folder.cluster in synced)
+    return {folder for folder in folders if not owner(synced[folder.cluster], folder.namespace)}
 
 
 def files(repository: Repository, cluster: str, trees: Trees) -> tuple[dict[str, str], list[Problem]]:
@@ -226,38 +218,35 @@ def _namespaces(
         if path.startswith(start):
             folders[posixpath.dirname(path)].append(path)
     stands = _Stands(repository.read_text)
-    workloads: dict[str, list[SyncedWorkload]] = defaultdict(list)
-    kinds: dict[str, set[Kind]] = defaultdict(set)
-    for folder in sorted(filter(is_workload, folders)):
-        namespace, name = posixpath.split(folder)
-        made, outside = stands.of(folder, {path: texts[path] for path in folders[folder]})
-        workloads[namespace].append(SyncedWorkload(name, folder, outside, _apart(folder, trees.existing)))
-        within = posixpath.basename(namespace)
-        kinds[namespace] |= {one[:2] for one in made if is_granted(one, within)}
+    workloads: dict[NamespaceFolder, list[SyncedWorkload]] = defaultdict(list)
+    kinds: dict[NamespaceFolder, set[Kind]] = defaultdict(set)
+    for path in sorted(folders):
+        folder = run_folder(path)
+        if folder is None:
+            continue
+        made, outside = stands.of(path, {file: texts[file] for file in folders[path]})
+        apart = _apart(folder, trees.existing)
+        workloads[folder.parent].append(SyncedWorkload(folder.workload, path, outside, apart))
+        kinds[folder.parent] |= {one[:2] for one in made if is_granted(one, folder.namespace)}
         if folder in sources:
-            found += against_objects(sources[folder], within, made)
+            found += against_objects(sources[folder], folder.namespace, made)
     return tuple(
         SyncedNamespace(
-            name=posixpath.basename(folder),
-            folder=folder,
-            teams=tuple(team.name for team in site.cluster.teams if _is_in(team.namespace, folder)),
-            workloads=tuple(workloads[folder]),
-            kinds=tuple(sorted(kinds[folder])),
+            name=namespace.namespace,
+            folder=path,
+            teams=tuple(team.name for team in site.cluster.teams if team.namespace == namespace.namespace),
+            workloads=tuple(workloads[namespace]),
+            kinds=tuple(sorted(kinds[namespace])),
         )
-        for folder in sorted(folders)
-        if is_namespace(folder) and f"{folder}/{anchor.FILE_NAME}" in folders[folder]
+        for path in sorted(folders)
+        if (namespace := namespace_folder(path)) and f"{path}/{anchor.FILE_NAME}" in folders[path]
     )
 
 
-def _apart(folder: str, existing: Existing) -> frozenset[str]:
+def _apart(folder: RunFolder, existing: Existing) -> frozenset[str]:
     """Return who has a file that syncs a workload apart from its namespace."""
-    _, cluster, namespace, name = folder.split("/")
-    here, file = place.folder(cluster), place.of_workload(namespace, name)
+    here, file = place.folder(folder.cluster), place.of_workload(folder.namespace, folder.workload)
     return frozenset(who for who in (place.ARGOCD, place.FLUX) if existing.is_ours(f"{here}/{who}/{file}"))
-
-
-def _is_in(namespace: str, folder: str) -> bool:
-    return posixpath.basename(folder) == namespace
 
 
 class _Stands:
@@ -314,16 +303,16 @@ def is_present(cluster: str, existing: Existing) -> bool:
     return any(folder.startswith(f"{place.folder(cluster)}/") for folder in existing.folders)
 
 
-def is_left(folder: str, existing: Existing, staying: Iterable[str]) -> bool:
+def is_left(folder: RunFolder, existing: Existing, staying: Iterable[RunFolder]) -> bool:
     """Tell whether nobody prunes the runs of a folder that leaves a cluster which is synced no more.
 
     What synced the cluster is still there, and prunes what leaves a folder. It does nothing where its own
     folder is gone: that of a workload by itself, and that of a namespace with the last workload in it.
     """
-    namespace, name = posixpath.split(folder)
-    _, cluster, within = namespace.split("/")
-    here = [f"{place.folder(cluster)}/{who}" for who in (place.ARGOCD, place.FLUX)]
-    whole = [existing.texts.get(f"{path}/namespace-{within}.yaml", "") for path in here]
-    if any(re.search(rf"^ +path: \S*{re.escape(namespace)}['\"]?$", text, re.MULTILINE) for text in whole):
-        return not any(posixpath.dirname(other) == namespace for other in staying)
-    return any(existing.is_ours(f"{path}/{place.of_workload(within, name)}") for path in here)
+    here = [f"{place.folder(folder.cluster)}/{who}" for who in (place.ARGOCD, place.FLUX)]
+    whole = [existing.texts.get(f"{path}/namespace-{folder.namespace}.yaml", "") for path in here]
+    synced = re.compile(rf"^ +path: \S*{re.escape(folder.parent.path)}['\"]?$", re.MULTILINE)
+    if any(synced.search(text) for text in whole):
+        return not any(other.parent == folder.parent for other in staying)
+    file = place.of_workload(folder.namespace, folder.workload)
+    return any(existing.is_ours(f"{path}/{file}") for path in here)

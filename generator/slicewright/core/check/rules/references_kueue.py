@@ -21,7 +21,7 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, words
 from slicewright.core.problem import did_you_mean
-from slicewright.core.render.existing import ROOT
+from slicewright.core.run.folder import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,56 @@
+"""The folders of overlays: one for each namespace of a cluster, and in it one for each workload."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+ROOT = "overlays"
+
+
+class NamespaceFolder(NamedTuple):
+    """overlays/<cluster>/<namespace>."""
+
+    cluster: str
+    namespace: str
+
+    @property
+    def path(self) -> str:
+        """The folder, from the root of the tree."""
+        return f"{ROOT}/{self.cluster}/{self.namespace}"
+
+
+class RunFolder(NamedTuple):
+    """overlays/<cluster>/<namespace>/<workload>: what a workload runs on a cluster."""
+
+    cluster: str
+    namespace: str
+    workload: str
+
+    @property
+    def path(self) -> str:
+        """The folder, from the root of the tree."""
+        return f"{ROOT}/{self.cluster}/{self.namespace}/{self.workload}"
+
+    @property
+    def key(self) -> str:
+        """How people name the workload: `namespace/name`."""
+        return f"{self.namespace}/{self.workload}"
+
+    @property
+    def parent(self) -> NamespaceFolder:
+        """The folder of the namespace, whose list names the workload."""
+        return NamespaceFolder(self.cluster, self.namespace)
+
+
+def run_folder(path: str) -> RunFolder | None:
+    """Return the workload's folder at a path; None for any other folder."""
+    parts = path.split("/")
+    is_run = len(parts) == 4 and parts[0] == ROOT and not parts[2].startswith("_")  # noqa: PLR2004 - with the root
+    return RunFolder(*parts[1:]) if is_run else None
+
+
+def namespace_folder(path: str) -> NamespaceFolder | None:
+    """Return the namespace's folder at a path; None for any other folder, such as that of the platform."""
+    parts = path.split("/")
+    is_namespace = len(parts) == 3 and parts[0] == ROOT and not parts[2].startswith("_")  # noqa: PLR2004 - with the root
+    return NamespaceFolder(*parts[1:]) if is_namespace else None
