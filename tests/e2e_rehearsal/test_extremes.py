@@ -94,8 +94,8 @@ def test_slices_of_two_priorities_share_what_each_asked_for_alone(bed: Bed, empt
     ] == [(problem["id"], problem["severity"], problem["message"]) for problem in record["problems"]]
 
 
-def test_slice_whose_hosts_run_one_after_another_has_not_run(bed: Bed, empty: Repo) -> None:
-    """Another priority holds one until the other is through: here it finishes, and never would on GKE."""
+def test_run_starts_when_all_of_its_hosts_run(bed: Bed, empty: Repo) -> None:
+    """Another priority holds one of them: the others wait for it until that run is through, as on GKE."""
     empty.cluster(
         spec="""
         pools: [{name: tpus, tpu: v5litepod-8, slices: 1}]
@@ -107,19 +107,44 @@ def test_slice_whose_hosts_run_one_after_another_has_not_run(bed: Bed, empty: Re
     empty.workload("whole", spec(f"{urgent}\nrehearsal: {{submitAt: 60s, duration: 10s}}"))
     allow(empty, "TPU103", "half of a slice")
     record = play(bed, empty, speed=10)
-    whole = run(record, "whole")
+    half, whole = run(record, "half"), run(record, "whole")
     (piece,) = whole["slices"]
 
-    assert ("failed", "finished", None, ["starting"]) == (
+    assert ("passed", "finished", ["starting", "running"]) == (
         record["verdict"],
         whole["outcome"],
-        whole["started"],
         states(whole),
     )
+    assert half["ended"] - 30 <= whole["started"] <= whole["ended"] - 10
     assert (2, False, ["tpus-0"]) == (piece["pods"], piece["exclusive"], piece["nodePools"])
-    assert {
-        "the hosts of slice slice/0 of default/whole never ran together: default/half held one on tpus-0"
-    } == {problem["message"] for problem in record["problems"] if problem["id"] == "REH011"}
+    assert {"REH010"} == {problem["id"] for problem in record["problems"]}
+
+
+def test_run_whose_pods_never_run_at_once_never_starts(bed: Bed, empty: Repo) -> None:
+    """Its programs do not begin on the nodes that there are; the verdict names the pod that found none."""
+    more = "{{op: replace, path: /spec/replicatedJobs/0/template/spec/{}, value: 3}}"
+    patches = ", ".join(more.format(field) for field in ("parallelism", "completions"))
+    empty.cluster(spec="pools: [{name: tpus, tpu: v5litepod-8, slices: 1}]")
+    empty.workload(
+        "large",
+        spec(f"rehearsal: {{duration: 10s}}\npatches: [{{target: {{kind: JobSet}}, ops: [{patches}]}}]"),
+    )
+    allow(empty, "TPU103", "more hosts than a slice has")
+    record = play(bed, empty, speed=10)
+    large = run(record, "large")
+    (problem,) = record["problems"]
+
+    assert ("failed", "waiting", None, ["starting"]) == (
+        record["verdict"],
+        large["outcome"],
+        large["started"],
+        states(large),
+    )
+    assert "REH011" == problem["id"]
+    told = "default/large never started: at most 2 of its 3 TPU pods ran at once, and large-slice-0-"
+    assert problem["message"].startswith(told)
+    assert problem["message"].endswith(" found no node")
+    assert problem["hint"].startswith("FailedScheduling: 0/")
 
 
 def grown(record: dict[str, Any]) -> list[str]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slicewright.rehearsal.event_log import EventLog
-from slicewright.rehearsal.faults.higher_priority_arrival import arrivals, tpu_pods
+from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.faults.injector import Injector
 from slicewright.rehearsal.model.clock import ClockSettings
+from slicewright.rehearsal.model.gang import gangs
 from slicewright.rehearsal.model.scenario_part import run_key
 from slicewright.rehearsal.termination import Termination
 from slicewright.rehearsal.timers import Clock, Timers
@@ -100,7 +101,7 @@ def played(part: ScenarioPart, setup: Any, *outcomes: str) -> tuple[Injector, Ev
     runs = [run_key(item) for item in part.runs]
     event_log = EventLog(clock, dict.fromkeys(runs, 0), ())
     timers = Timers(clock)
-    coming = arrivals([part], 1.0)
+    coming = arrivals([part])
     faults = Injector(setup, event_log, timers, [part], coming)
     for run in runs:
         event_log.note("submitted", run)
@@ -257,7 +258,7 @@ def test_arrival_has_a_name_that_nothing_else_has() -> None:
     fault = "faults: [{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: high}]"
     parts = [part_of(fault), part_of("", jobset("arrival-1"), service, name="b")]
 
-    assert ["arrival-3"] == [item["metadata"]["name"] for item in arrivals(parts, 1.0).values()]
+    assert ["arrival-3"] == [item["metadata"]["name"] for item in arrivals(parts).values()]
 
 
 def test_fault_brings_one_arrival_where_earlier_runs_were_kept() -> None:
@@ -268,7 +269,7 @@ def test_fault_brings_one_arrival_where_earlier_runs_were_kept() -> None:
 
     assert {(RUN, 0): "q"} == {
         of: item["metadata"]["labels"]["kueue.x-k8s.io/queue-name"]
-        for of, item in arrivals([earlier], 1.0).items()
+        for of, item in arrivals([earlier]).items()
     }
     assert [] == problems_after(earlier, setup)
 
@@ -276,7 +277,7 @@ def test_fault_brings_one_arrival_where_earlier_runs_were_kept() -> None:
 def test_arrival_that_never_ran_is_warned_of() -> None:
     """It came, and what should follow from it has not been rehearsed."""
     part = part_of("faults: [{kind: HigherPriorityArrival, at: 5m, workloadPriorityClassName: high}]")
-    coming = arrivals([part], 1.0)
+    coming = arrivals([part])
     clock = Clock(1.0)
     event_log = EventLog(clock, {RUN: 2, "default/arrival-1": 2}, ["default/arrival-1"])
     setup: Any = Setup("Running")
@@ -297,20 +298,18 @@ def test_arrival_that_never_ran_is_warned_of() -> None:
 def test_arrivals_are_numbered_over_all_runs() -> None:
     """Each has the pods of its slices, and a name that no other has."""
     one = "{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: high, duration: 1m, slices: 2}"
-    found = arrivals([part_of(f"faults: [{one}, {one}]"), part_of(f"faults: [{one}]", name="b")], 60.0)
-    template = found[RUN, 1]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    found = arrivals([part_of(f"faults: [{one}, {one}]"), part_of(f"faults: [{one}]", name="b")])
 
     assert {(RUN, 0): "arrival-1", (RUN, 1): "arrival-2", ("default/b", 0): "arrival-3"} == {
         key: item["metadata"]["name"] for key, item in found.items()
     }
-    assert [4, 4, 4] == [tpu_pods(item) for item in found.values()]
-    assert {"slicewright.dev/simulated-seconds": "1.000"} == template["metadata"]["annotations"]
+    assert [4, 4, 4] == [gangs(item, 0).all_tpu_pods for item in found.values()]
 
 
 class Idle:
-    """An autoscaler and programs that do nothing."""
+    """An autoscaler that does nothing."""
 
-    is_busy = has_nodes = are_at_work = False
+    is_busy = has_nodes = False
 
 
 def test_rehearsal_waits_for_the_quota_of_what_is_over() -> None:
@@ -323,11 +322,11 @@ def test_rehearsal_waits_for_the_quota_of_what_is_over() -> None:
     for kind in ("submitted", "reserved", "finished", "released"):
         word: Any = kind
         event_log.note(word, RUN)
-        ended.append(termination.has_come(Timers(clock), idle, idle))
+        ended.append(termination.has_come(Timers(clock), idle))
         if kind == "finished":
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(event_log, "quiet_seconds", lambda: 6.0)
-                ended.append(termination.has_come(Timers(clock), idle, idle))
+                ended.append(termination.has_come(Timers(clock), idle))
 
     assert [False, False, False, True, True] == ended
 
@@ -347,7 +346,7 @@ def test_rehearsal_waits_for_the_head_of_a_headless_pathways() -> None:
             event_log.note("podStarted", RUN, pod=job, chips=chips, job=job)
         else:
             event_log.note("submitted", RUN)
-        ended.append(termination.has_come(Timers(clock), idle, idle))
+        ended.append(termination.has_come(Timers(clock), idle))
 
     assert [False, False, False, True] == ended
 
@@ -360,7 +359,7 @@ def has_ended(*told: tuple[str, str], time: ClockSettings = NOW) -> bool:
         word: Any = kind
         event_log.note(word, run)
     idle: Any = Idle()
-    return Termination(event_log, clock, time, [part_of()]).has_come(Timers(clock), idle, idle)
+    return Termination(event_log, clock, time, [part_of()]).has_come(Timers(clock), idle)
 
 
 def test_rehearsal_waits_for_what_has_arrived_and_for_nothing_else() -> None:

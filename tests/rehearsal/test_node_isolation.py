@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.rehearsal.model.simulate import isolated
+from slicewright.rehearsal.model.simulate import owned
 
 from .kit import job, jobset, pathwaysjob, replicated_job
 
@@ -30,18 +30,19 @@ def test_pods_with_chips_ask_for_our_nodes() -> None:
     given = jobset("a", replicated_job("slice"), replicated_job("driver", chips=0))
     given["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["nodeSelector"] = {"a": "b"}
 
-    assert [{"a": "b", **OURS}, {}] == selectors(isolated(given, "1f"))
+    assert [{"a": "b", **OURS}, {}] == selectors(owned(given, "1f"))
     assert [{"a": "b"}, {}] == selectors(given)
 
 
-def test_every_kind_of_run_is_isolated() -> None:
+def test_every_kind_of_run_is_owned() -> None:
     """A Job by its pods, a PathwaysJob by its workers; what runs nothing is left as it is."""
     workers = pathwaysjob() | {"spec": {"workers": [{"type": "ct5lp-hightpu-4t"}]}}
     service = {"kind": "Service", "metadata": {"name": "a"}, "spec": {}}
+    labelled = {"kind": "Service", "metadata": {"name": "a", "labels": OURS}, "spec": {}}
 
-    assert OURS == isolated(job(), "1f")["spec"]["template"]["spec"]["nodeSelector"]
-    assert [{"type": "ct5lp-hightpu-4t", "nodeSelector": OURS}] == isolated(workers, "1f")["spec"]["workers"]
-    assert service == isolated(service, "1f")
+    assert OURS == owned(job(), "1f")["spec"]["template"]["spec"]["nodeSelector"]
+    assert [{"type": "ct5lp-hightpu-4t", "nodeSelector": OURS}] == owned(workers, "1f")["spec"]["workers"]
+    assert labelled == owned(service, "1f")
 
 
 def test_flavor_of_tpu_nodes_is_of_our_nodes() -> None:
@@ -50,7 +51,16 @@ def test_flavor_of_tpu_nodes_is_of_our_nodes() -> None:
     full = {**tpu, **{f"label-{number}": "x" for number in range(7)}}
     bare = {"kind": "ResourceFlavor", "metadata": {"name": "f"}}
 
-    assert {**tpu, **OURS} == isolated(flavor(**tpu), "1f")["spec"]["nodeLabels"]
-    assert full == isolated(flavor(**full), "1f")["spec"]["nodeLabels"]
-    assert {"a": "b"} == isolated(flavor(a="b"), "1f")["spec"]["nodeLabels"]
-    assert bare == isolated(bare, "1f")
+    assert {**tpu, **OURS} == owned(flavor(**tpu), "1f")["spec"]["nodeLabels"]
+    assert full == owned(flavor(**full), "1f")["spec"]["nodeLabels"]
+    assert {"a": "b"} == owned(flavor(a="b"), "1f")["spec"]["nodeLabels"]
+    assert "spec" not in owned(bare, "1f")
+
+
+def test_objects_are_copied_and_labelled() -> None:
+    """What a rehearsal creates can be found again, and the tree's own objects are not changed."""
+    before = jobset()
+    made = owned(before, "1f")
+
+    assert jobset() == before
+    assert OURS == made["metadata"]["labels"]

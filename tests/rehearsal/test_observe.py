@@ -318,14 +318,6 @@ def test_container_that_is_started_again_in_its_pod_is_a_warning() -> None:
     ] == told
 
 
-def test_pod_tells_whether_it_ends_by_itself() -> None:
-    """By the annotation of simulated pods."""
-    timed = pod("Running")
-    timed["metadata"]["annotations"] = {"slicewright.dev/simulated-seconds": "3"}
-
-    assert [[False], [True]] == [[event.ends for event in see(one)] for one in (pod("Running"), timed)]
-
-
 def test_pods_of_jobs_and_of_nobody() -> None:
     """A Job of its own has no replicated job; other pods are not ours."""
     alone = item("Pod", "a-x", labels={"batch.kubernetes.io/job-name": "a"}, spec={"nodeName": "other"})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from slicewright.rehearsal.model.gang import gangs
 from slicewright.rehearsal.model.timeline import Eviction, Timelines
 
-from .kit import A, gone, pod, says, spans, told
+from .kit import A, gone, jobset, pod, replicated_job, says, spans, told
 
 
 def test_run_without_a_queue_starts_when_all_its_tpu_pods_do() -> None:
@@ -279,13 +280,10 @@ def test_state_while_it_grows() -> None:
     """For the live view: the state now, or how it ended; and whether the end of a pod is to come."""
     timelines = Timelines({A: 1}, ())
     found = [(timelines.state_of(A), timelines.is_at_work)]
-    for event in (
-        says(0, "submitted"),
-        pod(1, "x", ends=True),
-        gone(2, "x"),
-        says(3, "finished"),
-    ):
+    one = gangs(jobset("a", replicated_job("slice", pods=1)), 0)
+    for event in (says(0, "submitted"), pod(1, "x"), gone(2, "x"), says(3, "finished")):
         timelines.add(event)
+        timelines.begin(A, one)
         found.append((timelines.state_of(A), timelines.is_at_work))
 
     assert found == [

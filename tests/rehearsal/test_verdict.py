@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.rehearsal.model.fault import Injected
 from slicewright.rehearsal.model.slices import Slice
 from slicewright.rehearsal.model.timeline import Timeline
 from slicewright.rehearsal.model.verdict import judge
@@ -204,112 +202,72 @@ def test_split_slice_fails_the_rehearsal() -> None:
     ]
 
 
-def not_together(
-    *shared_with: str, is_torn: bool = True, run: str = A, waited_for: tuple[str, ...] = (A,)
-) -> Timeline:
-    """Return a run with a slice whose hosts, or which and another, never ran together."""
-    timeline = ran(run, (1, 2))
-    late: dict[str, Any] = {"shared_with": shared_with, "is_torn": is_torn, "is_late": True}
-    late |= {"waited_for": waited_for, "late_at": 70.0}
-    fine = Slice("slice/0", 0, 1, 2, ("np-0",), 2, exclusive=True)
-    timeline.slices = [
-        fine,
-        replace(fine, job="slice/1", **late),
-        replace(fine, job="slice/2", **late),
-    ]
+def not_together(**facts: Any) -> Timeline:
+    """Return a run that was admitted, and of whose two TPU pods one found no node."""
+    timeline = Timeline(A, submitted=0.0, admitted=0.0, outcome="waiting", together=1)
+    timeline.slices = [Slice("slice/0", 0, 1, 9, ("np-0",), 1, exclusive=True)]
+    timeline.unplaced = {"a-slice-0-1-x": "0/2 nodes are available"}
+    timeline.warnings = {"FailedScheduling": "0/2 nodes are available"}
+    for name, value in facts.items():
+        setattr(timeline, name, value)
     return timeline
 
 
-def test_slice_whose_hosts_never_ran_together_fails_the_rehearsal() -> None:
-    """Another run held one of them; what did is told, once a run."""
-    of = "workloads/a.yaml:3: REH011"
-    torn = "the hosts of slice slice/1 of default/a never ran together"
-
-    assert [f"{of} {torn}: default/b, default/c held one on np-0"] == said(part_of(), not_together(B, C))
-    assert [] == said(part_of(), not_together(B, is_torn=False, waited_for=()))
-    assert [] == said(part_of(), not_together(A, waited_for=()))
+NEVER_STARTED = "workloads/a.yaml:3: REH011 default/a never started: at most 1 of its 2 TPU pods ran at once"
 
 
-def test_program_that_plays_long_enough_shows_also_that_nodes_are_missing() -> None:
-    """A short one may be over before the controllers have made the other pods: then it is a warning."""
-    of, end = "workloads/a.yaml:3: REH011", "never ran together: one part started after another had finished"
-    hosts, slices = (
-        f"{of} the hosts of slice slice/1 of default/a {end}",
-        (f"{of} the slices of the run and slice slice/1 of default/a {end}"),
+def test_run_whose_pods_never_ran_at_once_is_told_with_the_pods_that_wait() -> None:
+    """Once, and not also as a run that did not finish; with what the scheduler said and what to do."""
+    (problem,) = judge([part_of()], {A: not_together()}, {}, cut_short=False)
+    more = {"a-slice-0-1-x": "no", "a-slice-0-0-y": "no", "a-slice-0-2-z": "no"}
+
+    assert [f"{NEVER_STARTED}, and a-slice-0-1-x found no node"] == said(part_of(), not_together())
+    assert [f"{NEVER_STARTED}, and a-slice-0-0-y and 2 more found no node"] == said(
+        part_of(), not_together(unplaced=more)
     )
-    maybe = ", which may be the controllers' own time at this speed"
+    assert [NEVER_STARTED] == said(part_of(), not_together(unplaced={}))
+    assert (
+        "FailedScheduling: 0/2 nodes are available; check that there are nodes for all of its pods at once"
+        == problem.hint
+    )
 
-    assert [hosts] == said(part_of(), not_together(), speed=7.5)
-    assert [slices] == said(part_of(), not_together(is_torn=False), speed=7.5)
-    assert [hosts + maybe] == said(part_of(), not_together(), speed=8)
-    assert [hosts + maybe] == said(part_of(), not_together())
-    certain = not_together()
-    certain.slices = [replace(piece, waited_certainly=True) for piece in certain.slices]
-    assert [hosts] == said(part_of(), certain, speed=1000)
+
+def test_runs_that_hold_nodes_of_one_that_never_started_are_named() -> None:
+    """Those on the node pools of its slices; another slice of its own is not meant."""
+    shared = Slice("slice/0", 0, 1, 9, ("np-0",), 1, exclusive=False, shared_with=(A, C, B))
+    timeline = not_together(slices=[shared], unplaced={}, warnings={})
+    (problem,) = judge([part_of()], {A: timeline}, {}, cut_short=False)
+
+    assert [f"{NEVER_STARTED}; default/b, default/c ran on np-0 beside it"] == said(part_of(), timeline)
+    assert "keep such runs off each other's node pools: see slicewright rule TPU119" == problem.hint
 
 
 @pytest.mark.parametrize(
-    ("duration", "hint"),
-    [("60s", "play slower: --speed 7"), ("2s", "let it run longer: --duration default/a=8s --speed 1")],
-)
-def test_run_of_which_a_speed_tells_too_little_is_warned_of(duration: str, hint: str) -> None:
-    """No verdict hangs on the speed: the hint says at which one it can be told."""
-    (problem,) = judge(
-        [part_of(f"duration: {duration}")], {A: not_together()}, {}, cut_short=False, speed=60.0
-    )
-
-    assert ("warning", f"without enough nodes they never start on GKE; to find out, {hint}") == (
-        problem.severity,
-        problem.hint,
-    )
-
-
-def test_run_that_waits_for_what_ends_by_itself_is_no_deadlock() -> None:
-    """Also one behind the other; two that wait for each other never end, nor does what waits for them."""
-    late = not_together(waited_for=(B,))
-
-    assert [] == said(part_of(), late, ran(B, (1, 2)), speed=1)
-    assert [] == said(part_of(), late, not_together(run=B, waited_for=(C,)), ran(C, (1, 2)), speed=1)
-    assert 2 == len(said(part_of(), late, not_together(run=B, waited_for=(A,)), speed=1))
-    assert 3 == len(
-        said(
-            part_of(),
-            late,
-            not_together(run=B, waited_for=(C,)),
-            not_together(run=C, waited_for=(B,)),
-            speed=1,
-        )
-    )
-
-
-@pytest.mark.parametrize(
-    ("fault", "at", "missed", "is_told"),
+    ("facts", "expected"),
     [
-        ("HostFailure, duration: 90s", 10.0, "", False),
-        ("SliceLoss, duration: 90s", 10.0, "", False),
-        ("SliceLoss, duration: 30s", 10.0, "", True),
-        ("SliceLoss, duration: 90s", 80.0, "", True),
-        ("SliceLoss, duration: 90s", None, "", True),
-        ("SliceLoss, duration: 90s", 10.0, "no pod was running", True),
-        ("SliceLoss", 10.0, "", True),
-        ("HigherPriorityArrival, workloadPriorityClassName: high, duration: 90s", 10.0, "", True),
+        ({"started": 3.0}, ["REH001"]),
+        ({"together": 0}, ["REH001"]),
+        ({"outcome": "failed"}, ["REH001"]),
+        ({"outcome": "finished", "started": 3.0}, []),
     ],
 )
-def test_nodes_that_a_fault_gives_back_are_not_missing(
-    fault: str, at: float | None, missed: str, is_told: bool
+def test_run_that_started_or_has_no_pod_is_told_as_unfinished(
+    facts: dict[str, Any], expected: list[str]
 ) -> None:
-    """On GKE both would run when the node is back; the slice took another place at 1m10s, before that."""
-    part = part_of(f"faults: [{{kind: {fault}, at: 10s}}]")
-    injected = [Injected(A, part.faults[0], at, missed), Injected(B, part.faults[0], 0.0)]
-    found = judge([part], {A: not_together()}, {}, cut_short=False, speed=1.0, injected=injected)
+    """That its pods did not run at once is no reason then."""
+    assert expected == [line.split()[1] for line in said(part_of(), not_together(**facts))]
 
-    assert (["REH011"] if is_told else []) == [problem.id for problem in found]
+
+def test_run_that_may_still_start_or_need_not_finish_is_not_held_to_it() -> None:
+    """In a rehearsal that was cut short, and where its file expects that it does not finish."""
+    assert [] == said(part_of(), not_together(), cut_short=True)
+    assert [] == said(expecting("finishes: false"), not_together())
 
 
 def aside(job: str = "board", **facts: Any) -> Timeline:
     """Return a run that ended, and of which a job without chips found no place."""
     timeline = ran(A, (1, 2))
-    timeline.unplaced = {f"a-{job}-0-0-x": (1.0, "0/6 nodes"), "a-slice-0-0-x": (2.0, "no chips")}
+    timeline.unplaced = {f"a-{job}-0-0-x": "0/6 nodes", "a-slice-0-0-x": "no chips"}
     for name, value in facts.items():
         setattr(timeline, name, value)
     return timeline
@@ -346,14 +304,6 @@ def test_job_without_chips_may_still_come_in_what_was_cut_short() -> None:
     assert [] == said(part, aside(outcome="running"), cut_short=True)
     assert [] == said(part, aside(outcome="waiting", started=None))
     assert ["REH001", "REH020"] == [line.split()[1] for line in said(part, aside(outcome="running"))]
-
-
-def test_pods_in_waves_need_not_run_together() -> None:
-    """A Job may have more pods than run at a time."""
-    waves = job()
-    waves["spec"]["completions"] = 4
-
-    assert [] == said(part_of("", waves), not_together(B), speed=1)
 
 
 def sharing(*runs: str) -> Timeline:

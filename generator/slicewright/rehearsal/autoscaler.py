@@ -14,7 +14,7 @@ from slicewright.core.check.scheduler import node_selector, tolerates
 from slicewright.core.kubernetes.labels import JOB_UID, NODE_POOL, TPU
 from slicewright.rehearsal.event_log import alive
 from slicewright.rehearsal.model.observe import chips_of
-from slicewright.rehearsal.model.simulate import MARK
+from slicewright.rehearsal.model.simulate import OWNER_LABEL
 from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ def _fits(pod: Object, pool: NodePool) -> bool:
     node = pool.nodes[0]
     there = node["metadata"]["labels"]
     wanted = node_selector(pod["spec"])
-    labels = {key: value for key, value in wanted.labels.items() if key not in (NODE_POOL, MARK)}
+    labels = {key: value for key, value in wanted.labels.items() if key not in (NODE_POOL, OWNER_LABEL)}
     taints = [taint for taint in node["spec"].get("taints", ()) if taint["key"] != TPU]
     fitting = replace(wanted, labels=labels).accepts(there)
     return fitting and tolerates(pod["spec"].get("tolerations", ()), *taints)

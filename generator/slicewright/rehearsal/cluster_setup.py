@@ -17,7 +17,7 @@ from slicewright.core.kubernetes.kinds import (
     SCHEDULING_VERSION,
 )
 from slicewright.core.kubernetes.labels import JOB_NAME, JOBSET_NAME
-from slicewright.rehearsal.model.simulate import MARK, isolated, marked
+from slicewright.rehearsal.model.simulate import OWNER_LABEL, owned
 from slicewright.rehearsal.model.surroundings import volume
 from slicewright.testbed import wait
 from slicewright.testbed.errors import ApiError, BedError
@@ -121,11 +121,11 @@ class ClusterSetup:
 
         A volume claim gets a volume, as where a cluster provisions disks.
         """
-        made = self.api.create(isolated(marked(item, self._mark), self._mark), fieldValidation="Strict")
+        made = self.api.create(owned(item, self._mark), fieldValidation="Strict")
         if made["kind"] == "PersistentVolumeClaim":
             disk = volume(made)
             if self.api.find("v1", "PersistentVolume", disk["metadata"]["name"]) is None:
-                self.api.create(marked(disk, self._mark))
+                self.api.create(owned(disk, self._mark))
         return made
 
     def surround(self, items: Iterable[Object]) -> None:
@@ -144,7 +144,7 @@ class ClusterSetup:
     def is_ours(self, item: Object) -> bool:
         """Tell whether an object carries the label of this rehearsal."""
         labels: dict[str, str] = item["metadata"].get("labels", {})
-        return labels.get(MARK) == self._mark
+        return labels.get(OWNER_LABEL) == self._mark
 
     def has_made(self, item: Object) -> bool:
         """Tell whether an object is there that carries the label of this rehearsal."""
@@ -177,7 +177,7 @@ class ClusterSetup:
 
         Raises BedError, ApiError, OSError.
         """
-        label = f"{MARK} in ({','.join((self._mark, *others))})"
+        label = f"{OWNER_LABEL} in ({','.join((self._mark, *others))})"
         for kind in _MADE:
             try:
                 found = self.api.list(*kind, labels=label)

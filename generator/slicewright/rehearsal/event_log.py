@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.slices import Rooms
     from slicewright.rehearsal.timers import Clock
     from slicewright.testbed.kubeconfig import Access
 
@@ -28,15 +27,9 @@ if TYPE_CHECKING:
 class EventLog:
     """The events of a rehearsal, and the timelines that they make."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        tpu_pods: Mapping[str, int],
-        queued: Iterable[str],
-        rooms: Rooms | None = None,
-    ) -> None:
+    def __init__(self, clock: Clock, tpu_pods: Mapping[str, int], queued: Iterable[str]) -> None:
         self.events: list[Event] = []
-        self.timelines = Timelines(tpu_pods, queued, rooms)
+        self.timelines = Timelines(tpu_pods, queued)
         self._clock = clock
         self._node_pools: dict[str, str] = {}
         self._early: dict[str, list[tuple[str, Object]]] = {}

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from slicewright.core.problem import Problem
-from slicewright.rehearsal.model.simulate import MARK
+from slicewright.rehearsal.model.simulate import OWNER_LABEL
 from slicewright.testbed.api import Api
 from slicewright.testbed.errors import ApiError, BedError
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LEASE = ("coordination.k8s.io/v1", "Lease")
 NAME, NAMESPACE = "slicewright-rehearsal", "kube-system"
-_LEFT = f"{MARK}-left"
+_LEFT = f"{OWNER_LABEL}-left"
 """The annotation with the marks of rehearsals whose objects may still be there."""
 _RENEW_SECONDS = 2.0
 _FORGET_SECONDS = 15
@@ -141,7 +141,7 @@ class Lease:
             "metadata": {
                 "name": NAME,
                 "namespace": NAMESPACE,
-                "labels": {MARK: self.mark},
+                "labels": {OWNER_LABEL: self.mark},
                 "annotations": {_LEFT: ",".join((*self.left, self.mark))},
             },
             "spec": {

@@ -13,14 +13,14 @@ from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.cluster_setup import ClusterSetup
 from slicewright.rehearsal.event_log import EventLog, Watch
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
-from slicewright.rehearsal.faults.higher_priority_arrival import tpu_pods as pods_of_arrival
 from slicewright.rehearsal.faults.injector import Injector
 from slicewright.rehearsal.gang import Programs
 from slicewright.rehearsal.model import usage
 from slicewright.rehearsal.model.expectation import answers
+from slicewright.rehearsal.model.gang import gangs
 from slicewright.rehearsal.model.offline import never_fits
-from slicewright.rehearsal.model.scenario_part import is_queued, run_key, tpu_pods
-from slicewright.rehearsal.model.simulate import MARK
+from slicewright.rehearsal.model.scenario_part import gangs_of, is_queued, run_key
+from slicewright.rehearsal.model.simulate import OWNER_LABEL
 from slicewright.rehearsal.model.surroundings import need_of, not_in_tree, surroundings
 from slicewright.rehearsal.model.timeline import Timeline
 from slicewright.rehearsal.model.verdict import judge
@@ -70,16 +70,24 @@ class Rehearsal:
         self._progress = progress
         self._mark = lease.mark if lease else secrets.token_hex(4)
         self._runs = [item for part in scenario.parts for item in part.runs]
-        coming = arrivals(scenario.parts, time.speed)
-        pods = {run: count for part in scenario.parts for run, count in tpu_pods(part).items()}
-        pods |= {run_key(item): pods_of_arrival(item) for item in coming.values()}
+        coming = arrivals(scenario.parts)
+        self._programs = {
+            run: (of_run, part.duration) for part in scenario.parts for run, of_run in gangs_of(part).items()
+        }
+        durations = {
+            (part.current, index): fault.duration or 0.0
+            for part in scenario.parts
+            for index, fault in enumerate(part.faults)
+        }
+        self._programs |= {
+            run_key(item): (gangs(item, 0), durations[cause]) for cause, item in coming.items()
+        }
+        pods = {run: of_run.all_tpu_pods for run, (of_run, _) in self._programs.items()}
         everything = (*self._runs, *coming.values())
         self._clock = Clock(time.speed)
         self._room = capacity(scenario.site, played=bed.plays)
         queued = {run_key(item) for item in everything if is_queued(item)}
-        nodes = (*self._room.standing, *self._room.growing)
-        rooms = {one.name: (one.pool, len(one.nodes)) for one in nodes}
-        self._event_log = EventLog(self._clock, pods, queued, rooms)
+        self._event_log = EventLog(self._clock, pods, queued)
         self._timers = Timers(self._clock)
         self._setup = ClusterSetup(bed, self._mark, progress=progress)
         self._faults = Injector(self._setup, self._event_log, self._timers, scenario.parts, coming)
@@ -171,13 +179,13 @@ class Rehearsal:
             self._surround(set(namespaces))
             watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), event_log))
             grower = stack.enter_context(self._autoscaler(namespaces))
-            programs = Programs(setup.api, event_log, clock, scenario.parts)
+            programs = Programs(setup.api, event_log, clock, self._programs)
             termination = Termination(event_log, clock, self._time, scenario.parts)
 
             def is_over() -> bool:
                 for check in (self._check, watch.check, grower.check):
                     check()
-                return termination.has_come(self._timers, grower, programs)
+                return termination.has_come(self._timers, grower)
 
             clock.start()
             try:
@@ -237,7 +245,7 @@ class Rehearsal:
 
     def _not_removed(self) -> Problem:
         message = f"what was made is not all removed: {self._left}"
-        hint = f"it carries the label {MARK}={self._mark}"
+        hint = f"it carries the label {OWNER_LABEL}={self._mark}"
         if self._lease:
             hint += "; the next rehearsal on this cluster removes it"
         return Problem("REH009", message, hint)

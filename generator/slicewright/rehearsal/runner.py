@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from slicewright.rehearsal.model.event import NOT_IN_TREE
 from slicewright.rehearsal.model.scenario_part import run_key
-from slicewright.rehearsal.model.simulate import simulated
 from slicewright.rehearsal.model.surroundings import held_back
 from slicewright.testbed.errors import ApiError
 
@@ -76,12 +75,12 @@ class Runner:
             # Said before it is done: the controllers are faster than the answer to us.
             run = run_key(item)
             self._event_log.note("submitted", run)
-            made, missing = simulated(item, self._clock.real(part.duration)), self._missing.get(run, ())
+            missing = self._missing.get(run, ())
             if missing:
                 told = "; ".join(need.told() for need in missing)
                 self._event_log.note("warned", run, reason=NOT_IN_TREE, text=told)
             try:
-                self._setup.create(held_back(made, missing))
+                self._setup.create(held_back(item, missing))
             except ApiError as error:
                 self._refused(item, error)
 

@@ -102,7 +102,7 @@ def _against(scenario: Scenario) -> tuple[Problem, ...]:
     classes = [
         item["metadata"]["name"] for item in scenario.platform if item["kind"] == "WorkloadPriorityClass"
     ]
-    coming = arrivals(scenario.parts, 1.0)
+    coming = arrivals(scenario.parts)
     never = never_fits(coming.values(), scenario.platform, scenario.catalogue)
     hopeless = {of: never[run_key(made)] for of, made in coming.items() if run_key(made) in never}
     return validate_blocks(scenario.parts, Known(scenario.site.cluster.name, classes, hopeless))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from slicewright.rehearsal.model.gang import ends_by_itself, lacks_head
 from slicewright.rehearsal.model.scenario_part import run_key, without_chips
-from slicewright.rehearsal.model.simulate import ends_by_itself, lacks_head
 from slicewright.rehearsal.model.timeline import OVER, Timelines
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from slicewright.rehearsal.autoscaler import Autoscaler
     from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.gang import Programs
     from slicewright.rehearsal.model.clock import ClockSettings
     from slicewright.rehearsal.model.scenario_part import ScenarioPart
     from slicewright.rehearsal.timers import Clock, Timers
@@ -47,7 +46,7 @@ class Termination:
         self._runs = frozenset(runs)
         self._endless = {run: item for run, item in runs.items() if not ends_by_itself(item)}
 
-    def has_come(self, timers: Timers, autoscaler: Autoscaler, programs: Programs) -> bool:
+    def has_come(self, timers: Timers, autoscaler: Autoscaler) -> bool:
         """Tell whether nothing more will happen, or the deadline has passed.
 
         What runs forever, as a headless Pathways does, has done its part when it runs, with its head and the
@@ -64,7 +63,7 @@ class Termination:
             return False
         if all(self._is_done(run, state) for run, state in states.items()):
             return True
-        if programs.are_at_work or self._event_log.ask(_is_at_work) or self._is_in_backoff():
+        if self._event_log.ask(_is_at_work) or self._is_in_backoff():
             return False
         pending = any(state in _PENDING for state in states.values())
         return self._event_log.quiet_seconds() > (_STUCK_SECONDS if pending else _QUIET_SECONDS)

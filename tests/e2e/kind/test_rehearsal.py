@@ -11,7 +11,7 @@ import pytest
 from tests.e2e_rehearsal.kit import ROOT, wrong
 from tests.e2e_rehearsal.seeds import SEEDS, Seed
 
-from slicewright.rehearsal.model.simulate import MARK as REHEARSAL
+from slicewright.rehearsal.model.simulate import OWNER_LABEL as REHEARSAL
 from slicewright.rehearsal.test_cluster_guard import MARK
 from slicewright.testbed import kubeconfig, wait
 from slicewright.testbed.api import Api

@@ -15,7 +15,6 @@ from slicewright.core.problem import did_you_mean
 from slicewright.rehearsal.model.fault import problem
 from slicewright.rehearsal.model.offline import advice, never_admitted
 from slicewright.rehearsal.model.scenario_part import FaultKind, is_queued, run_key
-from slicewright.rehearsal.model.simulate import simulated
 from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
@@ -75,8 +74,8 @@ def starved(part: ScenarioPart, index: int, timeline: Timeline) -> Problem:
     return problem(part, index, "", message, hint, warning=True)
 
 
-def arrivals(parts: Iterable[ScenarioPart], speed: float) -> Arrivals:
-    """Return what arrives in a rehearsal that is played so fast, numbered from 1.
+def arrivals(parts: Iterable[ScenarioPart]) -> Arrivals:
+    """Return what arrives in a rehearsal, numbered from 1.
 
     Each fault brings one, also where earlier runs of its workload were kept. A number is passed over under
     which something else would have its name.
@@ -85,22 +84,14 @@ def arrivals(parts: Iterable[ScenarioPart], speed: float) -> Arrivals:
     taken = {item["metadata"]["name"] for part in playing for item in (*part.runs, *part.others)}
     numbers = (number for number in itertools.count(1) if _name(number) not in taken)
     return {
-        (part.current, index): simulated(
-            _arrival(part.plan, fault, next(numbers), part.run["metadata"].get("labels", {})),
-            (fault.duration or 0.0) / speed,
+        (part.current, index): _arrival(
+            part.plan, fault, next(numbers), part.run["metadata"].get("labels", {})
         )
         for part in playing
         if part.run
         for index, fault in enumerate(part.faults)
         if fault.kind is KIND
     }
-
-
-def tpu_pods(made: Object) -> int:
-    """Return how many TPU pods one of them has."""
-    (job,) = made["spec"]["replicatedJobs"]
-    pods: int = job["replicas"] * job["template"]["spec"]["parallelism"]
-    return pods
 
 
 def _slices(fault: Fault) -> int:

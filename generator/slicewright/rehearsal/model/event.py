@@ -66,8 +66,6 @@ class Event:
     """`replicatedJob/index` of the pod's Job, the slice of a TPU pod; empty in a Job of its own."""
     job_uid: str = ""
     """That Job itself: one that is made anew is another one."""
-    ends: bool = False
-    """Whether the pod ends by itself."""
     attempt: int = 0
     """The number of restarts before it."""
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.rehearsal.model.duration import seconds, shown
+from slicewright.rehearsal.model.gang import ends_by_itself
 from slicewright.rehearsal.model.scenario_part import run_key
-from slicewright.rehearsal.model.simulate import ends_by_itself
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

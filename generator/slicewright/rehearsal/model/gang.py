@@ -1,102 +1,107 @@
-"""Runs whose hosts or slices never ran together: on GKE they would never start."""
+"""Which pods of a run work together, and whose programs end by themselves.
+
+As on GKE, where each host waits for the others, no program of a gang begins before all its TPU pods run.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slicewright.rehearsal.model.scenario_part import in_waves, run_key
+from slicewright.core.kubernetes.pods import pods_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from slicewright.core.problem import Problem
-    from slicewright.rehearsal.model.fault import Injected
-    from slicewright.rehearsal.model.scenario_part import ScenarioPart
-    from slicewright.rehearsal.model.slices import Slice
-    from slicewright.rehearsal.model.timeline import Timeline
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.model.slices import Pod
 
-LONG_SECONDS = 8.0
-"""A program that plays so long is not over because the controllers were slow to make its other pods."""
+HEAD = "pathways-head"
+"""The replicated job that runs the program of a Pathways run."""
 
 
-class Waits:
-    """Which runs wait for which, as far as a rehearsal showed it.
+@dataclass(frozen=True, slots=True)
+class Gangs:
+    """The gangs of one run: usually one, and one more for each step that begins when another is complete."""
 
-    Simulated programs do not wait for each other, so a host of a run may begin on a node where another host
-    has done its work. In truth nobody would have done it before all are there.
+    tpu_pods: Mapping[int, int]
+    """TPU pods that run together in each gang, by its number."""
+    numbers: Mapping[str, int]
+    """The gang of each replicated job; a job that is not listed belongs to gang 0."""
+    ends: frozenset[str]
+    """The replicated jobs whose programs end by themselves; `""` is the program of a Job."""
+
+    @property
+    def all_tpu_pods(self) -> int:
+        """Return how many TPU pods the run has when all of it runs."""
+        return sum(self.tpu_pods.values())
+
+    def ready(self, pods: Iterable[Pod]) -> Iterator[Pod]:
+        """Yield those pods of the present attempt whose programs may begin: their gang runs."""
+        present = [pod for pod in pods if pod.is_there]
+        there = Counter(self._number(pod) for pod in present if pod.start.chips)
+        for pod in present:
+            number = self._number(pod)
+            if pod.end is None and pod.replicated_job in self.ends and there[number] >= self.tpu_pods[number]:
+                yield pod
+
+    def _number(self, pod: Pod) -> int:
+        return self.numbers.get(pod.replicated_job, 0)
+
+
+def gangs(item: Object, planned: int) -> Gangs:
+    """Return the gangs of a run object; `planned` is the number of TPU pods of a PathwaysJob, by its plan."""
+    if item["kind"] == "PathwaysJob":  # its pods are made by its controller
+        return Gangs({0: planned}, {}, frozenset([HEAD] if has_head(item) else []))
+    numbers = _numbers(item)
+    tpu_pods = dict.fromkeys((0, *numbers.values()), 0)
+    for pods in pods_of(item, item["kind"]):
+        if pods.chips:
+            tpu_pods[numbers.get(pods.name, 0)] += pods.replicas * pods.pods_per_job
+    return Gangs(tpu_pods, numbers, _ending(item))
+
+
+def has_head(item: Object) -> bool:
+    """Tell whether a run is a Pathways run whose head has a program, on which all of it ends."""
+    if item["kind"] == "PathwaysJob":
+        return "template" in item["spec"].get("controller", {})
+    return item["kind"] == "JobSet" and HEAD in _targets(item)
+
+
+def ends_by_itself(item: Object) -> bool:
+    """Tell whether a run ends when its program does; a headless Pathways waits for clients without end."""
+    return has_head(item) or (item["kind"] != "PathwaysJob" and bool(_ending(item)))
+
+
+def lacks_head(item: Object, ran: Collection[str]) -> bool:
+    """Tell whether a Pathways run lacks its head, by the replicated jobs of which a pod `ran`."""
+    jobs = item["spec"].get("replicatedJobs", ())
+    is_pathways = item["kind"] == "PathwaysJob" or any(job["name"] == HEAD for job in jobs)
+    return is_pathways and HEAD not in ran
+
+
+def _ending(item: Object) -> frozenset[str]:
+    """Return the jobs whose pods end: those that the success policy of a JobSet names, else all.
+
+    The others are servers that go with them, such as a TensorBoard or the workers of a Pathways head.
     """
-
-    def __init__(self, timelines: Mapping[str, Timeline], injected: Iterable[Injected]) -> None:
-        self._away = [
-            (one.run, one.at, one.at + one.fault.duration)
-            for one in injected
-            if one.at is not None
-            and not one.missed
-            and one.fault.duration is not None
-            and one.fault.kind.takes_nodes
-        ]
-        waits = {
-            timeline.run: {run for piece in timeline.slices for run in self._of(timeline, piece)}
-            for timeline in timelines.values()
-        }
-        doomed = {run for run, others in waits.items() if others}
-        while ending := {run for run in doomed if not waits[run] & doomed}:
-            doomed -= ending  # it waits for what ends by itself, and then runs
-        self._doomed = doomed
-
-    def is_doomed(self, timeline: Timeline, piece: Slice) -> bool:
-        """Tell whether a part of a slice, or of its run, waits for what waits forever itself."""
-        return bool(self._of(timeline, piece) & self._doomed)
-
-    def _of(self, timeline: Timeline, piece: Slice) -> set[str]:
-        """Return for whom a slice waited, unless a fault had taken nodes that it gave back."""
-        runs = {timeline.run, *piece.waited_for}
-        if piece.late_at is None or any(
-            run in runs and start <= piece.late_at <= end for run, start, end in self._away
-        ):
-            return set()
-        return set(piece.waited_for)
+    jobs = frozenset(pods.name for pods in pods_of(item, item["kind"]))
+    targets = _targets(item)
+    return jobs & {*targets} if targets or HEAD in jobs else jobs
 
 
-def not_together(
-    part: ScenarioPart, timeline: Timeline, waits: Waits, speed: float | None
-) -> Iterator[Problem]:
-    """Tell of the first slice whose hosts never ran together, or that never ran beside the others.
-
-    At a high speed a program may be over before the scheduler has tried its other pods. Then it is a warning:
-    a wait cannot be told from slowness.
-    """
-    if any(in_waves(item) for item in part.runs if run_key(item) == timeline.run):
-        return
-    is_long = speed is not None and part.duration >= LONG_SECONDS * speed
-    for piece in timeline.slices:
-        others = [run for run in piece.shared_with if run != timeline.run]
-        pools = ", ".join(piece.node_pools)
-        slice_ = f"slice {piece.job or timeline.run} of {timeline.run}"
-        is_certain = True
-        if piece.is_torn and others:
-            message = f"the hosts of {slice_} never ran together: {', '.join(others)} held one on {pools}"
-            hint = (
-                "on GKE they never start; keep such runs off each other's node pools: see "
-                "slicewright rule TPU119"
-            )
-        elif waits.is_doomed(timeline, piece):
-            what = "the hosts of" if piece.is_torn else "the slices of the run and"
-            message = f"{what} {slice_} never ran together: one part started after another had finished"
-            hint = "on GKE they never start; check that there are nodes for all of them at once"
-            is_certain = is_long or piece.waited_certainly
-            if not is_certain:
-                message += ", which may be the controllers' own time at this speed"
-                hint = f"without enough nodes they never start on GKE; to find out, {slower(part)}"
-        else:
-            continue
-        source = part.workload.source
-        yield source.problem("REH011", ("metadata", "name"), message, hint, warning=not is_certain)
-        return
+def _targets(item: Object) -> list[str]:
+    targets: list[str] = item["spec"].get("successPolicy", {}).get("targetReplicatedJobs") or []
+    return targets
 
 
-def slower(part: ScenarioPart) -> str:
-    """Return how to play a workload so that its program is not over before its pods have come."""
-    if part.duration < LONG_SECONDS:
-        return f"let it run longer: --duration {part.key}={LONG_SECONDS:.0f}s --speed 1"
-    return f"play slower: --speed {int(part.duration / LONG_SECONDS)}"
+def _numbers(item: Object) -> dict[str, int]:
+    """Return the gang of each replicated job; one that waits until another is complete is in a later gang."""
+    numbers: dict[str, int] = {}
+    for job in item["spec"].get("replicatedJobs", ()):
+        earlier = job.get("dependsOn") or ()  # JobSet lets it name only jobs above
+        numbers[job["name"]] = max(
+            (numbers.get(other["name"], 0) + (other["status"] == "Complete") for other in earlier), default=0
+        )
+    return numbers

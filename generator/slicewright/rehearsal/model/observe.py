@@ -16,7 +16,6 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.kubernetes.quantity import whole
 from slicewright.rehearsal.model.event import DELETED, FINISHED, RECLAIMED, SUCCEEDED, Event
-from slicewright.rehearsal.model.simulate import SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -160,7 +159,6 @@ class Observer:
                 chips=chips_of(item["spec"]),
                 job=part,
                 job_uid=labels.get(JOB_UID, ""),
-                ends=SECONDS in item["metadata"].get("annotations", {}),
                 attempt=int(labels.get(RESTART_ATTEMPT, 0)),
             )
             self._running[key] = started

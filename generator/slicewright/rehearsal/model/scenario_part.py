@@ -9,6 +9,7 @@ from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, QUEUE
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.rehearsal.model.duration import seconds, shown
+from slicewright.rehearsal.model.gang import gangs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from slicewright.core.plan.plan import Plan
     from slicewright.core.problem import Problem
     from slicewright.core.render.plans import Planned
+    from slicewright.rehearsal.model.gang import Gangs
 
 
 _DEFAULT_DURATION = "60s"
@@ -161,23 +163,14 @@ def _is_exclusive(item: Object) -> bool:
     return any(EXCLUSIVE_TOPOLOGY in place.get("metadata", {}).get("annotations", {}) for place in places)
 
 
+def gangs_of(part: ScenarioPart) -> dict[str, Gangs]:
+    """Return the gangs of each run of a part."""
+    return {run_key(item): gangs(item, part.plan.slices * part.plan.hosts) for item in part.runs}
+
+
 def tpu_pods(part: ScenarioPart) -> dict[str, int]:
     """Return how many TPU pods each run of a part has when all of it runs."""
-    return {run_key(item): _tpu_pods_of(item, part.plan.slices * part.plan.hosts) for item in part.runs}
-
-
-def _tpu_pods_of(item: Object, planned: int) -> int:
-    if item["kind"] == "PathwaysJob":  # its pods are made by its controller, as the plan says
-        return planned
-    return sum(pods.replicas * pods.pods_per_job for pods in pods_of(item, item["kind"]) if pods.chips)
-
-
-def in_waves(item: Object) -> bool:
-    """Tell whether a run has more TPU pods than are to run at a time: some begin when others are done."""
-    return item["kind"] != "PathwaysJob" and any(
-        pods.parallelism < pods.job.get("completions", 1) and pods.chips
-        for pods in pods_of(item, item["kind"])
-    )
+    return {run: of_run.all_tpu_pods for run, of_run in gangs_of(part).items()}
 
 
 def without_chips(item: Object) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -99,22 +100,23 @@ def need_of(item: Object) -> Need:
 
 
 def held_back(item: Object, missing: Iterable[Need]) -> Object:
-    """Return a run, changed, of which those pods never start that a kubelet would not start.
+    """Return a run of which those pods never start that a kubelet would not start.
 
     The pods of a Pathways head get the annotations of its PathwaysJob.
     """
     lacks = {need for need in missing if need.kind in _NOT_LOOKED_AT}
     namespace = need_of(item).namespace
-    for pods in pods_of(item, item["kind"]):
+    made = copy.deepcopy(item)
+    for pods in pods_of(made, made["kind"]):
         needs = (
             Need(found.kind, namespace, found.name, key)
             for found, _ in needed((pods,), namespace)
             for key in ("", *found.keys)
         )
         if not lacks.isdisjoint(needs):
-            holder = item if item["kind"] == "PathwaysJob" else pods.template
+            holder = made if made["kind"] == "PathwaysJob" else pods.template
             holder.setdefault("metadata", {}).setdefault("annotations", {})[PENDING] = "true"
-    return item
+    return made
 
 
 def _stand_in(need: Need, keys: Iterable[str]) -> Object:

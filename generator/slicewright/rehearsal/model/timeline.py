@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from slicewright.rehearsal.model.event import DELETED, FINISHED, NOT_IN_TREE, RECLAIMED
-from slicewright.rehearsal.model.slices import Losses, Pod, kept_apart, slices
+from slicewright.rehearsal.model.slices import Pod, slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from slicewright.rehearsal.model.event import Event
-    from slicewright.rehearsal.model.slices import Pods, Rooms, Slice
+    from slicewright.rehearsal.model.gang import Gangs
+    from slicewright.rehearsal.model.slices import Pods, Slice
 
 State = Literal["queued", "reserved", "starting", "running", "restarting"]
 """`queued`: Kueue has no quota for it. `reserved`: it has, and an admission check is open. `starting`:
@@ -77,8 +78,10 @@ class Timeline:
     end_text: str = ""
     ran: set[str] = field(default_factory=set)
     """The replicated jobs of which a pod has started."""
-    unplaced: dict[str, tuple[float, str]] = field(default_factory=dict)
-    """When the scheduler found no place for a pod, for the last time, and its sentence."""
+    unplaced: dict[str, str] = field(default_factory=dict)
+    """The scheduler's last sentence on each pod for which it found no place."""
+    together: int = 0
+    """The most TPU pods that ran at a time."""
 
     @property
     def is_over(self) -> bool:
@@ -112,12 +115,10 @@ class Timelines:
     """The timelines of a rehearsal while they grow.
 
     `tpu_pods` says for each run how many TPU pods it has when all of it runs, `queued` which runs ask a
-    queue; both come from the run objects. `rooms` tells of the node pools, where they are known.
+    queue; both come from the run objects.
     """
 
-    def __init__(
-        self, tpu_pods: Mapping[str, int], queued: Iterable[str], rooms: Rooms | None = None
-    ) -> None:
+    def __init__(self, tpu_pods: Mapping[str, int], queued: Iterable[str]) -> None:
         self._queued = frozenset(queued)
         self.of: dict[str, Timeline] = {run: Timeline(run, is_queued=run in self._queued) for run in tpu_pods}
         self._tpu_pods = tpu_pods
@@ -125,17 +126,15 @@ class Timelines:
         self._pods: Pods = {run: {} for run in tpu_pods}
         self._lost: dict[str, float] = {}
         """When runs lost a pod of which it is not clear whether there will be another in its place."""
+        self._grown: set[str] = set()
+        """Runs of which a pod has started since their programs were looked at."""
         self._holding: set[str] = set()
         """Runs for which Kueue holds quota."""
-        self._rooms = rooms or {}
-        self._losses = Losses()
 
     def add(self, event: Event) -> None:
         """Take an event in; those of runs that are not ours are passed by."""
         timeline = self.of.get(event.run)
         tell = _TELL.get(event.kind)
-        if event.node_pool and not event.run:
-            self._losses.add(event)
         if timeline is not None and tell is not None:
             tell(self, timeline, event)
 
@@ -144,7 +143,7 @@ class Timelines:
         evictions = {
             run: [eviction.at for eviction in timeline.evictions] for run, timeline in self.of.items()
         }
-        found = slices(self._pods, evictions, at, self._rooms, self._losses)
+        found = slices(self._pods, evictions, at)
         return {
             run: replace(
                 timeline,
@@ -163,10 +162,22 @@ class Timelines:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a pod runs that will end by itself, so that something is going to happen."""
-        return any(
-            pod.end is None and pod.start.ends for pods in self._pods.values() for pod in pods.values()
-        )
+        """Whether a program runs that will end by itself, so that something is going to happen."""
+        return any(pod.end is None and pod.has_begun for pods in self._pods.values() for pod in pods.values())
+
+    def begin(self, run: str, gangs: Gangs) -> list[str]:
+        """Return the pods of a run whose programs begin now, because their gang runs, and take note of it."""
+        if run not in self._grown:
+            return []
+        self._grown.remove(run)
+        ready = [pod for pod in gangs.ready(self._of_attempt(run)) if not pod.has_begun]
+        for pod in ready:
+            pod.has_begun = True
+        return [pod.start.pod for pod in ready]
+
+    def _of_attempt(self, run: str) -> list[Pod]:
+        """Return the pods of a run since its last restart."""
+        return [pod for pod in self._pods[run].values() if pod.start.attempt >= self.of[run].restarts]
 
     @property
     def holds_quota(self) -> bool:
@@ -267,11 +278,12 @@ class Timelines:
         timeline.warnings.pop(event.reason, None)
         timeline.warnings[event.reason] = event.text
         if event.reason == _CAUSE:
-            timeline.unplaced[event.pod] = event.at, event.text
+            timeline.unplaced[event.pod] = event.text
 
     def _pod_started(self, timeline: Timeline, event: Event) -> None:
-        refused, _ = timeline.unplaced.get(event.pod, (None, ""))
-        self._pods[timeline.run][event.pod] = Pod(event, refused=refused)
+        timeline.unplaced.pop(event.pod, None)
+        self._pods[timeline.run][event.pod] = Pod(event)
+        self._grown.add(timeline.run)
         timeline.ran.add(event.job.partition("/")[0])
         since = self._lost.pop(timeline.run, None)
         if event.chips and since is not None and self._state_is(timeline, "running"):
@@ -292,21 +304,15 @@ class Timelines:
 
     def _has_succeeded(self, timeline: Timeline) -> bool:
         """Tell whether a pod has done its work, such as a head: its JobSet then removes the others."""
-        pods = self._pods[timeline.run].values()
-        return any(pod.has_succeeded and pod.start.attempt >= timeline.restarts for pod in pods)
+        return any(pod.has_succeeded for pod in self._of_attempt(timeline.run))
 
     def _settle(self, timeline: Timeline, at: float) -> None:
         """Let a run be running from the moment when all of its TPU pods are."""
         if not self._state_is(timeline, "starting", "restarting"):
             return
-        there = sum(
-            1
-            for pod in self._pods[timeline.run].values()
-            if pod.start.chips and pod.is_there and pod.start.attempt >= timeline.restarts
-        )
-        if there < self._tpu_pods[timeline.run] or (
-            timeline.started is None and kept_apart(timeline.run, self._pods)
-        ):
+        there = sum(pod.start.chips > 0 and pod.is_there for pod in self._of_attempt(timeline.run))
+        timeline.together = max(timeline.together, there)
+        if there < self._tpu_pods[timeline.run]:
             return
         if timeline.started is None:
             timeline.started = at

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.model.expectation import OWN_SECONDS, answers
 from slicewright.rehearsal.model.fault import blame
-from slicewright.rehearsal.model.gang import LONG_SECONDS, Waits, not_together, slower
+from slicewright.rehearsal.model.gang import ends_by_itself, lacks_head
 from slicewright.rehearsal.model.offline import advice, never_admitted
 from slicewright.rehearsal.model.scenario_part import run_key, tpu_pods, without_chips
-from slicewright.rehearsal.model.simulate import ends_by_itself, lacks_head
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -44,7 +43,6 @@ def judge(
     found: list[Problem] = []
     everyone = {part.key: part for part in parts}
     faults = tuple(injected)
-    waits = Waits(timelines, faults)
     for part in everyone.values():
         for item in part.runs:
             run = timelines.get(run_key(item))
@@ -53,10 +51,9 @@ def judge(
             hurt = blame(run.run, faults)
             against = [*_of_run(part, item, run, never_fits.get(run.run, ""), hurt, cut_short=cut_short)]
             if run.run in missing:
-                against = [problem for problem in against if problem.id != "REH001"]
+                against = [problem for problem in against if problem.id not in _NOT_DONE]
             found += against
-            found += not_together(part, run, waits, speed)
-            if run.run not in missing and not any(problem.id == "REH001" for problem in against):
+            if run.run not in missing and not any(problem.id in _NOT_DONE for problem in against):
                 found += _beside(part, item, run, speed, cut_short=cut_short)
         told = answers(part, everyone, timelines, cut_short=cut_short, speed=speed)
         for index, answer in enumerate(told):
@@ -121,11 +118,14 @@ def _of_run(
         return
     short = _short_of(part, item, timeline)
     if short and not (cut_short and timeline.outcome not in ("failed", "finished")):
-        message = f"{timeline.run} {short}"
-        if never_fits and (timeline.admitted is None or not never_admitted(never_fits)):
-            message += f"; the quota check says that it never fits: {never_fits}"
-        hint = _joined(timeline.why or (never_fits and advice(never_fits)) or _far(part, timeline), hurt)
-        yield source.problem("REH001", ("metadata", "name"), message, hint)
+        if timeline.outcome == "waiting" and timeline.started is None and timeline.together:
+            yield _not_together(part, timeline, hurt)
+        else:
+            message = f"{timeline.run} {short}"
+            if never_fits and (timeline.admitted is None or not never_admitted(never_fits)):
+                message += f"; the quota check says that it never fits: {never_fits}"
+            hint = _joined(timeline.why or (never_fits and advice(never_fits)) or _far(part, timeline), hurt)
+            yield source.problem("REH001", ("metadata", "name"), message, hint)
     for piece in timeline.slices:
         if len(piece.node_pools) > 1:
             pools = ", ".join(piece.node_pools)
@@ -164,6 +164,27 @@ def _short_of(part: ScenarioPart, item: Object, timeline: Timeline) -> str:
     return "has a head that never ran" if lacks_head(item, timeline.ran) else ""
 
 
+def _not_together(part: ScenarioPart, timeline: Timeline, hurt: str) -> Problem:
+    """Return the problem of a run whose programs never began, because not all of its TPU pods ran at once."""
+    need = tpu_pods(part)[timeline.run]
+    message = (
+        f"{timeline.run} never started: at most {timeline.together:,} of its {need:,} TPU pods ran at once"
+    )
+    if timeline.unplaced:
+        names = sorted(timeline.unplaced)
+        more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+        message += f", and {names[0]}{more} found no node"
+    others = sorted({run for piece in timeline.slices for run in piece.shared_with} - {timeline.run})
+    if others:
+        pools = sorted({pool for piece in timeline.slices if piece.shared_with for pool in piece.node_pools})
+        message += f"; {', '.join(others)} ran on {', '.join(pools)} beside it"
+        advised = "keep such runs off each other's node pools: see slicewright rule TPU119"
+    else:
+        advised = "check that there are nodes for all of its pods at once"
+    hint = _joined(timeline.why, advised, hurt)
+    return part.workload.source.problem("REH011", ("metadata", "name"), message, hint)
+
+
 def _far(part: ScenarioPart, timeline: Timeline) -> str:
     if timeline.outcome == "notSubmitted":
         return (
@@ -199,22 +220,33 @@ def _beside(
     """
     if timeline.started is None or (cut_short and not timeline.is_over):
         return
-    is_long = speed is not None and part.duration >= LONG_SECONDS * speed
+    is_long = speed is not None and part.duration >= _LONG_SECONDS * speed
     for job in without_chips(item):
         if job in timeline.ran:
             continue
         pods = f"{item['metadata']['name']}-{job}-"
-        said = [text for pod, (_, text) in timeline.unplaced.items() if pod.startswith(pods)]
+        said = [text for pod, text in timeline.unplaced.items() if pod.startswith(pods)]
         is_certain = bool(said) or is_long
         message = f"job {job} of {timeline.run} never ran"
         hint = f"FailedScheduling: {said[-1]}" if said else "the timeline shows what ran instead"
         if not is_certain:
             message += ", which may be the controllers' own time at this speed"
-            hint = f"to know it, {slower(part)}"
+            hint = f"to know it, {_play_slower(part)}"
         source = part.workload.source
         yield source.problem("REH001", ("metadata", "name"), message, hint, warning=not is_certain)
 
 
+def _play_slower(part: ScenarioPart) -> str:
+    """Return how to play a workload so that its program is not over before its pods have come."""
+    if part.duration < _LONG_SECONDS:
+        return f"let it run longer: --duration {part.key}={_LONG_SECONDS:.0f}s --speed 1"
+    return f"play slower: --speed {int(part.duration / _LONG_SECONDS)}"
+
+
+_LONG_SECONDS = 8.0
+"""A program that plays so long is not over because the controllers were slow to make its other pods."""
+_NOT_DONE = ("REH001", "REH011")
+"""What tells that a run did not do what its kind does."""
 _DID_NOT_FINISH = {
     "waiting": "was still waiting at the end",
     "running": "was still running at the end",

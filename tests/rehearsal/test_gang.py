@@ -1,0 +1,192 @@
+"""Programs begin when all TPU pods that work together run, and those end that the run waits for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slicewright.rehearsal.event_log import EventLog
+from slicewright.rehearsal.gang import Programs
+from slicewright.rehearsal.model.gang import ends_by_itself, gangs, has_head
+from slicewright.rehearsal.model.timeline import Timelines
+from slicewright.rehearsal.timers import Clock
+from slicewright.testbed.errors import ApiError
+
+from .kit import A, gone, job, jobset, pathwaysjob, pod, replicated_job, says
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.model.event import Event
+
+
+TENSORBOARD = (replicated_job("slice"), replicated_job("tensorboard", pods=1, chips=0))
+HEAD = (replicated_job("pathways-head", pods=1, chips=0), replicated_job("worker"))
+
+
+def targets(*names: str) -> Object:
+    """Return a success policy that waits for some replicated jobs."""
+    return {"operator": "All", "targetReplicatedJobs": list(names)}
+
+
+def after(job: Object, *others: str, status: str = "Complete") -> Object:
+    """Return a replicated job that begins after others."""
+    return {**job, "dependsOn": [{"name": name, "status": status} for name in others]}
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (job(), {""}),
+        (jobset("a", *TENSORBOARD), {"slice", "tensorboard"}),
+        (jobset("a", *TENSORBOARD, successPolicy=targets("slice")), {"slice"}),
+        (jobset("a", *HEAD, successPolicy=targets("pathways-head")), {"pathways-head"}),
+        (jobset("a", *HEAD, successPolicy={"operator": "All"}), set()),
+        (pathwaysjob(template={}), {"pathways-head"}),
+        (pathwaysjob(), set()),
+    ],
+    ids=["job", "jobset", "auxiliary", "pathways", "headless", "pathwaysjob", "headless pathwaysjob"],
+)
+def test_programs_end_that_the_run_waits_for(item: Object, expected: set[str]) -> None:
+    """Servers beside them stay, and so do the workers of a Pathways head."""
+    assert expected == gangs(item, 4).ends
+
+
+@pytest.mark.parametrize(
+    ("item", "head", "ends"),
+    [
+        (job(), False, True),
+        (jobset(), False, True),
+        (jobset("a", *HEAD, successPolicy=targets("pathways-head")), True, True),
+        (jobset("a", *HEAD, successPolicy={"operator": "All"}), False, False),
+        (pathwaysjob(template={}), True, True),
+        (pathwaysjob(deploymentMode="default"), False, False),
+        (pathwaysjob(), False, False),
+    ],
+    ids=["job", "jobset", "pathways", "headless", "pathwaysjob", "headless pathwaysjob", "bare pathwaysjob"],
+)
+def test_headless_pathways_runs_without_end(item: Object, head: bool, ends: bool) -> None:
+    """It waits for clients until a person deletes it."""
+    assert (head, ends) == (has_head(item), ends_by_itself(item))
+
+
+def begun(item: Object, *events: Event) -> list[tuple[float, list[str]]]:
+    """Return which programs of default/a begin at which event."""
+    of_run = gangs(item, 2)
+    timelines = Timelines({A: of_run.all_tpu_pods}, ())
+    found = []
+    for event in events:
+        timelines.add(event)
+        names = timelines.begin(A, of_run)
+        assert [] == timelines.begin(A, of_run)
+        if names:
+            found.append((event.at, names))
+    return found
+
+
+def test_programs_begin_when_all_tpu_pods_of_the_run_run() -> None:
+    """Of all slices, and those of pods without chips with them; each once."""
+    two = jobset("a", replicated_job("slice", replicas=2, pods=1), replicated_job("driver", chips=0))
+    events = (
+        says(0, "submitted"),
+        pod(1, "d", chips=0, job="driver/0"),
+        pod(2, "x"),
+        pod(3, "y", job="slice/1", job_uid="v"),
+        pod(4, "e", chips=0, job="driver/0"),
+    )
+
+    assert [(3, ["d", "x", "y"]), (4, ["e"])] == begun(two, *events)
+    assert [(2, ["x", "y"])] == begun(job(), pod(1, "x", job=""), pod(2, "y", job=""))
+
+
+def test_hosts_that_never_meet_never_begin() -> None:
+    """One that is gone does not count, nor does one of an earlier attempt."""
+    failed = gone(2, "x", "Failed")
+
+    assert [] == begun(jobset(), pod(1, "x"), failed, pod(3, "y"))
+    assert [] == begun(jobset(), pod(1, "x"), says(2, "restarted", attempt=1), pod(3, "y", attempt=1))
+    assert [(4, ["y", "z"])] == begun(jobset(), pod(1, "x"), failed, pod(3, "y"), pod(4, "z"))
+
+
+def test_programs_begin_anew_after_a_restart_and_in_a_pod_that_replaces_another() -> None:
+    """The others go on as they are."""
+    first = (pod(1, "x"), pod(1, "y"))
+    again = (says(2, "restarted", attempt=1), pod(3, "x1", attempt=1), pod(4, "y1", attempt=1))
+
+    assert [(1, ["x", "y"]), (4, ["x1", "y1"])] == begun(jobset(), *first, *again)
+    assert [(1, ["x", "y"]), (3, ["z"])] == begun(jobset(), *first, gone(2, "y", "Failed"), pod(3, "z"))
+
+
+def test_pods_in_waves_begin_as_they_come() -> None:
+    """A Job may have more pods than run at a time: those that have done their work count."""
+    waves = job()
+    waves["spec"]["completions"] = 3
+
+    assert [(1, ["x", "y"]), (3, ["z"])] == begun(
+        waves, pod(1, "x", job=""), pod(1, "y", job=""), gone(2, "x"), pod(3, "z", job="")
+    )
+
+
+def test_head_of_a_pathways_run_begins_when_its_workers_run() -> None:
+    """The workers serve it until it ends; without a head nothing ends."""
+    events = (
+        pod(1, "h", chips=0, job="pathways-head/0"),
+        pod(2, "w0", job="worker/0"),
+        pod(3, "w1", job="worker/0"),
+    )
+
+    assert [(3, ["h"])] == begun(pathwaysjob(template={}), *events)
+    assert [(3, ["h"])] == begun(jobset("a", *HEAD, successPolicy=targets("pathways-head")), *events)
+    assert [] == begun(pathwaysjob(), *events)
+
+
+def test_job_that_waits_until_another_is_complete_is_no_part_of_its_gang() -> None:
+    """Else both would wait for each other; jobs that are to be ready together are one gang."""
+    prepare = replicated_job("prepare", pods=1, chips=0)
+    train = after(replicated_job("slice"), "prepare")
+    both = after(replicated_job("slice"), "prepare", status="Ready")
+    prepared = pod(1, "p", chips=0, job="prepare/0")
+    events = (prepared, pod(2, "x"), pod(3, "y"))
+
+    assert [(1, ["p"]), (3, ["x", "y"])] == begun(jobset("a", prepare, train), *events)
+    assert [(3, ["p", "x", "y"])] == begun(jobset("a", prepare, both), *events)
+
+
+class Pods:
+    """An API that keeps what pods are told; one of them may have gone."""
+
+    def __init__(self, gone: str = "") -> None:
+        self.gone = gone
+        self.told: dict[str, Object] = {}
+
+    def each(self, verb: Callable[[Object], object], items: Iterable[Object]) -> None:
+        """Do something with some objects."""
+        for item in items:
+            verb(item)
+
+    def patch(self, item: Object, change: Object, *, subresource: str = "") -> None:
+        """Change a pod."""
+        assert ("", "default") == (subresource, item["metadata"]["namespace"])
+        if item["metadata"]["name"] == self.gone:
+            raise ApiError(404, {"reason": "NotFound", "message": "gone"})
+        self.told[item["metadata"]["name"]] = change["metadata"]["annotations"]
+
+
+def test_pods_are_told_for_how_long_their_program_runs() -> None:
+    """In real seconds; one that has gone meanwhile is passed over, and all is at work until they end."""
+    clock = Clock(10.0)
+    event_log = EventLog(clock, {A: 3}, ())
+    api: Any = Pods(gone="y")
+    programs = Programs(api, event_log, clock, {A: (gangs(job(pods=3), 0), 15.0)})
+    event_log.note("submitted", A)
+    for name in ("x", "y", "z"):
+        programs.begin()
+        assert {} == api.told
+        event_log.note("podStarted", A, pod=name, chips=4)
+    programs.begin()
+
+    seconds = {"slicewright.dev/simulated-seconds": "1.500"}
+    assert {"x": seconds, "z": seconds} == api.told
+    assert event_log.ask(lambda timelines: timelines.is_at_work)
