@@ -1,15 +1,18 @@
-"""The pictures of a rehearsal's page: runs and chips along the time, and what patterns and marks mean."""
+"""The pictures of a rehearsal's page: runs and chips along the time, and what patterns and marks mean.
+
+Records are escaped already (`markup.escaped`).
+"""
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from slicewright.rehearsal.model.duration import shown
-from slicewright.rehearsal.report.markup import Markup, element, joined, number, percent
+from slicewright.rehearsal.report.markup import number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from slicewright.core.kubernetes.types import Object
 
@@ -62,46 +65,38 @@ _MARKED = ("fault", "restarted")
 _ENDS = ("finished", "failed", "refused")
 
 
-def mark(name: str, *inside: str, x: str, y: float = 0.0) -> Markup:
+def mark(name: str, *inside: str, x: str, y: float = 0.0) -> str:
     """Return the mark of a thing that happened, at its moment."""
-    drawn = element("use", href=f"#m-{name}")
-    return element("svg", *inside, drawn, class_=f"mark {name}", x=x, y=y, overflow="visible")
-
-
-def icon(outcome: str) -> Markup:
-    """Return the sign of an outcome; what it means stands beside it in words."""
-    drawn = element("use", href=f"#i-{outcome}")
-    return element(
-        "svg",
-        drawn,
-        class_=f"icon {outcome}",
-        aria_hidden="true",
-        width=18.0,
-        height=18.0,
-        viewBox="0 0 16 16",
+    return (
+        f'<svg class="mark {name}" x="{x}" y="{number(y)}" overflow="visible">{"".join(inside)}'
+        f'<use href="#m-{name}"/></svg>'
     )
 
 
-def legend() -> Markup:
+def icon(outcome: str) -> str:
+    """Return the sign of an outcome; what it means is written beside it."""
+    return (
+        f'<svg class="icon {outcome}" aria-hidden="true" width="18" height="18" viewBox="0 0 16 16">'
+        f'<use href="#i-{outcome}"/></svg>'
+    )
+
+
+def legend() -> str:
     """Return what patterns and marks mean, in words."""
     entries = [
-        _entry(_swatch(element("rect", class_=name, width="100%", height="100%")), name, meaning)
+        swatch(f'<rect class="{name}" width="100%" height="100%"/>', f"<b>{name}</b> {meaning}")
         for name, meaning in STATES.items()
     ]
     entries += [
-        _entry(_swatch(mark(name, x="50%", y=8.0 if name == "fault" else 2.0)), "", meaning)
+        swatch(mark(name, x="50%", y=8.0 if name == "fault" else 2.0), meaning)
         for name, meaning in MARKS.items()
     ]
-    return element("ul", *entries, class_="legend")
+    return f'<ul class="legend">{"".join(entries)}</ul>'
 
 
-def _entry(swatch: Markup, name: str, meaning: str) -> Markup:
-    words = (element("b", name), f" {meaning}") if name else (meaning,)
-    return element("li", swatch, element("span", *words))
-
-
-def _swatch(drawn: Markup) -> Markup:
-    return element("svg", drawn, aria_hidden="true", width=26.0, height=16.0)
+def swatch(drawn: str, meaning: str) -> str:
+    """Return an entry of a legend."""
+    return f'<li><svg aria-hidden="true" width="26" height="16">{drawn}</svg><span>{meaning}</span></li>'
 
 
 def ticks(end: float) -> list[float]:
@@ -124,81 +119,59 @@ def label(at: float) -> str:
     return text[:-3] if text[-3:] in ("00s", "00m", "00h") else text
 
 
-def axis(end: float) -> Markup:
-    """Return the labels of the time, as wide as what they stand above."""
-    words = [
-        element(
-            "text",
-            label(at),
-            x=percent(at, end),
-            y=13.0,
-            text_anchor="start" if not at else "end" if at / end > _EDGE else "middle",
-        )
-        for at in ticks(end)
-    ]
-    return element("svg", *words, class_="axis", aria_hidden="true", width="100%", height=18.0)
+def axis(end: float) -> str:
+    """Return the labels of the time, as wide as what they are above."""
+    words = []
+    for at in ticks(end):
+        anchor = "start" if not at else "end" if at / end > _EDGE else "middle"
+        words.append(f'<text x="{percent(at, end)}" y="13" text-anchor="{anchor}">{label(at)}</text>')
+    return f'<svg class="axis" aria-hidden="true" width="100%" height="18">{"".join(words)}</svg>'
 
 
-def grid(end: float, height: float) -> Markup:
+def grid(end: float, height: float) -> str:
     """Return the lines that lead from the labels of the time through a chart."""
-    return element(
-        "g",
-        joined(
-            *(
-                element("line", x1=percent(at, end), x2=percent(at, end), y1=0.0, y2=height)
-                for at in ticks(end)
-            )
-        ),
-        class_="grid",
+    moments = (percent(at, end) for at in ticks(end))
+    lines = (f'<line x1="{x}" x2="{x}" y1="0" y2="{number(height)}"/>' for x in moments)
+    return f'<g class="grid">{"".join(lines)}</g>'
+
+
+def _picture(kind: str, key: str, title: str, told: str, height: float, drawn: Iterable[str]) -> str:
+    """Return a picture with its title and its description; `key` makes their ids unique in the page."""
+    return (
+        f'<svg class="{kind}" role="img" aria-labelledby="{key}t" aria-describedby="{key}d" width="100%"'
+        f' height="{number(height)}"><title id="{key}t">{title}</title><desc id="{key}d">{told}</desc>'
+        f"{''.join(drawn)}</svg>"
     )
 
 
-def timeline(run: Object, events: Sequence[Object], end: float, key: str) -> Markup:
+def timeline(run: Object, events: Sequence[Object], end: float, key: str) -> str:
     """Return the picture of a run; `events` are its own, `key` makes the ids in it unique in the page."""
     hit = any(event["kind"] == "fault" for event in events)
     height = _TOP + _BAR + (_BELOW if hit else 4.0)
-    bars = [
-        element(
-            "rect",
-            element("title", _said(span)),
-            class_=span["state"],
-            x=percent(span["start"], end),
-            y=_TOP,
-            width=percent(max(span["end"] - span["start"], _THINNEST * end), end),
-            height=_BAR,
+    bars = []
+    for span in run["states"]:
+        width = percent(max(span["end"] - span["start"], _THINNEST * end), end)
+        place = (
+            f'x="{percent(span["start"], end)}" y="{number(_TOP)}" width="{width}" height="{number(_BAR)}"'
         )
-        for span in run["states"]
-    ]
-    marks = list(_marks(run, events, end))[:_MOST_MARKS]
-    return element(
-        "svg",
-        element("title", f"{run['run']}: {OUTCOMES[run['outcome']]}", id=f"{key}t"),
-        element("desc", _states(run), id=f"{key}d"),
-        grid(end, height),
-        *bars,
-        *marks,
-        class_="bar",
-        role="img",
-        aria_labelledby=f"{key}t",
-        aria_describedby=f"{key}d",
-        width="100%",
-        height=height,
-    )
+        bars.append(f'<rect class="{span["state"]}" {place}><title>{_told(span)}</title></rect>')
+    drawn = (grid(end, height), *bars, *islice(_marks(run, events, end), _MOST_MARKS))
+    return _picture("bar", key, f"{run['run']}: {OUTCOMES[run['outcome']]}", _states(run), height, drawn)
 
 
 def _states(run: Object) -> str:
     """Return the states of a run as a sentence."""
-    parts = [_said(span) for span in run["states"]]
-    parts += [f"evicted at {shown(found['at'])}: {found['reason']}" for found in run["evictions"]]
+    parts = [_told(span) for span in run["states"]]
+    parts += [f"evicted at {shown(eviction['at'])}: {eviction['reason']}" for eviction in run["evictions"]]
     return "; ".join(parts) or "it had no state"
 
 
-def _said(span: Object) -> str:
+def _told(span: Object) -> str:
     start, end = span["start"], span["end"]
     return f"{span['state']} from {shown(start)} to {shown(end)}, {shown(end - start)}"
 
 
-def _marks(run: Object, events: Sequence[Object], end: float) -> Iterator[Markup]:
+def _marks(run: Object, events: Sequence[Object], end: float) -> Iterator[str]:
     for event in events:
         if event["kind"] in _MARKED:
             what = event["reason"] if event["kind"] == "fault" else f"attempt {event.get('attempt', 0)}"
@@ -210,49 +183,37 @@ def _marks(run: Object, events: Sequence[Object], end: float) -> Iterator[Markup
         yield _mark(run["outcome"], at, end)
 
 
-def _mark(name: str, at: float, end: float, what: str = "", text: str = "") -> Markup:
+def _mark(name: str, at: float, end: float, what: str = "", text: str = "") -> str:
     words = f"{name} at {shown(at)}" + "".join(f": {part}" for part in (what, text) if part)
+    title = f"<title>{words}</title>"
     if name == "fault":
-        return mark(name, element("title", words), x=percent(at, end), y=_TOP + _BAR + 6.0)
-    stem = element("line", class_="stem", y1=_TOP - 3.0, y2=_TOP + _BAR)
-    return mark(name, element("title", words), stem, x=percent(at, end))
+        return mark(name, title, x=percent(at, end), y=_TOP + _BAR + 6.0)
+    stem = f'<line class="stem" y1="{number(_TOP - 3)}" y2="{number(_TOP + _BAR)}"/>'
+    return mark(name, title, stem, x=percent(at, end))
 
 
-def chart(usage: Object, end: float, key: str) -> tuple[Markup, Markup]:
+def chart(usage: Object, end: float, key: str) -> tuple[str, str]:
     """Return the picture and its scale; `key` makes the ids in it unique in the page."""
     limit, top = usage["limitChips"], max(usage["limitChips"], usage["peakChips"], 1)
     used = thinned(usage["used"], end)
-    drawn = [
-        element("path", class_="area", d=f"{_line(used, end, top)}V{number(_y(0, top))}H0Z"),
-        element("path", class_="used", d=_line(used, end, top)),
-    ]
+    lines = {"area": f"{_line(used, end, top)}V{number(_y(0, top))}H0Z", "used": _line(used, end, top)}
     if usage["there"]:
-        drawn.append(element("path", class_="there", d=_line(thinned(usage["there"], end), end, top)))
-    stretched = element(
-        "svg",
-        *drawn,
-        width="100%",
-        height=_HEIGHT,
-        viewBox=f"0 0 {_COLUMNS} {number(_HEIGHT)}",
-        preserveAspectRatio="none",
+        lines["there"] = _line(thinned(usage["there"], end), end, top)
+    height = number(_HEIGHT)
+    paths = "".join(f'<path class="{name}" d="{line}"/>' for name, line in lines.items())
+    stretched = (
+        f'<svg width="100%" height="{height}" viewBox="0 0 {_COLUMNS} {height}" preserveAspectRatio="none">'
+        f"{paths}</svg>"
     )
-    picture = element(
-        "svg",
-        element("title", f"{usage['name']}: chips in use", id=f"{key}t"),
-        element("desc", described(usage), id=f"{key}d"),
+    levels = (("base", number(_y(0, top))), ("limit", number(_y(limit, top))))
+    drawn = (
         grid(end, _HEIGHT),
         stretched,
         *_borrowed(used, end, limit, top),
-        element("line", class_="base", x1="0", x2="100%", y1=_y(0, top), y2=_y(0, top)),
-        element("line", class_="limit", x1="0", x2="100%", y1=_y(limit, top), y2=_y(limit, top)),
-        class_="steps",
-        role="img",
-        aria_labelledby=f"{key}t",
-        aria_describedby=f"{key}d",
-        width="100%",
-        height=_HEIGHT,
+        *(f'<line class="{name}" x1="0" x2="100%" y1="{y}" y2="{y}"/>' for name, y in levels),
     )
-    return element("div", picture, class_="plot"), _scale(usage, top)
+    picture = _picture("steps", key, f"{usage['name']}: chips in use", described(usage), _HEIGHT, drawn)
+    return f'<div class="plot">{picture}</div>', _scale(usage, top)
 
 
 def described(usage: Object) -> str:
@@ -316,21 +277,14 @@ def _line(steps: Sequence[Sequence[float]], end: float, top: float) -> str:
     return "".join([*parts, f"H{_COLUMNS}"])
 
 
-def _borrowed(used: Steps, end: float, limit: float, top: float) -> list[Markup]:
-    return [
-        element(
-            "rect",
-            class_="borrowed",
-            x=percent(at, end),
-            y=_y(value, top),
-            width=percent(until - at, end),
-            height=_y(limit, top) - _y(value, top),
-        )
-        for at, until, value in above(used, end, limit)
-    ]
+def _borrowed(used: Steps, end: float, limit: float, top: float) -> Iterator[str]:
+    for at, until, value in above(used, end, limit):
+        y, height = number(_y(value, top)), number(_y(limit, top) - _y(value, top))
+        place = f'x="{percent(at, end)}" y="{y}" width="{percent(until - at, end)}" height="{height}"'
+        yield f'<rect class="borrowed" {place}/>'
 
 
-def _scale(usage: Object, top: float) -> Markup:
+def _scale(usage: Object, top: float) -> str:
     """Return the numbers at the right of a chart: the limit, the peak where it has room, and 0."""
     shown_at: list[float] = []
     words = []
@@ -338,5 +292,7 @@ def _scale(usage: Object, top: float) -> Markup:
         y = _y(value, top)
         if all(abs(y - other) >= _LEAST_GAP for other in shown_at):
             shown_at.append(y)
-            words.append(element("text", f"{value:,}", x=5.0, y=y + 4.0))
-    return element("svg", *words, class_="scale", aria_hidden="true", width=52.0, height=_HEIGHT)
+            words.append(f'<text x="5" y="{number(y + 4)}">{value:,}</text>')
+    return (
+        f'<svg class="scale" aria-hidden="true" width="52" height="{number(_HEIGHT)}">{"".join(words)}</svg>'
+    )

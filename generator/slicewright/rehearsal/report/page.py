@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING
 
 from slicewright.rehearsal.model.clock import factor
 from slicewright.rehearsal.model.duration import shown
-from slicewright.rehearsal.report.charts import OUTCOMES, axis, chart, described, icon, legend, timeline
-from slicewright.rehearsal.report.markup import Markup, element, escaped, joined
+from slicewright.rehearsal.report.charts import (
+    OUTCOMES,
+    axis,
+    chart,
+    described,
+    icon,
+    legend,
+    swatch,
+    timeline,
+)
+from slicewright.rehearsal.report.markup import escaped
 from slicewright.rehearsal.report.page_tables import log, room, tables
 
 if TYPE_CHECKING:
@@ -36,6 +45,7 @@ def page(records: Sequence[Object], frame: str, style: str) -> str:
 
     `frame` is the page without them, a `string.Template`, and `style` is its style sheet.
     """
+    records = escaped(records)
     names = ", ".join(record["cluster"] for record in records) or "nothing"
     verdict = _verdict(records)
     several = len(records) > 1
@@ -43,9 +53,9 @@ def page(records: Sequence[Object], frame: str, style: str) -> str:
     return Template(frame).substitute(
         digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         style=style,
-        title=escaped(f"{verdict}: rehearsal of {names}"),
+        title=f"{verdict}: rehearsal of {names}",
         header=_header(records, verdict),
-        clusters=joined(*clusters),
+        clusters="".join(clusters),
     )
 
 
@@ -54,34 +64,27 @@ def _verdict(records: Iterable[Object]) -> str:
     return next((verdict for verdict in _WORST if verdict in found), "passed")
 
 
-def _header(records: Sequence[Object], verdict: str) -> Markup:
-    parts = [element("p", "slicewright rehearsal", class_="over")]
-    named = records[0]["cluster"] if len(records) == 1 else f"{len(records)} clusters"
-    parts.append(element("div", element("h1", named), _badge(verdict), class_="title"))
+def _header(records: Sequence[Object], verdict: str) -> str:
+    name, more = f"{len(records)} clusters", ""
     if len(records) == 1:
-        parts.append(_played(records[0]))
-    if len(records) > 1:
-        links = [
-            element(
-                "li",
-                element(
-                    "a",
-                    icon(_SIGNS[record["verdict"]]),
-                    f"{record['cluster']}: {record['verdict']}",
-                    href=f"#c{index}",
-                ),
-            )
+        name, more = records[0]["cluster"], _played(records[0])
+    elif records:
+        links = (
+            f'<li><a href="#c{index}">{icon(_SIGNS[record["verdict"]])}'
+            f"{record['cluster']}: {record['verdict']}</a></li>"
             for index, record in enumerate(records)
-        ]
-        parts.append(element("nav", element("ul", *links, class_="clusters"), aria_label="Clusters"))
-    return element("header", *parts)
+        )
+        more = f'<nav aria-label="Clusters"><ul class="clusters">{"".join(links)}</ul></nav>'
+    title = _title(f"<h1>{name}</h1>", verdict)
+    return f'<header><p class="over">slicewright rehearsal</p>{title}{more}</header>'
 
 
-def _badge(verdict: str) -> Markup:
-    return element("span", icon(_SIGNS[verdict]), verdict.capitalize(), class_=f"badge {verdict}")
+def _title(heading: str, verdict: str) -> str:
+    badge = f'<span class="badge {verdict}">{icon(_SIGNS[verdict])}{verdict.capitalize()}</span>'
+    return f'<div class="title">{heading}{badge}</div>'
 
 
-def _played(record: Object) -> Markup:
+def _played(record: Object) -> str:
     speed = record["speed"]
     told = f"Played {shown(record['seconds'])}"
     if speed != 1:
@@ -96,16 +99,12 @@ def _played(record: Object) -> Markup:
         told += f" Stand-ins for what exists on the cluster: {', '.join(made)}."
     if record["pathwaysOperator"]:
         told += f" PathwaysJobs were played by the {record['pathwaysOperator']}."
-    return element("p", told, class_="dim")
+    return f'<p class="dim">{told}</p>'
 
 
-def _cluster(record: Object, key: str, *, several: bool) -> Markup:
+def _cluster(record: Object, key: str, *, several: bool) -> str:
     level = 3 if several else 2
-    parts: list[str] = []
-    if several:
-        name = element("h2", record["cluster"], id=f"{key}h")
-        parts += [element("div", name, _badge(record["verdict"]), class_="title"), _played(record)]
-    parts += [
+    parts = [
         _tiles(record),
         _problems(record["problems"], level),
         _never(record, level),
@@ -114,11 +113,15 @@ def _cluster(record: Object, key: str, *, several: bool) -> Markup:
         tables(record, level, key),
         _beside(record["events"], level),
     ]
-    labelled = {"aria_labelledby": f"{key}h"} if several else {"aria_label": record["cluster"]}
-    return element("section", *parts, class_="cluster", id=key, **labelled)
+    label = f'aria-label="{record["cluster"]}"'
+    if several:
+        label = f'aria-labelledby="{key}h"'
+        heading = f'<h2 id="{key}h">{record["cluster"]}</h2>'
+        parts = [_title(heading, record["verdict"]), _played(record), *parts]
+    return f'<section class="cluster" id="{key}" {label}>{"".join(parts)}</section>'
 
 
-def _tiles(record: Object) -> Markup:
+def _tiles(record: Object) -> str:
     found, runs = record["summary"], record["workloads"]
     waits = [run for run in runs if run["wait"] is not None]
     longest = max(waits, key=lambda run: run["wait"], default=None)
@@ -136,16 +139,11 @@ def _tiles(record: Object) -> Markup:
     if chips:
         busy = sum(pool["limitChips"] * pool["utilisation"] for pool in record["pools"]) / chips
         tiles.append(("Chips at work", f"{busy:.0%}", f"of {chips:,}, on average"))
-    drawn = [
-        element(
-            "div",
-            element("dt", name),
-            element("dd", value, element("small", beside) if beside else ""),
-            class_="tile",
-        )
+    drawn = (
+        f'<div class="tile"><dt>{name}</dt><dd>{value}{beside and f"<small>{beside}</small>"}</dd></div>'
         for name, value, beside in tiles
-    ]
-    return element("dl", *drawn, class_="card tiles")
+    )
+    return f'<dl class="card tiles">{"".join(drawn)}</dl>'
 
 
 def _rest(found: dict[str, int]) -> str:
@@ -160,57 +158,47 @@ def _reasons(runs: Iterable[Object]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 
-def _problems(problems: Sequence[Object], level: int) -> Markup:
+def _problems(problems: Sequence[Object], level: int) -> str:
     if not problems:
-        return Markup()
-    entries = [
-        element(
-            "li",
-            element("p", element("b", f"{found['severity']} {found['id']}"), f" {found['message']}"),
-            element("p", "hint: ", found["hint"]) if found["hint"] else "",
-            _place(found),
-            class_=f"problem {found['severity']}",
-        )
-        for found in problems
-    ]
-    count = element("span", f" {len(problems)}", class_="count")
-    return _card(level, joined("Problems", count), element("ul", *entries))
+        return ""
+    entries = (
+        f'<li class="problem {one["severity"]}"><p><b>{one["severity"]} {one["id"]}</b> {one["message"]}</p>'
+        f"{_hint(one['hint'])}{_place(one)}</li>"
+        for one in problems
+    )
+    title = f'Problems<span class="count"> {len(problems)}</span>'
+    return _card(level, title, f"<ul>{''.join(entries)}</ul>")
 
 
-def _place(found: Object) -> Markup:
-    place = ":".join(str(part) for part in (found["file"], found["line"], found["column"]) if part)
-    parts = [part for part in (place if found["file"] else "", found["path"]) if part]
-    return element("p", " ".join(parts), class_="place dim") if parts else Markup()
+def _hint(hint: str) -> str:
+    return f"<p>hint: {hint}</p>" if hint else ""
 
 
-def _never(record: Object, level: int) -> Markup:
+def _place(problem: Object) -> str:
+    place = ":".join(str(part) for part in (problem["file"], problem["line"], problem["column"]) if part)
+    parts = [part for part in (place if problem["file"] else "", problem["path"]) if part]
+    return f'<p class="place dim">{" ".join(parts)}</p>' if parts else ""
+
+
+def _never(record: Object, level: int) -> str:
     """Return the runs that never ran, but for those of which a problem says it already, with the reason."""
     told: dict[str, str] = {}
     for problem in record["problems"]:
         told[problem["object"]] = f"{told.get(problem['object'], '')} {problem['message']} {problem['hint']}"
-    found = [
+    runs = [
         run
         for run in record["workloads"]
         if run["started"] is None
         and run["outcome"] in _NEVER
         and not (run["why"] and run["why"] in told.get(f"TPUWorkload {run['workload']}", ""))
     ]
-    if not found:
-        return Markup()
-    entries = [
-        element(
-            "li",
-            icon(run["outcome"]),
-            element(
-                "div",
-                element("p", element("b", run["run"], class_="name"), f" {OUTCOMES[run['outcome']]}"),
-                element("p", run["why"] or _SILENT[run["outcome"]], class_="dim"),
-                element("p", _foretold(run), class_="dim"),
-            ),
-        )
-        for run in found
-    ]
-    return _card(level, "Never ran", element("ul", *entries, class_="never"))
+    entries = (
+        f'<li>{icon(run["outcome"])}<div><p><b class="name">{run["run"]}</b> {OUTCOMES[run["outcome"]]}</p>'
+        f'<p class="dim">{run["why"] or _SILENT[run["outcome"]]}</p>'
+        f'<p class="dim">{_foretold(run)}</p></div></li>'
+        for run in runs
+    )
+    return _card(level, "Never ran", f'<ul class="never">{"".join(entries)}</ul>') if runs else ""
 
 
 def _foretold(run: Object) -> str:
@@ -220,10 +208,10 @@ def _foretold(run: Object) -> str:
     return f"The offline quota check said the same: {run['quotaCheck']}" if run["quotaCheck"] else ""
 
 
-def _timelines(record: Object, level: int, key: str) -> Markup:
+def _timelines(record: Object, level: int, key: str) -> str:
     runs = record["workloads"]
     if not runs:
-        return element("section", element("p", "No workload was played."), class_="card")
+        return '<section class="card"><p>No workload was played.</p></section>'
     end, most = _end(record), room(len(runs))
     events: dict[str, list[Object]] = {}
     for event in record["events"]:
@@ -231,18 +219,20 @@ def _timelines(record: Object, level: int, key: str) -> Markup:
     rows = [
         _row(run, events.get(run["run"], []), (end, most), f"{key}w{index}") for index, run in enumerate(runs)
     ]
-    skip = element("a", f"Skip the {len(runs)} rows of the timeline", class_="skip", href=f"#{key}a")
-    return _card(level, "Timeline", skip, legend(), _when(end), *rows, element("div", id=f"{key}a"))
+    skip = f'<a class="skip" href="#{key}a">Skip the {len(runs)} rows of the timeline</a>'
+    return _card(level, "Timeline", skip, legend(), _when(end), *rows, f'<div id="{key}a"></div>')
 
 
-def _row(run: Object, events: Sequence[Object], room_for: tuple[float, int], key: str) -> Markup:
+def _row(run: Object, events: Sequence[Object], room_for: tuple[float, int], key: str) -> str:
     end, most = room_for
     who = _who("span", run["run"], ", ".join(_facts(run)))
-    plot = element("span", timeline(run, events, end, key), class_="plot")
-    why = element("p", run["why"]) if run["why"] else ""
-    told = log(events, most) if events else element("p", "nothing happened to it", class_="dim")
-    more = element("div", why, told, class_="more")
-    return element("details", element("summary", who, plot, icon(run["outcome"])), more, class_="row")
+    plot = f'<span class="plot">{timeline(run, events, end, key)}</span>'
+    why = f"<p>{run['why']}</p>" if run["why"] else ""
+    told = log(events, most) if events else '<p class="dim">nothing happened to it</p>'
+    return (
+        f'<details class="row"><summary>{who}{plot}{icon(run["outcome"])}</summary>'
+        f'<div class="more">{why}{told}</div></details>'
+    )
 
 
 def _facts(run: Object) -> Iterator[str]:
@@ -255,68 +245,52 @@ def _facts(run: Object) -> Iterator[str]:
             yield f"{count} {noun}" + ("" if count == 1 else "s")
 
 
-def _when(end: float) -> Markup:
-    return element("div", element("div", axis(end), class_="plot"), class_="line when")
+def _when(end: float) -> str:
+    return f'<div class="line when"><div class="plot">{axis(end)}</div></div>'
 
 
-def _charts(record: Object, of: str, level: int, key: str) -> Markup:
+def _charts(record: Object, of: str, level: int, key: str) -> str:
     if not record[of]:
-        return Markup()
+        return ""
     word, title = {
         "queues": ("quota", "Quota in use"),
         "pools": ("all that there can be", "Chips with pods"),
     }[of]
     end = _end(record)
-    lines = [
-        element(
-            "div",
-            _who("div", usage["name"], described(usage)),
-            *chart(usage, end, f"{key}{of[0]}{index}"),
-            class_="line usage",
-        )
-        for index, usage in enumerate(record[of])
-    ]
+    lines = []
+    for index, usage in enumerate(record[of]):
+        drawn = "".join(chart(usage, end, f"{key}{of[0]}{index}"))
+        lines.append(f'<div class="line usage">{_who("div", usage["name"], described(usage))}{drawn}</div>')
     return _card(level, title, _keys(record[of], word), _when(end), *lines)
 
 
-def _who(name: str, who: str, told: str) -> Markup:
-    return element(name, element("span", who, class_="name"), element("small", told), class_="who")
+def _who(name: str, who: str, told: str) -> str:
+    return f'<{name} class="who"><span class="name">{who}</span><small>{told}</small></{name}>'
 
 
-def _keys(usages: Iterable[Object], word: str) -> Markup:
+def _keys(usages: Sequence[Object], word: str) -> str:
     """Return what the lines of the step charts mean; only those that are there."""
-    usages = list(usages)
-    entries = [
-        ("in use", element("path", class_="k-used", d="M0 15V7H10V3H26V15")),
-        (word, _key_line("k-limit")),
-    ]
+    signs = {"in use": '<path class="k-used" d="M0 15V7H10V3H26V15"/>', word: _key_line("k-limit")}
     if any(usage["there"] for usage in usages):
-        entries.append(("nodes that are there", _key_line("k-there")))
+        signs["nodes that are there"] = _key_line("k-there")
     if any(usage["borrowedChips"] for usage in usages):
-        entries.append(("borrowed", element("rect", class_="borrowed", width=26.0, height=16.0)))
-    drawn = [
-        element(
-            "li", element("svg", sign, aria_hidden="true", width=26.0, height=16.0), element("span", said)
-        )
-        for said, sign in entries
-    ]
-    return element("ul", *drawn, class_="legend keys")
+        signs["borrowed"] = '<rect class="borrowed" width="26" height="16"/>'
+    entries = (swatch(drawn, meaning) for meaning, drawn in signs.items())
+    return f'<ul class="legend keys">{"".join(entries)}</ul>'
 
 
-def _key_line(name: str) -> Markup:
-    return element("line", class_=name, x1=0.0, x2=26.0, y1=8.0, y2=8.0)
+def _key_line(name: str) -> str:
+    return f'<line class="{name}" x1="0" x2="26" y1="8" y2="8"/>'
 
 
-def _beside(events: Iterable[Object], level: int) -> Markup:
+def _beside(events: Iterable[Object], level: int) -> str:
     """Return what happened to no run: pools that grew and shrank, warnings of the rehearsal itself."""
-    found = [event for event in events if not event.get("run")]
-    if not found:
-        return Markup()
-    return _card(level, "Nodes and the rehearsal itself", log(found, room(1)))
+    beside = [event for event in events if not event.get("run")]
+    return _card(level, "Nodes and the rehearsal itself", log(beside, room(1))) if beside else ""
 
 
-def _card(level: int, title: str, *inside: str) -> Markup:
-    return element("section", element(f"h{level}", title), *inside, class_="card")
+def _card(level: int, title: str, *inside: str) -> str:
+    return f'<section class="card"><h{level}>{title}</h{level}>{"".join(inside)}</section>'
 
 
 def _end(record: Object) -> float:

@@ -1,4 +1,4 @@
-"""The tables of a rehearsal's page, and the events of a run as a list."""
+"""The tables of a rehearsal's page, and the events of a run as a list; records are escaped already."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.report.charts import OUTCOMES, borrowed_seconds, icon
-from slicewright.rehearsal.report.markup import Markup, element, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,7 +41,7 @@ _WORDS = {
 _PODS = {"podStarted": "started", "podEnded": "ended"}
 
 
-def tables(record: Object, level: int, key: str) -> Markup:
+def tables(record: Object, level: int, key: str) -> str:
     """Return all tables of a rehearsal, each under a heading that opens and closes it."""
     runs, slices = list(map(_run, record["workloads"])), list(_slices(record["workloads"]))
     end = max(record["seconds"], 0.01)
@@ -54,39 +53,34 @@ def tables(record: Object, level: int, key: str) -> Markup:
         rows = [_usage(usage, end, of == "queues") for usage in record[of]]
         columns = (title[:-1], chips, *_USAGE[: 4 if of == "queues" else 2])
         parts.append(_table(title, rows, columns, level, f"{key}{of[0]}"))
-    return joined(*parts)
+    return "".join(parts)
 
 
 def _run(run: Object) -> list[str]:
-    what = element("span", icon(run["outcome"]), OUTCOMES[run["outcome"]], class_="outcome")
+    what = f'<span class="outcome">{icon(run["outcome"])}{OUTCOMES[run["outcome"]]}</span>'
     moments = [_moment(run[field]) for field in ("submitted", "admitted", "started", "ended", "wait")]
-    evictions = [
-        element("li", f"{shown(found['at'])} ", element("b", found["reason"]), f": {found['message']}")
-        for found in run["evictions"]
-    ]
-    named = run["run"] if run["run"] == run["workload"] else joined(run["run"], _of(run["workload"]))
-    told = element("ul", *evictions) if evictions else "none"
-    return [named, what, *moments, str(run["restarts"]), told]
-
-
-def _of(workload: str) -> Markup:
-    return element("small", f" a run of {workload}")
+    evictions = "".join(
+        f"<li>{shown(one['at'])} <b>{one['reason']}</b>: {one['message']}</li>" for one in run["evictions"]
+    )
+    of = f"<small> a run of {run['workload']}</small>" if run["run"] != run["workload"] else ""
+    told = f"<ul>{evictions}</ul>" if evictions else "none"
+    return [run["run"] + of, what, *moments, str(run["restarts"]), told]
 
 
 def _slices(runs: Iterable[Object]) -> Iterable[list[str]]:
     for run in runs:
         for piece in run["slices"]:
             pools = piece["nodePools"]
-            split = element("strong", f"split over {len(pools)}: ") if len(pools) > 1 else ""
+            split = f"<strong>split over {len(pools)}: </strong>" if len(pools) > 1 else ""
             yield [
                 run["run"],
                 piece["job"] or "all pods",
                 str(piece["attempt"]),
-                joined(split, ", ".join(pools)),
+                split + ", ".join(pools),
                 str(piece["pods"]),
                 shown(piece["start"]),
                 shown(piece["end"]),
-                "yes" if piece["exclusive"] else element("strong", "no, shared"),
+                "yes" if piece["exclusive"] else "<strong>no, shared</strong>",
             ]
 
 
@@ -107,19 +101,20 @@ def _moment(value: float | None) -> str:
     return _NONE if value is None else shown(value)
 
 
-def _table(title: str, rows: Sequence[list[str]], columns: Sequence[str], level: int, key: str) -> Markup:
+def _table(title: str, rows: Sequence[list[str]], columns: Sequence[str], level: int, key: str) -> str:
     if not rows:
-        return Markup()
-    count = element("span", f" {len(rows):,}", class_="count")
-    heading = element("summary", element(f"h{level}", title, count, id=key))
-    head = element("tr", *(element("th", column, scope="col") for column in columns))
-    body = [
-        element("tr", element("th", row[0], scope="row"), *(element("td", cell or _NONE) for cell in row[1:]))
+        return ""
+    head = "".join(f'<th scope="col">{column}</th>' for column in columns)
+    body = "".join(
+        f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell or _NONE}</td>" for cell in row[1:])}</tr>'
         for row in rows
-    ]
-    table = element("table", element("thead", head), element("tbody", *body))
-    region = element("div", table, class_="scroll", role="region", aria_labelledby=key, tabindex=0.0)
-    return element("details", heading, region, class_="table", open="" if len(rows) <= _OPEN_UP_TO else None)
+    )
+    return (
+        f'<details class="table"{" open" if len(rows) <= _OPEN_UP_TO else ""}><summary>'
+        f'<h{level} id="{key}">{title}<span class="count"> {len(rows):,}</span></h{level}></summary>'
+        f'<div class="scroll" role="region" aria-labelledby="{key}" tabindex="0">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></details>"
+    )
 
 
 def room(runs: int) -> int:
@@ -127,7 +122,7 @@ def room(runs: int) -> int:
     return min(_MOST, max(_FEWEST, _ALL // max(1, runs)))
 
 
-def log(events: Sequence[Object], most: int) -> Markup:
+def log(events: Sequence[Object], most: int) -> str:
     """Return events as a list, in which pods that start together are one entry.
 
     Of more than `most` entries the middle is left out, and said to be.
@@ -136,8 +131,8 @@ def log(events: Sequence[Object], most: int) -> Markup:
     if len(entries) > most:
         half = most // 2
         left = f"{len(entries) - 2 * half:,} more entries; the JSON report has all events"
-        entries = [*entries[:half], element("li", left, class_="dim"), *entries[-half:]]
-    return element("ol", *entries, class_="log")
+        entries = [*entries[:half], f'<li class="dim">{left}</li>', *entries[-half:]]
+    return f'<ol class="log">{"".join(entries)}</ol>'
 
 
 def _alike(event: Object) -> tuple[str, ...]:
@@ -146,7 +141,7 @@ def _alike(event: Object) -> tuple[str, ...]:
     return event["kind"], event.get("reason", ""), event.get("message", "")
 
 
-def _entry(alike: list[Object]) -> Markup:
+def _entry(alike: list[Object]) -> str:
     first, last = alike[0], alike[-1]
     moment = shown(first["at"])
     if shown(last["at"]) != moment:
@@ -154,11 +149,7 @@ def _entry(alike: list[Object]) -> Markup:
     head, text = _pod_entry(alike) if first["kind"] in _PODS else _told(first)
     if len(alike) > 1 and first["kind"] not in _PODS:
         head += f" ({len(alike)} times)"
-    return element(
-        "li",
-        element("span", moment, class_="at"),
-        element("span", element("b", head), f": {text}" if text else ""),
-    )
+    return f'<li><span class="at">{moment}</span><span><b>{head}</b>{text and f": {text}"}</span></li>'
 
 
 def _pod_entry(pods: list[Object]) -> tuple[str, str]:
