@@ -10,7 +10,7 @@ from tests.health.fixtures import expected, steady
 from tests.health.journal import Journal
 from tests.health.questions import suspends
 
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 
 from . import kit
 
@@ -35,7 +35,7 @@ def test_scene(scene: Callable[[Bed, Journal], Iterator[tuple[str, Object]]], be
 
 def test_actions_fight_kueue(bed: Bed) -> None:
     """What Argo CD's actions Resume and Suspend write, Kueue takes back: a Job runs when it has quota."""
-    bed.add_nodes(site_of(objects.CLUSTER))
+    bed.add_nodes(resolve_text(objects.CLUSTER))
     objects.queues(bed, "team-r", 4, stopPolicy="Hold")
     with Journal(bed, kit.JOB) as seen:
         bed.api.create(objects.job("moved", "team-r"))

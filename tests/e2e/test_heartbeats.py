@@ -9,7 +9,7 @@ import pytest
 from tests.testbed.kit import GUEST
 
 from slicewright.testbed.attached import Attached
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 
 from . import kit
 
@@ -35,7 +35,7 @@ READY = "Ready"
 def guest(bed: Bed, not_ours: frozenset[str]) -> Iterator[Bed]:
     """Hold a bed beside the cluster with one node of its own, whose pods end while it is played."""
     with Attached(bed.kubeconfig, plays="guest") as guest:
-        guest.add_nodes(site_of(GUEST))
+        guest.add_nodes(resolve_text(GUEST))
         yield guest
         kit.clear(guest, not_ours)
 

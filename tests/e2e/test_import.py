@@ -13,7 +13,7 @@ from slicewright.cli.main import cli
 from slicewright.core.plan.scaling import slice_names
 from slicewright.core.platform.tree import objects
 from slicewright.testbed.nodes import simulated_nodes
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 from slicewright.workspace.package import package
 
 from . import kit
@@ -78,13 +78,13 @@ def platform(site: ResolvedCluster) -> dict[tuple[str, str, str], Object]:
 
 def managed(text: str) -> ResolvedCluster:
     """Return the site of an imported file, as if it were ours to make."""
-    return site_of(text.replace("managed: false", "managed: true"))
+    return resolve_text(text.replace("managed: false", "managed: true"))
 
 
 @pytest.mark.parametrize("name", [*CLUSTERS, "everything"])
 def test_import_gives_back_what_was_rendered(name: str, platform_bed: Bed) -> None:
     """Nodes and platform of a cluster become a file that means the same, and renders the same platform."""
-    site = site_of(EVERYTHING) if name == "everything" else kit.site(name)
+    site = resolve_text(EVERYTHING) if name == "everything" else kit.site(name)
     bed = platform_bed
     bed.api.each(bed.api.create, nodes(site))
     put_up(bed, [item for item in objects(site) if item["kind"] != "ConfigMap"])
@@ -94,6 +94,6 @@ def test_import_gives_back_what_was_rendered(name: str, platform_bed: Bed) -> No
     document = yaml.safe_load(text)
     assert [] == list(package().schemas.problems("slicewright/tpucluster.json", document))
     assert (name, False) == (document["metadata"]["name"], document["spec"]["managed"])
-    assert facts(site) == facts(site_of(text))
+    assert facts(site) == facts(resolve_text(text))
     assert platform(site) == platform(managed(text))
     assert document == json.loads(run(bed, "--name", name, "-o", "json"))["cluster"]

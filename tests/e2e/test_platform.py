@@ -10,7 +10,7 @@ from slicewright.core.kubernetes.quantity import canonical
 from slicewright.core.platform.tree import objects
 from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.installation import installation
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 from slicewright.workspace.repository_reader import read_checkout
 
 from . import kit
@@ -168,7 +168,7 @@ def test_accepted(cluster: str, platform_bed: Bed) -> None:
 def test_queues_become_active_and_every_default_is_written(cluster: str, platform_bed: Bed) -> None:
     """The API server adds nothing to Kueue's objects: a GitOps tool sees no difference. Queues admit."""
     bed = platform_bed
-    items = objects(site_of(EVERYTHING)) if cluster == "everything" else committed(cluster)
+    items = objects(resolve_text(EVERYTHING)) if cluster == "everything" else committed(cluster)
 
     put_up(bed, items)
 
@@ -254,7 +254,7 @@ def tolerant(item: Object, *ways: str) -> Object:
 def test_ladder_of_flavors(platform_bed: Bed) -> None:
     """What does not fit on the first rung goes to the next one: its labels and tolerations come with it."""
     bed = platform_bed
-    site = site_of(LADDER)
+    site = resolve_text(LADDER)
     bed.add_nodes(site)
     put_up(bed, objects(site))
 
@@ -270,7 +270,7 @@ def test_ladder_of_flavors(platform_bed: Bed) -> None:
 def test_toleration_that_pods_have_already_is_not_added_again(platform_bed: Bed) -> None:
     """A Spot workload tolerates what the flavor of Spot nodes tolerates: its list stays what Git has."""
     bed = platform_bed
-    site = site_of(LADDER)
+    site = resolve_text(LADDER)
     bed.add_nodes(site)
     put_up(bed, objects(site))
     item = tolerant(jobset("multislice-1slice", seconds=60), "Spot")
@@ -307,7 +307,7 @@ spec:
 def test_head_of_pathways_is_admitted_with_its_workers(platform_bed: Bed) -> None:
     """What the head asks of cpu and memory is quota of the CPU pool, where it runs; workers ask for chips."""
     bed = platform_bed
-    site = site_of(PATHWAYS)
+    site = resolve_text(PATHWAYS)
     bed.add_nodes(site)
     put_up(bed, objects(site))
     (item,) = kit.composed("overlays/pathways-cluster/default/pathways-jobset")
@@ -343,7 +343,7 @@ def test_test_cluster_installs_what_the_tree_says(tmp_path: Path, empty: Repo) -
         definition = bed.api.get(*DEFINITION, "clusterqueues.kueue.x-k8s.io")
         assert definition["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/prune"] == "disabled"
         assert bed.api.find(*DEFINITION, "pathwaysjobs.pathways-job.pathways.domain")
-        put_up(bed, objects(site_of(LADDER)))
+        put_up(bed, objects(resolve_text(LADDER)))
         bed.until(
             "the queue to be active",
             lambda: "Active" in kit.conditions(bed, kit.KUEUE, "ClusterQueue").get("ladder", []),

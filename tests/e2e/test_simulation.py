@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 from slicewright.testbed.wait import stretched
 
 from . import kit
@@ -62,7 +62,7 @@ def in_phase(bed: Bed, name: str, phase: str) -> Object | None:
 @pytest.fixture
 def nodes(bed: Bed) -> Bed:
     """Hold a bed with one CPU node and one TPU slice."""
-    bed.add_nodes(site_of(CLUSTER))
+    bed.add_nodes(resolve_text(CLUSTER))
     return bed
 
 

@@ -8,7 +8,7 @@ from tests.e2e import kit as clusters
 from tests.e2e_argocd import kit
 from tests.e2e_argocd.argo import NAMESPACE
 
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 
 if TYPE_CHECKING:
     from tests.e2e_argocd.repository import Git
@@ -34,7 +34,7 @@ APPLICATION = "naive"
 
 def prepare(bed: Bed, runs: int, **flavor: Any) -> None:
     """Give the cluster a project that allows everything, a node, and a queue for some runs at a time."""
-    bed.add_nodes(site_of(SITE))
+    bed.add_nodes(resolve_text(SITE))
     everything = [{"group": "*", "kind": "*"}]
     spec: Object = {
         "sourceRepos": ["*"],

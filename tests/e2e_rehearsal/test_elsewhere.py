@@ -10,7 +10,7 @@ import yaml
 from slicewright.rehearsal.lease import LEASE, NAMESPACE
 from slicewright.rehearsal.test_cluster_guard import MARK as TEST_CLUSTER
 from slicewright.testbed import kubeconfig
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 
 from . import kit
 from .command import CLUSTER, rehearsed, rehearsing
@@ -136,7 +136,7 @@ def test_marked_cluster_is_played_on_and_left_as_it_was(
 
 def test_nodes_of_others_are_neither_used_nor_lost(other_bed: Bed, repo: Repo) -> None:
     """They are of the same shape and would take the pods; a fault takes the slice of the rehearsal alone."""
-    other_bed.add_nodes(site_of(THEIRS))
+    other_bed.add_nodes(resolve_text(THEIRS))
     theirs = other_bed.api.list("v1", "Node")
     fault = "rehearsal: {duration: 40s, faults: [{kind: SliceLoss, at: 10s, duration: 5s}]}"
     lines = f"queueName: q\nfailurePolicy: {{maxRestarts: 2}}\n{fault}"

@@ -11,7 +11,7 @@ from slicewright.rehearsal import cluster_setup
 from slicewright.rehearsal.cluster_setup import ClusterSetup
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.nodes import simulated_nodes
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 
 from .test_elsewhere import everything
 
@@ -62,7 +62,7 @@ def test_pods_that_do_not_go_are_named_and_keep_their_nodes(
     monkeypatch.setattr(cluster_setup, "_GONE_SECONDS", 1.0)
     before = everything(bed)
     made = ClusterSetup(bed, "removal")
-    (node,) = simulated_nodes(site_of(SITE))
+    (node,) = simulated_nodes(resolve_text(SITE))
     made.create(node)
     run = made.create(job("stuck", STAYS))
     (pod,) = bed.until("the pod to run", lambda: running(bed))

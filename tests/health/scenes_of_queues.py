@@ -25,7 +25,7 @@ from tests.health.questions import (
     without_status,
 )
 
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 def cluster_queues(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:
     """Queues are open, busy, stopped, changed, deleted, and name what is not there."""
-    bed.add_nodes(site_of(CLUSTER))
+    bed.add_nodes(resolve_text(CLUSTER))
     queues(bed, "team-q", 4)
     yield "ClusterQueue/new", seen.first(CLUSTER_QUEUE, "team-q-cq", without_status)
     yield "LocalQueue/new", seen.first(LOCAL_QUEUE, "team-q", without_status)
@@ -115,7 +115,7 @@ def deleted_queue(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:
 
 def checks(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:
     """Queued flex-start: a check without its configuration, then requests that wait, come, and fail."""
-    bed.add_nodes(site_of(CLUSTER))
+    bed.add_nodes(resolve_text(CLUSTER))
     name = "flex-check"
     parameters = {"apiGroup": "kueue.x-k8s.io", "kind": "ProvisioningRequestConfig", "name": "flex-config"}
     spec = {"controllerName": "kueue.x-k8s.io/provisioning-request", "parameters": parameters}

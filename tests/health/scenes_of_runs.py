@@ -8,7 +8,7 @@ from tests.e2e import kit
 from tests.health.objects import CLUSTER, CLUSTER_QUEUE, end, job, jobset, queues, set_spec, template
 from tests.health.questions import deleting, met, ready, reason, runs, suspends, without_status
 
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def jobset_in_a_queue(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:
     """A JobSet waits, runs, restarts, and completes; its Jobs follow."""
-    bed.add_nodes(site_of(CLUSTER))
+    bed.add_nodes(resolve_text(CLUSTER))
     queues(bed, "team-a", 8, stopPolicy="Hold")
     bed.api.create(jobset("train", "team-a", failurePolicy={"maxRestarts": 3}))
 
@@ -61,7 +61,7 @@ def jobset_that_fails(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:
     bed.api.create(jobset("alone"))
     yield "JobSet/without-a-queue", seen.first(kit.JOBSET, "alone", without_status)
     yield "JobSet/waiting-for-nodes", seen.first(kit.JOBSET, "alone", lambda item: item.get("status"))
-    bed.add_nodes(site_of(CLUSTER))
+    bed.add_nodes(resolve_text(CLUSTER))
     running = seen.first(kit.JOBSET, "alone", ready(2))
     set_spec(bed, kit.JOBSET, "alone", "default", suspend=True)
     yield "JobSet/stopping", seen.first(kit.JOBSET, "alone", suspends(condition=None), after=running)
@@ -88,7 +88,7 @@ def jobset_that_fails(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:
 
 def evictions(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:
     """A run of higher priority takes the chips of another; what asks too much never gets any."""
-    bed.add_nodes(site_of(CLUSTER))
+    bed.add_nodes(resolve_text(CLUSTER))
     queues(bed, "team-e", 8, preemption={"withinClusterQueue": "LowerPriority"})
     for item in kit.priority_classes(low=100, high=900):
         bed.api.create(item)
@@ -120,7 +120,7 @@ def evictions(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:
 
 def jobs_in_a_queue(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:
     """Jobs wait, run, are stopped for their time, fail and complete."""
-    bed.add_nodes(site_of(CLUSTER))
+    bed.add_nodes(resolve_text(CLUSTER))
     queues(bed, "team-j", 4, stopPolicy="Hold")
     bed.api.create(job("first", "team-j"))
     yield "Job/new", seen.first(kit.JOB, "first", without_status)
@@ -161,7 +161,7 @@ def jobs_without_a_queue(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]
     bed.api.create(job("plain", completions=2))
     yield "Job/without-a-queue", seen.first(kit.JOB, "plain", without_status)
     yield "Job/waiting-for-nodes", seen.first(kit.JOB, "plain", lambda item: item["status"].get("startTime"))
-    bed.add_nodes(site_of(CLUSTER))
+    bed.add_nodes(resolve_text(CLUSTER))
     seen.first(kit.JOB, "plain", lambda item: item["status"].get("ready") == 2)
     end(bed, "plain", code=1)
     yield "Job/failing", seen.first(kit.JOB, "plain", met("FailureTarget"))

@@ -15,7 +15,7 @@ from slicewright.core.importing.node_pools import shape_of, tpu_field
 from slicewright.core.intent.decode import tpu_request
 from slicewright.core.platform.tree import objects
 from slicewright.testbed.nodes import simulated_nodes
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 from slicewright.workspace.package import catalogue, package
 
 from .kit import KINDS, living
@@ -39,13 +39,13 @@ def platform(site: ResolvedCluster) -> dict[tuple[str, str, str], Any]:
 @given(clusters())
 def test_rendered_cluster_is_read_back(document: dict[str, Any]) -> None:
     """Nodes and objects of any valid cluster become a file of the schema that renders the same objects."""
-    site = site_of(json.dumps(document))
+    site = resolve_text(json.dumps(document))
 
     found = imported(living(site), catalogue(), name="c1", context="test")
 
     assert [] == list(package().schemas.problems("slicewright/tpucluster.json", found.document))
     text = text_of(found, "test").replace("managed: false", "managed: true")
-    again = site_of(text)
+    again = resolve_text(text)
     assert platform(site) == platform(again)
     names = [{node["metadata"]["name"] for node in simulated_nodes(one)} for one in (site, again)]
     assert names[0] == names[1]

@@ -214,7 +214,7 @@ def test_missing_package_is_told_with_the_way_to_it(
 ) -> None:
     """In a checkout that is the way to the programs too."""
     monkeypatch.setattr(packages, "tools_folder", lambda: folder)
-    found = packages.missing("cryptography", "a rehearsal")
+    found = packages.missing_package("cryptography", "a rehearsal")
 
     assert ("BED008", "a rehearsal needs the Python package cryptography") == (found.id, found.message)
     assert hint in found.hint

@@ -14,7 +14,7 @@ from slicewright.testbed.attached import Attached
 from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.errors import ApiError, BedError
 from slicewright.testbed.process_group import ProcessGroup
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 
 from .kit import GUEST, assert_nothing_left, eventually, listening, processes
 
@@ -96,7 +96,7 @@ def _assert_own_authority(first: Cluster, second: Cluster) -> None:
 def _assert_nodes_and_tolerations(bed: Cluster) -> None:
     """A thousand nodes are there within seconds, ready; pods that ask for chips tolerate the TPU taint."""
     started = time.monotonic()
-    count = bed.add_nodes(site_of(THOUSAND))
+    count = bed.add_nodes(resolve_text(THOUSAND))
     took = time.monotonic() - started
 
     assert count == 1024
@@ -123,7 +123,7 @@ def _assert_attached(bed: Cluster, root: Path) -> None:
         programs = supervisor.read_state(guest.processes.folder)["programs"]
         assert set(programs) == {"kwok", "pathways"}
         assert len(guest.api.list("v1", "Node")) == 1024
-        assert guest.add_nodes(site_of(GUEST)) == 1
+        assert guest.add_nodes(resolve_text(GUEST)) == 1
         _create_pod(bed, "first", "guest-0")
         eventually("the guest plays its node", lambda: _phase(bed, "first") == "Running")
     _create_pod(bed, "second", "guest-0")

@@ -61,7 +61,7 @@ def test_up_status_down(tmp_path: Path) -> None:
         (entry,) = status(cache)
         assert up.stdout == f"export KUBECONFIG={entry['kubeconfig']}\n"
         assert (entry["name"], entry["status"], entry["nodes"]) == ("lab", "ready", 6)
-        assert entry["pathwaysOperator"] == pathways.SIMULATED
+        assert entry["pathwaysOperator"] == pathways.SIMULATED_OPERATOR
         with Api(kubeconfig.read(Path(entry["kubeconfig"]))) as api:
             assert len(api.list("v1", "Node")) == 6
         assert "lab   ready   multislice-cluster (6)" in run(cache, "status").stdout
@@ -168,13 +168,13 @@ def test_operator_of_the_environment(tmp_path: Path) -> None:
     """A variable names the real Pathways controller; results then call it by its name."""
     binary = tmp_path / "controller"
     binary.touch()
-    environ = {pathways.VARIABLE: str(binary)}
+    environ = {pathways.OPERATOR_VARIABLE: str(binary)}
 
-    assert pathways.command(Path("k"), environ)[:2] == [str(binary), "--kubeconfig=k"]
-    assert pathways.name(environ) == "PathwaysJob controller"
-    assert pathways.name({}) == "simulated operator"
+    assert pathways.operator_command(Path("k"), environ)[:2] == [str(binary), "--kubeconfig=k"]
+    assert pathways.operator_name(environ) == "PathwaysJob controller"
+    assert pathways.operator_name({}) == "simulated operator"
     with pytest.raises(BedError, match="which is not a file"):
-        pathways.command(Path("k"), {pathways.VARIABLE: str(tmp_path / "absent")})
+        pathways.operator_command(Path("k"), {pathways.OPERATOR_VARIABLE: str(tmp_path / "absent")})
 
 
 def test_commands_about_clusters_need_no_extra() -> None:

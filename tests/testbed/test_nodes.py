@@ -10,7 +10,7 @@ import pytest
 from slicewright.testbed import machine
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.nodes import simulated_nodes
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.cpu_machine import CpuMachine
@@ -30,7 +30,7 @@ spec:
 
 def nodes(*pools: str) -> list[dict[str, Any]]:
     """Return the nodes of a cluster with some pools."""
-    return simulated_nodes(site_of(HEAD + "".join(f"  - {pool}\n" for pool in pools)))
+    return simulated_nodes(resolve_text(HEAD + "".join(f"  - {pool}\n" for pool in pools)))
 
 
 def names(found: list[dict[str, Any]]) -> list[str]:
@@ -97,7 +97,7 @@ def test_run_time_is_a_label_of_nodes_that_gke_makes(before: str, provisioning: 
     """GKE's autoscaler labels the node pools that it makes with their run time, and no others."""
     pool = f"{{name: np, tpu: v6e-4, provisioning: {provisioning}, maxRunDurationSeconds: 3600}}"
     text = HEAD.replace("  pools:\n", f"{before}  pools:\n") + f"  - {pool}\n"
-    (node,) = simulated_nodes(site_of(text))
+    (node,) = simulated_nodes(resolve_text(text))
 
     assert labelled == ("cloud.google.com/gke-max-run-duration-seconds" in node["metadata"]["labels"])
 
@@ -193,23 +193,23 @@ def test_wrong_cluster_is_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("n2-standard-64", machine.of_size(64, 256 * 1024)),
-        ("n1-standard-4", machine.of_size(4, 15 * 1024)),
-        ("n2-highmem-8", machine.of_size(8, 64 * 1024)),
-        ("n1-highmem-2", machine.of_size(2, 13 * 1024)),
-        ("n2-highcpu-16", machine.of_size(16, 16 * 1024)),
-        ("c3-highcpu-22", machine.of_size(22, 44 * 1024)),
-        ("m3-megamem-64", machine.of_size(*machine.GENEROUS)),
+        ("n2-standard-64", machine.machine_of_size(64, 256 * 1024)),
+        ("n1-standard-4", machine.machine_of_size(4, 15 * 1024)),
+        ("n2-highmem-8", machine.machine_of_size(8, 64 * 1024)),
+        ("n1-highmem-2", machine.machine_of_size(2, 13 * 1024)),
+        ("n2-highcpu-16", machine.machine_of_size(16, 16 * 1024)),
+        ("c3-highcpu-22", machine.machine_of_size(22, 44 * 1024)),
+        ("m3-megamem-64", machine.machine_of_size(*machine.GENEROUS)),
     ],
 )
 def test_size_of_a_machine_type(name: str, expected: CpuMachine) -> None:
     """Size is read from the name of a standard family, and taken to be ample otherwise."""
-    assert machine.of_type(name) == expected
+    assert machine.machine_of_type(name) == expected
 
 
 def test_what_gke_keeps() -> None:
     """What pods may ask for follows GKE's formula: its example of 4 vCPUs and 15 GiB."""
-    small = machine.of_type("n1-standard-4")
+    small = machine.machine_of_type("n1-standard-4")
 
     assert small.allocatable_millicpus == 4000 - 80
     assert small.allocatable_mib == int(15 * 1024 - (1 + 0.8 + 0.7) * 1024) - 100

@@ -49,9 +49,9 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
         from slicewright.testbed.cluster import Cluster  # noqa: PLC0415 - slow, and not for `status`
         from slicewright.testbed.installation import Installation, installation  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        from slicewright.testbed.packages import missing  # noqa: PLC0415
+        from slicewright.testbed.packages import missing_package  # noqa: PLC0415
 
-        show.stop((missing(error.name, "the test bed"),), BROKEN)
+        show.stop((missing_package(error.name, "the test bed"),), BROKEN)
     wanted, against = installation(resolved, read_text) if resolved and read_text else (Installation(), ())
     show.messages(against)
     if errors(against):

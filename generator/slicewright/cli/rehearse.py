@@ -213,12 +213,12 @@ def _exit_code(played: list[Result]) -> int:
 
 def _play(scenario: Scenario, times: dict[str, float | None], place: tuple[Path, str, bool] | None) -> Result:
     from slicewright.cli.report.live import Live  # noqa: PLC0415
-    from slicewright.testbed.packages import missing  # noqa: PLC0415
+    from slicewright.testbed.packages import missing_package  # noqa: PLC0415
 
     try:
         from slicewright.rehearsal.session import Elsewhere, run_scenario  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        show.stop((missing(error.name, "a rehearsal"),), _BROKEN)
+        show.stop((missing_package(error.name, "a rehearsal"),), _BROKEN)
     from slicewright.rehearsal.node_pools import room  # noqa: PLC0415
 
     live = Live(scenario, sys.stderr)

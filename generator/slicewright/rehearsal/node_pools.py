@@ -69,7 +69,7 @@ def room(site: ResolvedCluster) -> int:
     return sum(size_range(site, pool).most * shape.chips for pool, shape in site.pools)
 
 
-def capacity(site: ResolvedCluster, *, played: str = kwok.USUAL) -> Capacity:
+def capacity(site: ResolvedCluster, *, played: str = kwok.KWOK_NODES) -> Capacity:
     """Return the node pools of a cluster with their simulated nodes, which are annotated as `played`.
 
     Flex-start pools start empty; of a TPU pool with automatic scaling its least number stands. On Autopilot,

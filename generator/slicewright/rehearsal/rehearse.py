@@ -153,7 +153,7 @@ class Rehearsal:
             speed=self._time.speed,
             seconds=self._end,
             interrupted=self._interrupted,
-            operator=pathways.name(os.environ) if has_pathways else "",
+            operator=pathways.operator_name(os.environ) if has_pathways else "",
             timelines=tuple(_in_order(scenario.parts, timelines)),
             queues=usage.by_queue(event_log.events, usage.quotas(scenario.platform)),
             pools=usage.by_pool(event_log.events, room.chips(), room.pools(), room.chips_at_start()),

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
     from slicewright.testbed.credentials import Credentials
 
-ENVIRON = {"GOGC": "400", "GOMEMLIMIT": "1500MiB"}
+APISERVER_ENVIRON = {"GOGC": "400", "GOMEMLIMIT": "1500MiB"}
 """Collect less garbage while there is memory: it takes a fifth of the work at the start."""
 
 
-def command(binary: Path, credentials: Credentials, *, port: int, etcd_port: int) -> list[str]:
+def apiserver_command(binary: Path, credentials: Credentials, *, port: int, etcd_port: int) -> list[str]:
     """Return the command line.
 
     ExtendedResourceToleration adds the toleration of google.com/tpu to pods that ask for it, as on GKE.

@@ -35,7 +35,7 @@ class Attached(Bed):
         name: str | None = None,
         *,
         context: str = "",
-        plays: str = kwok.USUAL,
+        plays: str = kwok.KWOK_NODES,
         **options: Any,
     ) -> None:
         connect = partial(_connect, kubeconfig_file, context, plays)
@@ -55,14 +55,14 @@ def _install_controllers(
     boot: BootContext, file: Path, plays: str, environ: Mapping[str, str], api: Api
 ) -> None:
     processes = boot.processes
-    command = kwok.command(boot.paths["kwok"], file, plays=plays, heartbeats=True)
+    command = kwok.kwok_command(boot.paths["kwok"], file, plays=plays, heartbeats=True)
     processes.start("kwok", command, **environ)
     for item in (*manifests.for_host(manifests.pathways()), *manifests.provisioning_requests()):
         if item["kind"] == "CustomResourceDefinition":
             _add(api, item)
     boot.wait("the definition of PathwaysJob", "kwok", lambda: api.resource(*RUN_VERSIONS["PathwaysJob"]))
-    processes.start("pathways", pathways.command(file, boot.environ), **environ)
-    processes.note(operator=pathways.name(boot.environ))
+    processes.start("pathways", pathways.operator_command(file, boot.environ), **environ)
+    processes.note(operator=pathways.operator_name(boot.environ))
 
 
 def _add(api: Api, item: Object) -> None:

@@ -69,7 +69,7 @@ class ControlPlane:
     programs: tuple[str, ...]
     ports: int
     connect: Callable[[BootContext], Connection]
-    plays: str = kwok.USUAL
+    plays: str = kwok.KWOK_NODES
 
 
 class Bed:
@@ -195,7 +195,7 @@ class Bed:
 
     def _start(self) -> None:
         plane = self._control_plane
-        paths = programs.locate(plane.programs, self._environ)
+        paths = programs.locate_programs(plane.programs, self._environ)
         self._processes = ProcessGroup(self._root, self.name, plane.ports)
         boot = BootContext(self.name, self._processes, paths, self._environ, self._progress)
         self._connection = plane.connect(boot)

@@ -24,7 +24,7 @@ from slicewright.core.kubernetes.labels import (
 from slicewright.rehearsal.model.simulate import SECONDS
 from slicewright.testbed import supervisor
 from slicewright.testbed.cluster import Cluster
-from slicewright.testbed.sites import site_of
+from slicewright.testbed.sites import resolve_text
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
@@ -51,7 +51,7 @@ spec:
 
 def main(tpu: str = _TPU) -> None:
     """Measure with slices of a shape and print."""
-    site = site_of(_CLUSTER % (tpu, _JOBSETS * _SLICES_EACH))
+    site = resolve_text(_CLUSTER % (tpu, _JOBSETS * _SLICES_EACH))
     ((_, shape),) = site.pools
     started = time.monotonic()
     with Cluster(progress=_say) as cluster, _Memory(cluster) as memory:

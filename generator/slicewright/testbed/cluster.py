@@ -66,10 +66,10 @@ def _connect(wanted: Installation, boot: BootContext) -> Connection:
     processes = boot.processes
     etcd_port, peer_port, api_port, *_ = processes.ports
     server = f"https://127.0.0.1:{api_port}"
-    papers = credentials.issue(processes.folder / "credentials", server, boot.name, (kueue.HOST,))
+    papers = credentials.issue(processes.folder / "credentials", server, boot.name, (kueue.KUEUE_HOST,))
     processes.start(
         "etcd",
-        etcd.command(
+        etcd.etcd_command(
             boot.paths["etcd"],
             papers,
             data=processes.folder / "etcd",
@@ -79,8 +79,8 @@ def _connect(wanted: Installation, boot: BootContext) -> Connection:
     )
     processes.start(
         "kube-apiserver",
-        apiserver.command(boot.paths["kube-apiserver"], papers, port=api_port, etcd_port=etcd_port),
-        **apiserver.ENVIRON,
+        apiserver.apiserver_command(boot.paths["kube-apiserver"], papers, port=api_port, etcd_port=etcd_port),
+        **apiserver.APISERVER_ENVIRON,
     )
     install_controllers = partial(_install_controllers, boot, papers, wanted)
     return Connection(papers.access("admin"), papers.kubeconfig("admin"), install_controllers)
@@ -96,8 +96,8 @@ def _install_controllers(boot: BootContext, papers: Credentials, wanted: Install
     boot.wait("the definitions of JobSet and Kueue", "kube-apiserver", lambda: _definitions_served(api))
     boot.progress("JobSet and Kueue defined")
     _start_controllers(boot, papers, wanted.settings)
-    processes.start("pathways", pathways.command(papers.kubeconfig("pathways"), boot.environ))
-    processes.note(operator=pathways.name(boot.environ))
+    processes.start("pathways", pathways.operator_command(papers.kubeconfig("pathways"), boot.environ))
+    processes.note(operator=pathways.operator_name(boot.environ))
     boot.wait("the webhooks of JobSet", "jobset", lambda: webhooks.jobset_answers(api))
     boot.wait("the webhooks of Kueue", "kueue", lambda: webhooks.kueue_answers(api))
     boot.wait("the default service account", "kube-controller-manager", lambda: _default_account(api))
@@ -109,7 +109,7 @@ def _objects(boot: BootContext, papers: Credentials, wanted: Installation) -> li
     ports = {JOBSET.namespace: jobset_port, KUEUE.namespace: kueue_port}
     items = [*manifests.completed(wanted.objects), *manifests.provisioning_requests()]
     hosted = manifests.for_host(items, ports=ports, authority=papers.webhook_authority.certificate)
-    return [*kueue.without_idle_webhooks(hosted, wanted.settings), kueue.secret(papers)]
+    return [*kueue.without_idle_webhooks(hosted, wanted.settings), kueue.kueue_secret(papers)]
 
 
 def _start_controllers(boot: BootContext, papers: Credentials, kueue_settings: dict[str, Any]) -> None:
@@ -118,7 +118,7 @@ def _start_controllers(boot: BootContext, papers: Credentials, kueue_settings: d
     *_, jobset_port, kueue_port = processes.ports
     processes.start(
         "kueue",
-        kueue.command(
+        kueue.kueue_command(
             paths["kueue"],
             papers,
             config=processes.folder / "kueue.json",
@@ -128,16 +128,16 @@ def _start_controllers(boot: BootContext, papers: Credentials, kueue_settings: d
     )
     processes.start(
         "jobset",
-        jobset.command(
+        jobset.jobset_command(
             paths["jobset"], papers, config=processes.folder / "jobset.json", webhook_port=jobset_port
         ),
     )
-    processes.start("kube-controller-manager", controllers.manager(paths["kube-controller-manager"], papers))
+    processes.start("kube-controller-manager", controllers.controller_manager_command(paths["kube-controller-manager"], papers))
     processes.start(
         "kube-scheduler",
-        controllers.scheduler(paths["kube-scheduler"], papers, config=processes.folder / "scheduler.json"),
+        controllers.scheduler_command(paths["kube-scheduler"], papers, config=processes.folder / "scheduler.json"),
     )
-    processes.start("kwok", kwok.command(paths["kwok"], papers.kubeconfig("kwok")))
+    processes.start("kwok", kwok.kwok_command(paths["kwok"], papers.kubeconfig("kwok")))
 
 
 def _create(api: Api, items: Iterable[Object]) -> None:

@@ -35,7 +35,7 @@ those that write much and change nothing here: copies of endpoints, a hint for k
 _NO_DEFAULT_SPREAD = {"defaultConstraints": [], "defaultingType": "List"}
 
 
-def manager(binary: Path, credentials: Credentials) -> list[str]:
+def controller_manager_command(binary: Path, credentials: Credentials) -> list[str]:
     """Return the command line of the controller manager.
 
     Simulated nodes send no heartbeats; a year of grace keeps them ready until somebody says otherwise.
@@ -57,7 +57,7 @@ def manager(binary: Path, credentials: Credentials) -> list[str]:
     ]
 
 
-def scheduler(binary: Path, credentials: Credentials, *, config: Path) -> list[str]:
+def scheduler_command(binary: Path, credentials: Credentials, *, config: Path) -> list[str]:
     """Write the configuration of the scheduler and return its command line."""
     kubeconfig = credentials.kubeconfig("kube-scheduler")
     document = {

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from slicewright.testbed.credentials import Credentials
 
 
-def command(
+def etcd_command(
     binary: Path, credentials: Credentials, *, data: Path, client_port: int, peer_port: int
 ) -> list[str]:
     """Return the command line: loopback only, everybody with a certificate, no waiting for the disk."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from slicewright.testbed.credentials import Credentials
 
 
-def command(binary: Path, credentials: Credentials, *, config: Path, webhook_port: int) -> list[str]:
+def jobset_command(binary: Path, credentials: Credentials, *, config: Path, webhook_port: int) -> list[str]:
     """Write the configuration of the controller and return its command line."""
     document = {
         "apiVersion": "config.jobset.x-k8s.io/v1alpha1",

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from slicewright.testbed.credentials import Credentials
 
-NAMESPACE = "kueue-system"
-_SERVICE = "kueue-webhook-service"
-_SECRET = "kueue-webhook-server-cert"  # noqa: S105 - a name
-HOST = f"{_SERVICE}.{NAMESPACE}.svc"
+_KUEUE_NAMESPACE = "kueue-system"
+_KUEUE_SERVICE = "kueue-webhook-service"
+_KUEUE_SECRET = "kueue-webhook-server-cert"  # noqa: S105 - a name
+KUEUE_HOST = f"{_KUEUE_SERVICE}.{_KUEUE_NAMESPACE}.svc"
 """The name that the certificate of the webhooks has to have beside the loopback address."""
 
 
@@ -32,7 +32,7 @@ _CONFIGURATIONS = "kueue-"
 """How the names of Kueue's webhook configurations begin."""
 
 
-def frameworks(settings: dict[str, Any]) -> list[str]:
+def kueue_frameworks(settings: dict[str, Any]) -> list[str]:
     """Return the integrations that Kueue's settings turn on; without a word Jobs and JobSets."""
     found: list[str] = settings.get("integrations", {}).get("frameworks", list(_FRAMEWORKS))
     return found
@@ -43,7 +43,7 @@ def without_idle_webhooks(items: list[dict[str, Any]], settings: dict[str, Any])
 
     They would be asked about each pod, twice, to say nothing. JobSet's for pods have the same names.
     """
-    if "pod" in frameworks(settings):
+    if "pod" in kueue_frameworks(settings):
         return items
     for item in items:
         if "webhooks" in item and item["metadata"]["name"].startswith(_CONFIGURATIONS):
@@ -51,7 +51,7 @@ def without_idle_webhooks(items: list[dict[str, Any]], settings: dict[str, Any])
     return items
 
 
-def secret(credentials: Credentials) -> dict[str, Any]:
+def kueue_secret(credentials: Credentials) -> dict[str, Any]:
     """Return the Secret in which Kueue looks for its certificates."""
     files = {
         "ca.crt": credentials.webhook_authority.certificate,
@@ -62,14 +62,14 @@ def secret(credentials: Credentials) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": _SECRET, "namespace": NAMESPACE},
+        "metadata": {"name": _KUEUE_SECRET, "namespace": _KUEUE_NAMESPACE},
         "data": {
             name: base64.b64encode(text.encode("ascii")).decode("ascii") for name, text in files.items()
         },
     }
 
 
-def command(
+def kueue_command(
     binary: Path, credentials: Credentials, *, config: Path, webhook_port: int, settings: dict[str, Any]
 ) -> list[str]:
     """Write the configuration of the controller and return its command line.
@@ -79,15 +79,15 @@ def command(
     """
     document = {
         **settings,
-        "integrations": {**settings.get("integrations", {}), "frameworks": frameworks(settings)},
+        "integrations": {**settings.get("integrations", {}), "frameworks": kueue_frameworks(settings)},
         "apiVersion": KUEUE_CONFIGURATION_VERSION,
         "kind": "Configuration",
-        "namespace": NAMESPACE,
+        "namespace": _KUEUE_NAMESPACE,
         "leaderElection": {"leaderElect": False},
         "internalCertManagement": {
             "enable": True,
-            "webhookServiceName": _SERVICE,
-            "webhookSecretName": _SECRET,
+            "webhookServiceName": _KUEUE_SERVICE,
+            "webhookSecretName": _KUEUE_SECRET,
         },
         "clientConnection": {"qps": QPS, "burst": BURST},
         "webhook": {"host": "127.0.0.1", "port": webhook_port, "certDir": str(credentials.file("webhooks"))},

@@ -8,11 +8,11 @@ STAGES = Path(__file__).with_name("stages.yaml")
 HEARTBEATS = Path(__file__).with_name("heartbeats.yaml")
 NODE_ANNOTATION = "kwok.x-k8s.io/node"
 """What marks a node as simulated; pods on other nodes are left alone."""
-USUAL = "fake"
+KWOK_NODES = "fake"
 """Its usual value, which people give to nodes that they add by hand."""
 
 
-def command(binary: Path, kubeconfig: Path, *, plays: str = USUAL, heartbeats: bool = False) -> list[str]:
+def kwok_command(binary: Path, kubeconfig: Path, *, plays: str = KWOK_NODES, heartbeats: bool = False) -> list[str]:
     """Return the command line. KWOK serves nothing here, so it listens nowhere.
 
     It plays the nodes whose annotation has the value `plays`. With `heartbeats` they show that they live, as

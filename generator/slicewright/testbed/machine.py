@@ -14,11 +14,11 @@ GENEROUS = (256, 1024 * _GIB)
 """vCPUs and MiB that a machine type of an unknown family is taken to have."""
 
 
-def of_size(vcpus: int, memory_mib: int) -> CpuMachine:
+def machine_of_size(vcpus: int, memory_mib: int) -> CpuMachine:
     """Return a machine of a size."""
     return package().catalogue.cpu_machines.sized(vcpus, memory_mib)
 
 
-def of_type(name: str) -> CpuMachine:
+def machine_of_type(name: str) -> CpuMachine:
     """Return a machine type such as n2-standard-64; an unknown one shall not keep pods from running."""
-    return package().catalogue.cpu_machines.find(name) or of_size(*GENEROUS)
+    return package().catalogue.cpu_machines.find(name) or machine_of_size(*GENEROUS)

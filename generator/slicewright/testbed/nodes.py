@@ -57,7 +57,7 @@ _CONDITIONS = (
 )
 
 
-def simulated_nodes(site: ResolvedCluster, *, played: str = kwok.USUAL) -> list[dict[str, Any]]:
+def simulated_nodes(site: ResolvedCluster, *, played: str = kwok.KWOK_NODES) -> list[dict[str, Any]]:
     """Return the nodes of all pools of a cluster: one node pool a slice, one node a TPU VM.
 
     `played` is the value of the annotation by which a KWOK knows its nodes.
@@ -79,7 +79,7 @@ def _tpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
             **_shape_labels(shape),
         }
         taints = [TPU_TAINT, *_provisioning_taints(pool.provisioning)]
-        size = machine.of_size(shape.machine.vcpus, shape.machine.memory_gb * 1024)
+        size = machine.machine_of_size(shape.machine.vcpus, shape.machine.memory_gb * 1024)
         for node_pool in slice_names(pool, pool.slices):
             for index in range(shape.hosts):
                 yield _node(
@@ -98,7 +98,7 @@ def _cpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
             **_labels_of(site, pool),
             INSTANCE_TYPE: pool.machine_type,
         }
-        size = machine.of_type(pool.machine_type)
+        size = machine.machine_of_type(pool.machine_type)
         for index in range(pool.nodes):
             node_pool = pool.node_pool_names[index % len(pool.node_pool_names)]
             yield _node(

@@ -8,7 +8,7 @@ from slicewright.binaries.find import tools_folder
 from slicewright.core.problem import Problem
 
 
-def missing(package: str | None, what: str) -> Problem:
+def missing_package(package: str | None, what: str) -> Problem:
     """Return the problem that a package is not installed, without which something does not work."""
     hint = (
         "run 'make tools', which also builds the programs of the test bed: about 16 minutes, once"

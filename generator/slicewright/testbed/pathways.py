@@ -12,25 +12,25 @@ from slicewright.testbed.errors import BedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-VARIABLE = "SLICEWRIGHT_PATHWAYS_CONTROLLER"
+OPERATOR_VARIABLE = "SLICEWRIGHT_PATHWAYS_CONTROLLER"
 """Names the real controller's binary; it cannot be built from a package registry."""
 
-SIMULATED = "simulated operator"
+SIMULATED_OPERATOR = "simulated operator"
 """What results call the operator when it is ours."""
 
 
-def name(environ: Mapping[str, str]) -> str:
+def operator_name(environ: Mapping[str, str]) -> str:
     """Return what results call the operator that an environment asks for."""
-    return "PathwaysJob controller" if environ.get(VARIABLE) else SIMULATED
+    return "PathwaysJob controller" if environ.get(OPERATOR_VARIABLE) else SIMULATED_OPERATOR
 
 
-def command(kubeconfig: Path, environ: Mapping[str, str]) -> list[str]:
+def operator_command(kubeconfig: Path, environ: Mapping[str, str]) -> list[str]:
     """Return the command line of the operator. Raises BedError where the variable names no program."""
-    binary = environ.get(VARIABLE, "")
+    binary = environ.get(OPERATOR_VARIABLE, "")
     if not binary:
         return [sys.executable, "-m", "slicewright.testbed.simulated_operator", str(kubeconfig)]
     if not Path(binary).is_file():
-        message = f"{VARIABLE} names {binary}, which is not a file"
+        message = f"{OPERATOR_VARIABLE} names {binary}, which is not a file"
         raise BedError(Problem("BED005", message, "name the controller's binary, or unset the variable"))
     return [
         str(Path(binary).absolute()),

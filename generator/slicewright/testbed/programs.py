@@ -24,7 +24,7 @@ CONTROL_PLANE = (
 )
 
 
-def locate(names: tuple[str, ...], environ: Mapping[str, str] = os.environ) -> dict[str, Path]:
+def locate_programs(names: tuple[str, ...], environ: Mapping[str, str] = os.environ) -> dict[str, Path]:
     """Return the paths of pinned programs by name. Raises BedError, which names all that are missing."""
     found: dict[str, Path] = {}
     missing: list[Problem] = []

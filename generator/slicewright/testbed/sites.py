@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
 
 
-def site_of(text: str) -> ResolvedCluster:
+def resolve_text(text: str) -> ResolvedCluster:
     """Return the only site of a text. Raises BedError with the first problem of the text."""
     repository = read_repository([SourceFile("cluster.yaml", text)], Settings(), package(), lambda _: None)
     for problem in errors(repository.problems):

@@ -36,7 +36,7 @@ def running(wanted: Settings) -> Iterator[KindCluster]:
 
     What an earlier session had to leave behind, because it was killed, goes first.
     """
-    paths = programs.locate(("kind", "kubectl"))
+    paths = programs.locate_programs(("kind", "kubectl"))
     with ExitStack() as stack:
         folder = stack.enter_context(_claimed(cache_root(os.environ) / "kind", paths["kind"]))
         with contextlib.chdir(folder):  # where KindCluster puts what it downloads; it is given all, though
