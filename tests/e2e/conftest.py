@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.testbed.attached import Attached
-from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.cluster import Attached, Cluster
 
 from . import kit
 

@@ -10,7 +10,7 @@ from tests.health.fixtures import expected, steady
 from tests.health.journal import Journal
 from tests.health.questions import suspends
 
-from slicewright.testbed.sites import resolve_text
+from slicewright.testbed.nodes import resolve_text
 
 from . import kit
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.testbed.kit import GUEST
 
-from slicewright.testbed.attached import Attached
-from slicewright.testbed.sites import resolve_text
+from slicewright.testbed.cluster import Attached
+from slicewright.testbed.nodes import resolve_text
 
 from . import kit
 

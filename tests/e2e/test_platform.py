@@ -9,8 +9,8 @@ import pytest
 from slicewright.core.kubernetes.quantity import canonical
 from slicewright.core.platform.tree import objects
 from slicewright.testbed.cluster import Cluster
-from slicewright.testbed.installation import installation
-from slicewright.testbed.sites import resolve_text
+from slicewright.testbed.manifests import installation
+from slicewright.testbed.nodes import resolve_text
 from slicewright.workspace.repository_reader import read_checkout
 
 from . import kit

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.testbed.sites import resolve_text
+from slicewright.testbed.nodes import resolve_text
 from slicewright.testbed.wait import stretched
 
 from . import kit

@@ -10,7 +10,7 @@ import yaml
 from slicewright.rehearsal.lease import LEASE, NAMESPACE
 from slicewright.rehearsal.test_cluster_guard import MARK as TEST_CLUSTER
 from slicewright.testbed import kubeconfig
-from slicewright.testbed.sites import resolve_text
+from slicewright.testbed.nodes import resolve_text
 
 from . import kit
 from .command import CLUSTER, rehearsed, rehearsing

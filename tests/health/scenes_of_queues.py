@@ -25,7 +25,7 @@ from tests.health.questions import (
     without_status,
 )
 
-from slicewright.testbed.sites import resolve_text
+from slicewright.testbed.nodes import resolve_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

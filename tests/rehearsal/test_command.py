@@ -14,7 +14,7 @@ import pytest
 from slicewright.cli.rehearse import Speed
 from slicewright.cli.report import page_file
 from slicewright.rehearsal.scenario import scenarios
-from slicewright.testbed import packages
+from slicewright.testbed import errors
 from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
@@ -213,8 +213,8 @@ def test_missing_package_is_told_with_the_way_to_it(
     folder: Path | None, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a checkout that is the way to the programs too."""
-    monkeypatch.setattr(packages, "tools_folder", lambda: folder)
-    found = packages.missing_package("cryptography", "a rehearsal")
+    monkeypatch.setattr(errors, "tools_folder", lambda: folder)
+    found = errors.missing_package("cryptography", "a rehearsal")
 
     assert ("BED008", "a rehearsal needs the Python package cryptography") == (found.id, found.message)
     assert hint in found.hint

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.testbed import cluster
 from slicewright.testbed.bed import Bed, Connection, ControlPlane
-from slicewright.testbed.installation import Installation
+from slicewright.testbed.manifests import Installation
 
 if TYPE_CHECKING:
     from slicewright.testbed.api import Api

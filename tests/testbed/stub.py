@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from slicewright.testbed.certs import Authority
+    from slicewright.testbed.credentials import Authority
 
 Answer = tuple[int, Object | list[Object], dict[str, str]]
 """Status, body and headers; a list is a stream of events, which ends after the last one."""

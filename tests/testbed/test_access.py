@@ -11,7 +11,7 @@ import yaml
 from cryptography import x509
 
 from slicewright.testbed import credentials, kubeconfig
-from slicewright.testbed.certs import Authority
+from slicewright.testbed.credentials import Authority
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.kubeconfig import Access
 

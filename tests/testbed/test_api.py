@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slicewright.testbed.api import Api
-from slicewright.testbed.certs import Authority
+from slicewright.testbed.credentials import Authority
 from slicewright.testbed.errors import ApiError
 from slicewright.testbed.kubeconfig import Access
 

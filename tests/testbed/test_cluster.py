@@ -10,11 +10,10 @@ import pytest
 
 from slicewright.testbed import kubeconfig, nodes, supervisor, wait
 from slicewright.testbed.api import Api
-from slicewright.testbed.attached import Attached
-from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.cluster import Attached, Cluster
 from slicewright.testbed.errors import ApiError, BedError
+from slicewright.testbed.nodes import resolve_text
 from slicewright.testbed.process_group import ProcessGroup
-from slicewright.testbed.sites import resolve_text
 
 from .kit import GUEST, assert_nothing_left, eventually, listening, processes
 

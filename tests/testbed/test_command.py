@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from slicewright.testbed import kubeconfig, pathways, registry, supervisor
+from slicewright.testbed import controllers, kubeconfig, registry, supervisor
 from slicewright.testbed.api import Api
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.process_group import ProcessGroup
@@ -61,7 +61,7 @@ def test_up_status_down(tmp_path: Path) -> None:
         (entry,) = status(cache)
         assert up.stdout == f"export KUBECONFIG={entry['kubeconfig']}\n"
         assert (entry["name"], entry["status"], entry["nodes"]) == ("lab", "ready", 6)
-        assert entry["pathwaysOperator"] == pathways.SIMULATED_OPERATOR
+        assert entry["pathwaysOperator"] == controllers.SIMULATED_OPERATOR
         with Api(kubeconfig.read(Path(entry["kubeconfig"]))) as api:
             assert len(api.list("v1", "Node")) == 6
         assert "lab   ready   multislice-cluster (6)" in run(cache, "status").stdout
@@ -168,13 +168,13 @@ def test_operator_of_the_environment(tmp_path: Path) -> None:
     """A variable names the real Pathways controller; results then call it by its name."""
     binary = tmp_path / "controller"
     binary.touch()
-    environ = {pathways.OPERATOR_VARIABLE: str(binary)}
+    environ = {controllers.OPERATOR_VARIABLE: str(binary)}
 
-    assert pathways.operator_command(Path("k"), environ)[:2] == [str(binary), "--kubeconfig=k"]
-    assert pathways.operator_name(environ) == "PathwaysJob controller"
-    assert pathways.operator_name({}) == "simulated operator"
+    assert controllers.operator_command(Path("k"), environ)[:2] == [str(binary), "--kubeconfig=k"]
+    assert controllers.operator_name(environ) == "PathwaysJob controller"
+    assert controllers.operator_name({}) == "simulated operator"
     with pytest.raises(BedError, match="which is not a file"):
-        pathways.operator_command(Path("k"), {pathways.OPERATOR_VARIABLE: str(tmp_path / "absent")})
+        controllers.operator_command(Path("k"), {controllers.OPERATOR_VARIABLE: str(tmp_path / "absent")})
 
 
 def test_commands_about_clusters_need_no_extra() -> None:

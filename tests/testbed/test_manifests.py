@@ -11,7 +11,7 @@ import yaml
 
 from slicewright.binaries.pins import versions
 from slicewright.core.platform.release import CONTROLLERS, Release
-from slicewright.testbed import kueue, manifests
+from slicewright.testbed import controllers, manifests
 
 PORTS = {"jobset-system": 1, "kueue-system": 2}
 SOURCES = yaml.safe_load((manifests.FOLDER / "sources.yaml").read_text(encoding="utf-8"))["files"]
@@ -90,7 +90,7 @@ def test_webhooks_for_pods_only_where_kueue_wants_them() -> None:
     """Plain pods are shown to Kueue only if its settings have that integration."""
 
     def hooks(settings: dict[str, Any]) -> set[str]:
-        items = kueue.without_idle_webhooks(manifests.kueue(), settings)
+        items = controllers.without_idle_webhooks(manifests.kueue(), settings)
         return {hook["name"] for item in items for hook in item.get("webhooks", ())}
 
     assert hooks({}) & {"mpod.kb.io", "vpod.kb.io"} == set()
@@ -100,7 +100,7 @@ def test_webhooks_for_pods_only_where_kueue_wants_them() -> None:
 def test_webhooks_of_jobset_for_pods_stay() -> None:
     """They keep each slice on a node pool of its own, and have the names that Kueue's have."""
     names = {hook["name"] for item in manifests.jobset() for hook in item.get("webhooks", ())}
-    kept = kueue.without_idle_webhooks(manifests.jobset(), {})
+    kept = controllers.without_idle_webhooks(manifests.jobset(), {})
 
     assert {"mpod.kb.io", "vpod.kb.io"} <= names
     assert names == {hook["name"] for item in kept for hook in item.get("webhooks", ())}

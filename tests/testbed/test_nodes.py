@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.testbed import machine
 from slicewright.testbed.errors import BedError
-from slicewright.testbed.nodes import simulated_nodes
-from slicewright.testbed.sites import resolve_text
+from slicewright.testbed.nodes import (
+    GENEROUS,
+    machine_of_size,
+    machine_of_type,
+    resolve_text,
+    simulated_nodes,
+)
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.cpu_machine import CpuMachine
@@ -193,23 +197,23 @@ def test_wrong_cluster_is_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("n2-standard-64", machine.machine_of_size(64, 256 * 1024)),
-        ("n1-standard-4", machine.machine_of_size(4, 15 * 1024)),
-        ("n2-highmem-8", machine.machine_of_size(8, 64 * 1024)),
-        ("n1-highmem-2", machine.machine_of_size(2, 13 * 1024)),
-        ("n2-highcpu-16", machine.machine_of_size(16, 16 * 1024)),
-        ("c3-highcpu-22", machine.machine_of_size(22, 44 * 1024)),
-        ("m3-megamem-64", machine.machine_of_size(*machine.GENEROUS)),
+        ("n2-standard-64", machine_of_size(64, 256 * 1024)),
+        ("n1-standard-4", machine_of_size(4, 15 * 1024)),
+        ("n2-highmem-8", machine_of_size(8, 64 * 1024)),
+        ("n1-highmem-2", machine_of_size(2, 13 * 1024)),
+        ("n2-highcpu-16", machine_of_size(16, 16 * 1024)),
+        ("c3-highcpu-22", machine_of_size(22, 44 * 1024)),
+        ("m3-megamem-64", machine_of_size(*GENEROUS)),
     ],
 )
 def test_size_of_a_machine_type(name: str, expected: CpuMachine) -> None:
     """Size is read from the name of a standard family, and taken to be ample otherwise."""
-    assert machine.machine_of_type(name) == expected
+    assert machine_of_type(name) == expected
 
 
 def test_what_gke_keeps() -> None:
     """What pods may ask for follows GKE's formula: its example of 4 vCPUs and 15 GiB."""
-    small = machine.machine_of_type("n1-standard-4")
+    small = machine_of_type("n1-standard-4")
 
     assert small.allocatable_millicpus == 4000 - 80
     assert small.allocatable_mib == int(15 * 1024 - (1 + 0.8 + 0.7) * 1024) - 100

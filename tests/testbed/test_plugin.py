@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from slicewright.testbed import kubeconfig, plugin
+from slicewright.testbed import kubeconfig
 from slicewright.testbed.api import Api
-from slicewright.testbed.certs import Authority
+from slicewright.testbed.credentials import Authority
 from slicewright.testbed.errors import ApiError, BedError
 from slicewright.testbed.kubeconfig import Access
 
@@ -267,7 +267,7 @@ def is_alive(pid: int) -> bool:
 
 def test_plugin_that_hangs(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plugin has a time limit, and nothing that it started lives on."""
-    monkeypatch.setattr(plugin, "_SECONDS", 1)
+    monkeypatch.setattr(kubeconfig, "_SECONDS", 1)
     config.script(f"sleep 300 & echo $! > {config.answer}; wait")
 
     with pytest.raises(BedError, match=r"BED009 .* gave no credential within 1 s"):

@@ -14,7 +14,7 @@ from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, did_you_mean, errors
 from slicewright.testbed import registry
 from slicewright.testbed.errors import BedError
-from slicewright.testbed.places import clusters_root
+from slicewright.testbed.registry import clusters_root
 
 if TYPE_CHECKING:
     from slicewright.core.compose.spec import ReadText
@@ -47,9 +47,9 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
     resolved, read_text = _resolved(cluster_name) if cluster_name else (None, None)
     try:
         from slicewright.testbed.cluster import Cluster  # noqa: PLC0415 - slow, and not for `status`
-        from slicewright.testbed.installation import Installation, installation  # noqa: PLC0415
+        from slicewright.testbed.manifests import Installation, installation  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        from slicewright.testbed.packages import missing_package  # noqa: PLC0415
+        from slicewright.testbed.errors import missing_package  # noqa: PLC0415
 
         show.stop((missing_package(error.name, "the test bed"),), BROKEN)
     wanted, against = installation(resolved, read_text) if resolved and read_text else (Installation(), ())

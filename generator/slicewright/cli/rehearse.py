@@ -213,7 +213,7 @@ def _exit_code(played: list[Result]) -> int:
 
 def _play(scenario: Scenario, times: dict[str, float | None], place: tuple[Path, str, bool] | None) -> Result:
     from slicewright.cli.report.live import Live  # noqa: PLC0415
-    from slicewright.testbed.packages import missing_package  # noqa: PLC0415
+    from slicewright.testbed.errors import missing_package  # noqa: PLC0415
 
     try:
         from slicewright.rehearsal.session import Elsewhere, run_scenario  # noqa: PLC0415

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
 from slicewright.core.plan.scaling import size_range, slice_names
-from slicewright.testbed import kwok
+from slicewright.testbed import nodes
 from slicewright.testbed.nodes import simulated_nodes
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def room(site: ResolvedCluster) -> int:
     return sum(size_range(site, pool).most * shape.chips for pool, shape in site.pools)
 
 
-def capacity(site: ResolvedCluster, *, played: str = kwok.KWOK_NODES) -> Capacity:
+def capacity(site: ResolvedCluster, *, played: str = nodes.KWOK_NODES) -> Capacity:
     """Return the node pools of a cluster with their simulated nodes, which are annotated as `played`.
 
     Flex-start pools start empty; of a TPU pool with automatic scaling its least number stands. On Autopilot,

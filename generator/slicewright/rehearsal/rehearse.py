@@ -29,7 +29,7 @@ from slicewright.rehearsal.report.report import Report
 from slicewright.rehearsal.runner import Runner
 from slicewright.rehearsal.termination import Termination
 from slicewright.rehearsal.timers import Clock, Timers
-from slicewright.testbed import kubeconfig, pathways
+from slicewright.testbed import controllers, kubeconfig
 from slicewright.testbed.errors import ApiError, BedError
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Rehearsal:
             speed=self._time.speed,
             seconds=self._end,
             interrupted=self._interrupted,
-            operator=pathways.operator_name(os.environ) if has_pathways else "",
+            operator=controllers.operator_name(os.environ) if has_pathways else "",
             timelines=tuple(_in_order(scenario.parts, timelines)),
             queues=usage.by_queue(event_log.events, usage.quotas(scenario.platform)),
             pools=usage.by_pool(event_log.events, room.chips(), room.pools(), room.chips_at_start()),

@@ -20,7 +20,7 @@ from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.model.fault import validate_blocks
 from slicewright.rehearsal.model.offline import never_fits
 from slicewright.rehearsal.model.scenario_part import Known, is_run, part, run_key
-from slicewright.testbed.installation import Installation, installation
+from slicewright.testbed.manifests import Installation, installation
 from slicewright.workspace.discovery import Discovery
 from slicewright.workspace.load import load
 

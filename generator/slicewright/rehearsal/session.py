@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from slicewright.rehearsal.lease import NAME, Lease
 from slicewright.rehearsal.rehearse import Rehearsal, not_played
 from slicewright.rehearsal.test_cluster_guard import admit
-from slicewright.testbed.attached import Attached
-from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.cluster import Attached, Cluster
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.kubeconfig import read
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from slicewright.core.problem import Problem
-from slicewright.testbed import kwok, places, programs, wait
+from slicewright.testbed import nodes, process_group, registry, wait
 from slicewright.testbed.api import Api
 from slicewright.testbed.errors import ApiError, BedError
 from slicewright.testbed.nodes import simulated_nodes
@@ -69,7 +69,7 @@ class ControlPlane:
     programs: tuple[str, ...]
     ports: int
     connect: Callable[[BootContext], Connection]
-    plays: str = kwok.KWOK_NODES
+    plays: str = nodes.KWOK_NODES
 
 
 class Bed:
@@ -93,7 +93,7 @@ class Bed:
         self.plays = control_plane.plays
         """The value of the annotation on the nodes that this bed's KWOK plays."""
         self._control_plane = control_plane
-        self._root = (root or places.clusters_root(environ)).absolute()
+        self._root = (root or registry.clusters_root(environ)).absolute()
         self._progress = progress
         self._environ = environ
         self._processes: ProcessGroup | None = None
@@ -195,7 +195,7 @@ class Bed:
 
     def _start(self) -> None:
         plane = self._control_plane
-        paths = programs.locate_programs(plane.programs, self._environ)
+        paths = process_group.locate_programs(plane.programs, self._environ)
         self._processes = ProcessGroup(self._root, self.name, plane.ports)
         boot = BootContext(self.name, self._processes, paths, self._environ, self._progress)
         self._connection = plane.connect(boot)

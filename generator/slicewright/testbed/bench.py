@@ -24,7 +24,7 @@ from slicewright.core.kubernetes.labels import (
 from slicewright.rehearsal.model.simulate import SECONDS
 from slicewright.testbed import supervisor
 from slicewright.testbed.cluster import Cluster
-from slicewright.testbed.sites import resolve_text
+from slicewright.testbed.nodes import resolve_text
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape

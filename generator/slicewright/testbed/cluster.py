@@ -10,26 +10,24 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.kubernetes.kinds import CRD_VERSION
+from slicewright.core.kubernetes.kinds import CRD_VERSION, RUN_VERSIONS
 from slicewright.core.platform.release import JOBSET, KUEUE
 from slicewright.testbed import (
-    apiserver,
+    control_plane,
     controllers,
     credentials,
-    etcd,
-    jobset,
-    kueue,
-    kwok,
+    kubeconfig,
     manifests,
-    pathways,
-    programs,
-    webhooks,
+    nodes,
+    process_group,
 )
 from slicewright.testbed.bed import Bed, Connection, ControlPlane
-from slicewright.testbed.installation import Installation
+from slicewright.testbed.errors import ApiError
+from slicewright.testbed.manifests import Installation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.api import Api
@@ -58,7 +56,7 @@ class Cluster(Bed):
     ) -> None:
         wanted = Installation(tuple(controllers), kueue_settings or {})
         connect = partial(_connect, wanted)
-        super().__init__(ControlPlane(programs.CONTROL_PLANE, _PORTS, connect), name, **options)
+        super().__init__(ControlPlane(process_group.CONTROL_PLANE, _PORTS, connect), name, **options)
 
 
 def _connect(wanted: Installation, boot: BootContext) -> Connection:
@@ -66,10 +64,10 @@ def _connect(wanted: Installation, boot: BootContext) -> Connection:
     processes = boot.processes
     etcd_port, peer_port, api_port, *_ = processes.ports
     server = f"https://127.0.0.1:{api_port}"
-    papers = credentials.issue(processes.folder / "credentials", server, boot.name, (kueue.KUEUE_HOST,))
+    papers = credentials.issue(processes.folder / "credentials", server, boot.name, (controllers.KUEUE_HOST,))
     processes.start(
         "etcd",
-        etcd.etcd_command(
+        control_plane.etcd_command(
             boot.paths["etcd"],
             papers,
             data=processes.folder / "etcd",
@@ -79,8 +77,10 @@ def _connect(wanted: Installation, boot: BootContext) -> Connection:
     )
     processes.start(
         "kube-apiserver",
-        apiserver.apiserver_command(boot.paths["kube-apiserver"], papers, port=api_port, etcd_port=etcd_port),
-        **apiserver.APISERVER_ENVIRON,
+        control_plane.apiserver_command(
+            boot.paths["kube-apiserver"], papers, port=api_port, etcd_port=etcd_port
+        ),
+        **control_plane.APISERVER_ENVIRON,
     )
     install_controllers = partial(_install_controllers, boot, papers, wanted)
     return Connection(papers.access("admin"), papers.kubeconfig("admin"), install_controllers)
@@ -96,10 +96,10 @@ def _install_controllers(boot: BootContext, papers: Credentials, wanted: Install
     boot.wait("the definitions of JobSet and Kueue", "kube-apiserver", lambda: _definitions_served(api))
     boot.progress("JobSet and Kueue defined")
     _start_controllers(boot, papers, wanted.settings)
-    processes.start("pathways", pathways.operator_command(papers.kubeconfig("pathways"), boot.environ))
-    processes.note(operator=pathways.operator_name(boot.environ))
-    boot.wait("the webhooks of JobSet", "jobset", lambda: webhooks.jobset_answers(api))
-    boot.wait("the webhooks of Kueue", "kueue", lambda: webhooks.kueue_answers(api))
+    processes.start("pathways", controllers.operator_command(papers.kubeconfig("pathways"), boot.environ))
+    processes.note(operator=controllers.operator_name(boot.environ))
+    boot.wait("the webhooks of JobSet", "jobset", lambda: controllers.jobset_answers(api))
+    boot.wait("the webhooks of Kueue", "kueue", lambda: controllers.kueue_answers(api))
     boot.wait("the default service account", "kube-controller-manager", lambda: _default_account(api))
     boot.wait("the kinds of all definitions", "kube-apiserver", lambda: _kinds_served(api))
 
@@ -109,7 +109,7 @@ def _objects(boot: BootContext, papers: Credentials, wanted: Installation) -> li
     ports = {JOBSET.namespace: jobset_port, KUEUE.namespace: kueue_port}
     items = [*manifests.completed(wanted.objects), *manifests.provisioning_requests()]
     hosted = manifests.for_host(items, ports=ports, authority=papers.webhook_authority.certificate)
-    return [*kueue.without_idle_webhooks(hosted, wanted.settings), kueue.kueue_secret(papers)]
+    return [*controllers.without_idle_webhooks(hosted, wanted.settings), controllers.kueue_secret(papers)]
 
 
 def _start_controllers(boot: BootContext, papers: Credentials, kueue_settings: dict[str, Any]) -> None:
@@ -118,7 +118,7 @@ def _start_controllers(boot: BootContext, papers: Credentials, kueue_settings: d
     *_, jobset_port, kueue_port = processes.ports
     processes.start(
         "kueue",
-        kueue.kueue_command(
+        controllers.kueue_command(
             paths["kueue"],
             papers,
             config=processes.folder / "kueue.json",
@@ -128,16 +128,21 @@ def _start_controllers(boot: BootContext, papers: Credentials, kueue_settings: d
     )
     processes.start(
         "jobset",
-        jobset.jobset_command(
+        controllers.jobset_command(
             paths["jobset"], papers, config=processes.folder / "jobset.json", webhook_port=jobset_port
         ),
     )
-    processes.start("kube-controller-manager", controllers.controller_manager_command(paths["kube-controller-manager"], papers))
+    processes.start(
+        "kube-controller-manager",
+        control_plane.controller_manager_command(paths["kube-controller-manager"], papers),
+    )
     processes.start(
         "kube-scheduler",
-        controllers.scheduler_command(paths["kube-scheduler"], papers, config=processes.folder / "scheduler.json"),
+        control_plane.scheduler_command(
+            paths["kube-scheduler"], papers, config=processes.folder / "scheduler.json"
+        ),
     )
-    processes.start("kwok", kwok.kwok_command(paths["kwok"], papers.kubeconfig("kwok")))
+    processes.start("kwok", nodes.kwok_command(paths["kwok"], papers.kubeconfig("kwok")))
 
 
 def _create(api: Api, items: Iterable[Object]) -> None:
@@ -168,3 +173,55 @@ def _kinds_served(api: Api) -> bool:
 
 def _default_account(api: Api) -> bool:
     return bool(api.find("v1", "ServiceAccount", "default", "default"))
+
+
+class Attached(Bed):
+    """A bed around the API server that a kubeconfig file names in its current context, or in another one.
+
+    JobSet and Kueue have to be installed there; the definitions of PathwaysJob and ProvisioningRequest are
+    added where they are missing. What it adds to the cluster stays there.
+
+    Its KWOK plays the nodes whose annotation `kwok.x-k8s.io/node` has the value `plays`. Two that play the
+    same nodes disturb each other: where there is a KWOK already, another bed needs a value of its own.
+    """
+
+    def __init__(
+        self,
+        kubeconfig_file: Path,
+        name: str | None = None,
+        *,
+        context: str = "",
+        plays: str = nodes.KWOK_NODES,
+        **options: Any,
+    ) -> None:
+        connect = partial(_attach, kubeconfig_file, context, plays)
+        super().__init__(ControlPlane(("kwok",), 0, connect, plays), name, **options)
+
+
+def _attach(file: Path, context: str, plays: str, boot: BootContext) -> Connection:
+    access = kubeconfig.read(file, context)
+    if context:  # the programs beside the cluster know the current context only
+        file = kubeconfig.copy(file, context, boot.processes.folder / "kubeconfig")
+    # A credential plugin may read more of the environment than other programs, such as CLOUDSDK_CONFIG.
+    environ = {key: value for key, value in boot.environ.items() if access.plugin and key != "KUBECONFIG"}
+    return Connection(access, file, partial(_install_beside, boot, file, plays, environ))
+
+
+def _install_beside(boot: BootContext, file: Path, plays: str, environ: Mapping[str, str], api: Api) -> None:
+    processes = boot.processes
+    command = nodes.kwok_command(boot.paths["kwok"], file, plays=plays, heartbeats=True)
+    processes.start("kwok", command, **environ)
+    for item in (*manifests.for_host(manifests.pathways()), *manifests.provisioning_requests()):
+        if item["kind"] == "CustomResourceDefinition":
+            _add(api, item)
+    boot.wait("the definition of PathwaysJob", "kwok", lambda: api.resource(*RUN_VERSIONS["PathwaysJob"]))
+    processes.start("pathways", controllers.operator_command(file, boot.environ), **environ)
+    processes.note(operator=controllers.operator_name(boot.environ))
+
+
+def _add(api: Api, item: Object) -> None:
+    try:
+        api.create(item)
+    except ApiError as error:
+        if error.reason != "AlreadyExists":
+            raise

@@ -1,77 +1,195 @@
-"""kube-controller-manager and kube-scheduler."""
+"""JobSet, Kueue and the operator of PathwaysJobs, outside of the cluster that they serve.
+
+With its own certificate manager off, Kueue reads /etc/kueue/metrics/certs, which takes root to make. So the
+manager stays on and finds its work done: the Secret holds a certificate that is valid for it, the webhooks
+trust its authority already, and the files lie where it looks for them.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.kubernetes.kinds import (
+    JOBSET_GROUP,
+    JOBSET_VERSION,
+    KUEUE_CONFIGURATION_VERSION,
+    KUEUE_GROUP,
+)
+from slicewright.core.problem import Problem
+from slicewright.testbed.control_plane import BURST, QPS
+from slicewright.testbed.errors import BedError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.testbed.api import Api
     from slicewright.testbed.credentials import Credentials
 
-QPS, BURST = 2000, 4000
-"""Requests a second that each controller may send: the machine is the limit, not the client."""
-
-_NOT_HERE = (
-    "bootstrap-signer-controller",
-    "certificatesigningrequest-approving-controller",
-    "certificatesigningrequest-cleaner-controller",
-    "certificatesigningrequest-signing-controller",
-    "cloud-node-lifecycle-controller",
-    "endpoints-controller",
-    "endpointslice-mirroring-controller",
-    "horizontal-pod-autoscaler-controller",
-    "node-ipam-controller",
-    "node-route-controller",
-    "persistentvolume-attach-detach-controller",
-    "service-lb-controller",
-    "token-cleaner-controller",
-    "ttl-controller",
-)
-"""Controllers of what simulated nodes do not have (certificates, routes, disks, metrics, balancers), and
-those that write much and change nothing here: copies of endpoints, a hint for kubelets on every node."""
-
-_NO_DEFAULT_SPREAD = {"defaultConstraints": [], "defaultingType": "List"}
+_KUEUE_NAMESPACE = "kueue-system"
+_KUEUE_SERVICE = "kueue-webhook-service"
+_KUEUE_SECRET = "kueue-webhook-server-cert"  # noqa: S105 - a name
+KUEUE_HOST = f"{_KUEUE_SERVICE}.{_KUEUE_NAMESPACE}.svc"
+"""The name that the certificate of the webhooks has to have beside the loopback address."""
 
 
-def controller_manager_command(binary: Path, credentials: Credentials) -> list[str]:
-    """Return the command line of the controller manager.
+_FRAMEWORKS = ("batch/job", f"{JOBSET_GROUP}/jobset")
+_POD_WEBHOOKS = frozenset({"mpod.kb.io", "vpod.kb.io"})
+_CONFIGURATIONS = "kueue-"
+"""How the names of Kueue's webhook configurations begin."""
 
-    Simulated nodes send no heartbeats; a year of grace keeps them ready until somebody says otherwise.
+
+def kueue_frameworks(settings: dict[str, Any]) -> list[str]:
+    """Return the integrations that Kueue's settings turn on; without a word Jobs and JobSets."""
+    found: list[str] = settings.get("integrations", {}).get("frameworks", list(_FRAMEWORKS))
+    return found
+
+
+def without_idle_webhooks(items: list[dict[str, Any]], settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return objects without Kueue's webhooks for plain pods, unless its settings have that integration.
+
+    They would be asked about each pod, twice, to say nothing. JobSet's for pods have the same names.
     """
+    if "pod" in kueue_frameworks(settings):
+        return items
+    for item in items:
+        if "webhooks" in item and item["metadata"]["name"].startswith(_CONFIGURATIONS):
+            item["webhooks"] = [hook for hook in item["webhooks"] if hook["name"] not in _POD_WEBHOOKS]
+    return items
+
+
+def kueue_secret(credentials: Credentials) -> dict[str, Any]:
+    """Return the Secret in which Kueue looks for its certificates."""
+    files = {
+        "ca.crt": credentials.webhook_authority.certificate,
+        "ca.key": credentials.webhook_authority.key,
+        "tls.crt": credentials.webhook_server.certificate,
+        "tls.key": credentials.webhook_server.key,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": _KUEUE_SECRET, "namespace": _KUEUE_NAMESPACE},
+        "data": {
+            name: base64.b64encode(text.encode("ascii")).decode("ascii") for name, text in files.items()
+        },
+    }
+
+
+def kueue_command(
+    binary: Path, credentials: Credentials, *, config: Path, webhook_port: int, settings: dict[str, Any]
+) -> list[str]:
+    """Write the configuration of the controller and return its command line.
+
+    `settings` are the fields of Kueue's own Configuration that a cluster sets; what belongs to the test bed
+    (addresses, certificates) is not theirs to change.
+    """
+    document = {
+        **settings,
+        "integrations": {**settings.get("integrations", {}), "frameworks": kueue_frameworks(settings)},
+        "apiVersion": KUEUE_CONFIGURATION_VERSION,
+        "kind": "Configuration",
+        "namespace": _KUEUE_NAMESPACE,
+        "leaderElection": {"leaderElect": False},
+        "internalCertManagement": {
+            "enable": True,
+            "webhookServiceName": _KUEUE_SERVICE,
+            "webhookSecretName": _KUEUE_SECRET,
+        },
+        "clientConnection": {"qps": QPS, "burst": BURST},
+        "webhook": {"host": "127.0.0.1", "port": webhook_port, "certDir": str(credentials.file("webhooks"))},
+        "metrics": {"bindAddress": "0"},
+        "health": {"healthProbeBindAddress": "0"},
+        "featureGates": {**settings.get("featureGates", {}), "VisibilityOnDemand": False},
+    }
+    config.write_text(json.dumps(document), encoding="utf-8")
+    return [str(binary), f"--config={config}", f"--kubeconfig={credentials.kubeconfig('kueue')}"]
+
+
+def jobset_command(binary: Path, credentials: Credentials, *, config: Path, webhook_port: int) -> list[str]:
+    """Write the configuration of the controller and return its command line."""
+    document = {
+        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
+        "kind": "Configuration",
+        "leaderElection": {"leaderElect": False},
+        "internalCertManagement": {"enable": False},
+        "clientConnection": {"qps": QPS, "burst": BURST},
+        "webhook": {"host": "127.0.0.1", "port": webhook_port, "certDir": str(credentials.file("webhooks"))},
+        "metrics": {"bindAddress": "0"},
+        "health": {"healthProbeBindAddress": "0"},
+    }
+    config.write_text(json.dumps(document), encoding="utf-8")
+    return [str(binary), f"--config={config}", f"--kubeconfig={credentials.kubeconfig('jobset')}"]
+
+
+OPERATOR_VARIABLE = "SLICEWRIGHT_PATHWAYS_CONTROLLER"
+"""Names the real controller's binary; it cannot be built from a package registry."""
+
+SIMULATED_OPERATOR = "simulated operator"
+"""What results call the operator when it is ours."""
+
+
+def operator_name(environ: Mapping[str, str]) -> str:
+    """Return what results call the operator that an environment asks for."""
+    return "PathwaysJob controller" if environ.get(OPERATOR_VARIABLE) else SIMULATED_OPERATOR
+
+
+def operator_command(kubeconfig: Path, environ: Mapping[str, str]) -> list[str]:
+    """Return the command line of the operator. Raises BedError where the variable names no program."""
+    binary = environ.get(OPERATOR_VARIABLE, "")
+    if not binary:
+        return [sys.executable, "-m", "slicewright.testbed.simulated_operator", str(kubeconfig)]
+    if not Path(binary).is_file():
+        message = f"{OPERATOR_VARIABLE} names {binary}, which is not a file"
+        raise BedError(Problem("BED005", message, "name the controller's binary, or unset the variable"))
     return [
-        str(binary),
-        f"--kubeconfig={credentials.kubeconfig('kube-controller-manager')}",
-        "--bind-address=127.0.0.1",
-        "--secure-port=0",
-        "--leader-elect=false",
-        f"--controllers=*,{','.join(f'-{name}' for name in _NOT_HERE)}",
-        f"--service-account-private-key-file={credentials.file('service-accounts.key')}",
-        f"--root-ca-file={credentials.file('ca.crt')}",
-        "--node-monitor-grace-period=8760h",
-        "--concurrent-job-syncs=50",
-        f"--kube-api-qps={QPS}",
-        f"--kube-api-burst={BURST}",
-        "--profiling=false",
+        str(Path(binary).absolute()),
+        f"--kubeconfig={kubeconfig}",
+        "--metrics-bind-address=0",
+        "--health-probe-bind-address=0",
     ]
 
 
-def scheduler_command(binary: Path, credentials: Credentials, *, config: Path) -> list[str]:
-    """Write the configuration of the scheduler and return its command line."""
-    kubeconfig = credentials.kubeconfig("kube-scheduler")
-    document = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "clientConnection": {"kubeconfig": str(kubeconfig), "qps": QPS, "burst": BURST},
-        "leaderElection": {"leaderElect": False},
-        "podMaxBackoffSeconds": 2,
-        # Thousands of nodes are alike here. Of those that fit, a hundred (the least) are compared, and not by
-        # how the pods of a Service are spread: that would count all pods for each pod. What a pod asks for
-        # itself still holds.
-        "percentageOfNodesToScore": 1,
-        "profiles": [{"pluginConfig": [{"name": "PodTopologySpread", "args": _NO_DEFAULT_SPREAD}]}],
-        "enableProfiling": False,
+def jobset_answers(api: Api) -> bool:
+    """Return true once a dry run has passed through JobSet's webhooks. Raises ApiError while it does not."""
+    return _accepted(api, _JOBSET)
+
+
+def kueue_answers(api: Api) -> bool:
+    """Return true once dry runs have passed through Kueue's webhooks and its conversion. Raises ApiError."""
+    return all(_accepted(api, item) for item in _CLUSTER_QUEUES)
+
+
+def _accepted(api: Api, item: Object) -> bool:
+    return bool(api.create(item, dryRun="All"))
+
+
+_JOBSET: Object = {
+    "apiVersion": JOBSET_VERSION,
+    "kind": "JobSet",
+    "metadata": {"name": "probe", "namespace": "default"},
+    "spec": {
+        "replicatedJobs": [
+            {
+                "name": "a",
+                "template": {
+                    "spec": {"template": {"spec": {"containers": [{"name": "a", "image": "probe"}]}}}
+                },
+            }
+        ]
+    },
+}
+_CLUSTER_QUEUES: tuple[Object, ...] = tuple(
+    {
+        "apiVersion": f"{KUEUE_GROUP}/{version}",
+        "kind": "ClusterQueue",
+        "metadata": {"name": "probe"},
+        "spec": {"namespaceSelector": {}},
     }
-    config.write_text(json.dumps(document), encoding="utf-8")
-    return [str(binary), f"--config={config}", "--bind-address=127.0.0.1", "--secure-port=0"]
+    for version in ("v1beta2", "v1beta1")
+)
+"""Both versions: the older one is converted by Kueue on its way in."""

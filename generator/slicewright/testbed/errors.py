@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
+
+from slicewright.binaries.find import tools_folder
+from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Problem
 
 
 class BedError(Exception):
@@ -25,3 +28,13 @@ class ApiError(Exception):
         self.reason: str = status.get("reason", "")
         self.message: str = status.get("message", "") or f"HTTP status {code}"
         super().__init__(f"{code} {self.reason}: {self.message}")
+
+
+def missing_package(package: str | None, what: str) -> Problem:
+    """Return the problem that a package is not installed, without which something does not work."""
+    hint = (
+        "run 'make tools', which also builds the programs of the test bed: about 16 minutes, once"
+        if tools_folder()
+        else f"{sys.executable} -m pip install 'slicewright[testbed]'"
+    )
+    return Problem("BED008", f"{what} needs the Python package {package}", hint)

@@ -1,10 +1,12 @@
-"""Simulated nodes: what GKE would show for the node pools of a TPUCluster file."""
+"""Simulated nodes: what GKE would show for the node pools of a TPUCluster file, and KWOK, their kubelet."""
 
 from __future__ import annotations
 
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.intent.source import SourceFile
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -24,17 +26,63 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.plan import placement
 from slicewright.core.plan.scaling import slice_names
+from slicewright.core.problem import errors
 from slicewright.core.provision.node_pool import creates_itself
-from slicewright.testbed import kwok, machine
+from slicewright.core.render.repository import Settings, read_repository
+from slicewright.testbed.errors import BedError
+from slicewright.workspace.package import package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.cpu_machine import CpuMachine
-    from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import CpuPool, TpuPool
     from slicewright.core.intent.workload import Provisioning
     from slicewright.core.plan.resolve import ResolvedCluster
+
+_GIB = 1024
+GENEROUS = (256, 1024 * _GIB)
+"""vCPUs and MiB that a machine type of an unknown family is taken to have."""
+
+
+def machine_of_size(vcpus: int, memory_mib: int) -> CpuMachine:
+    """Return a machine of a size."""
+    return package().catalogue.cpu_machines.sized(vcpus, memory_mib)
+
+
+def machine_of_type(name: str) -> CpuMachine:
+    """Return a machine type such as n2-standard-64; an unknown one shall not keep pods from running."""
+    return package().catalogue.cpu_machines.find(name) or machine_of_size(*GENEROUS)
+
+
+STAGES = Path(__file__).with_name("stages.yaml")
+HEARTBEATS = Path(__file__).with_name("heartbeats.yaml")
+NODE_ANNOTATION = "kwok.x-k8s.io/node"
+"""What marks a node as simulated; pods on other nodes are left alone."""
+KWOK_NODES = "fake"
+"""Its usual value, which people give to nodes that they add by hand."""
+
+
+def kwok_command(
+    binary: Path, kubeconfig: Path, *, plays: str = KWOK_NODES, heartbeats: bool = False
+) -> list[str]:
+    """Return the command line. KWOK serves nothing here, so it listens nowhere.
+
+    It plays the nodes whose annotation has the value `plays`. With `heartbeats` they show that they live, as
+    kubelets do: without, a controller manager that waits for it takes them for dead.
+
+    There are no node leases. When a node goes and comes back while KWOK renews its lease, its queue of leases
+    holds the node twice and stands still from then on (KWOK 0.8.0): no later node would be played.
+    """
+    return [
+        str(binary),
+        f"--kubeconfig={kubeconfig}",
+        f"--config={STAGES}",
+        *([f"--config={HEARTBEATS}"] if heartbeats else []),
+        f"--manage-nodes-with-annotation-selector={NODE_ANNOTATION}={plays}",
+        "--node-lease-duration-seconds=0",
+    ]
+
 
 TPU_TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
 SIMULATED = "slicewright.dev/simulated"
@@ -55,31 +103,40 @@ _CONDITIONS = (
     ("DiskPressure", "False", "KubeletHasNoDiskPressure"),
     ("PIDPressure", "False", "KubeletHasNoPIDPressure"),
 )
+_NODE_INFO = {
+    "architecture": "amd64",
+    "operatingSystem": "linux",
+    **dict.fromkeys(("kernelVersion", "osImage", "containerRuntimeVersion", "kubeletVersion"), "simulated"),
+    **dict.fromkeys(("kubeProxyVersion", "machineID", "systemUUID", "bootID"), ""),
+}
+"""All fields are required."""
 
 
-def simulated_nodes(site: ResolvedCluster, *, played: str = kwok.KWOK_NODES) -> list[dict[str, Any]]:
+def simulated_nodes(site: ResolvedCluster, *, played: str = KWOK_NODES) -> list[dict[str, Any]]:
     """Return the nodes of all pools of a cluster: one node pool a slice, one node a TPU VM.
 
     `played` is the value of the annotation by which a KWOK knows its nodes.
     """
     addresses = (f"10.{128 + n // 65536}.{n // 256 % 256}.{n % 256}" for n in count(1))
-    found = [*_tpu_nodes(site), *_cpu_nodes(site)]
-    for node, address in zip(found, addresses, strict=False):
-        node["metadata"]["annotations"] = {kwok.NODE_ANNOTATION: played}
+    nodes = [*_tpu_nodes(site), *_cpu_nodes(site)]
+    for node, address in zip(nodes, addresses, strict=False):
+        node["metadata"]["annotations"] = {NODE_ANNOTATION: played}
         node["status"]["addresses"].insert(0, {"type": "InternalIP", "address": address})
-    return found
+    return nodes
 
 
 def _tpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
     for pool, shape in site.pools:
         labels = {
-            **_place(site, pool),
-            **_labels_of(site, pool),
+            **_pool_labels(site, pool),
             **_provisioning_labels(site, pool),
-            **_shape_labels(shape),
+            INSTANCE_TYPE: shape.machine_type,
+            ACCELERATOR: shape.accelerator,
+            TOPOLOGY: shape.topology,
+            ACCELERATOR_COUNT: str(shape.chips_per_host),
         }
         taints = [TPU_TAINT, *_provisioning_taints(pool.provisioning)]
-        size = machine.machine_of_size(shape.machine.vcpus, shape.machine.memory_gb * 1024)
+        size = machine_of_size(shape.machine.vcpus, shape.machine.memory_gb * 1024)
         for node_pool in slice_names(pool, pool.slices):
             for index in range(shape.hosts):
                 yield _node(
@@ -93,12 +150,8 @@ def _tpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
 
 def _cpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
     for pool in site.cluster.cpu_pools:
-        labels = {
-            **_place(site, pool),
-            **_labels_of(site, pool),
-            INSTANCE_TYPE: pool.machine_type,
-        }
-        size = machine.machine_of_type(pool.machine_type)
+        labels = {**_pool_labels(site, pool), INSTANCE_TYPE: pool.machine_type}
+        size = machine_of_type(pool.machine_type)
         for index in range(pool.nodes):
             node_pool = pool.node_pool_names[index % len(pool.node_pool_names)]
             yield _node(
@@ -110,27 +163,13 @@ def _cpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
             )
 
 
-def _shape_labels(shape: Shape) -> dict[str, str]:
-    return {
-        INSTANCE_TYPE: shape.machine_type,
-        ACCELERATOR: shape.accelerator,
-        TOPOLOGY: shape.topology,
-        ACCELERATOR_COUNT: str(shape.chips_per_host),
-    }
-
-
-def _labels_of(site: ResolvedCluster, pool: TpuPool | CpuPool) -> dict[str, str]:
-    labels: dict[str, str] = site.cluster.spec["pools"][pool.index].get("labels", {})
-    return labels
-
-
-def _place(site: ResolvedCluster, pool: TpuPool | CpuPool) -> dict[str, str]:
+def _pool_labels(site: ResolvedCluster, pool: TpuPool | CpuPool) -> dict[str, str]:
+    """Return where the nodes of a pool are, and the labels that the file gives them."""
     spec = site.cluster.spec
-    zones = spec["pools"][pool.index].get("nodeLocations") or spec.get("nodeLocations")
-    labels = {REGION: spec.get("location", ""), ZONE: ""}
-    if zones:
-        labels[ZONE] = zones[0]
-    return {key: value for key, value in labels.items() if value}
+    written = spec["pools"][pool.index]
+    zone, *_ = written.get("nodeLocations") or spec.get("nodeLocations") or [""]
+    labels = {REGION: spec.get("location", ""), ZONE: zone}
+    return {**{key: value for key, value in labels.items() if value}, **written.get("labels", {})}
 
 
 def _provisioning_labels(site: ResolvedCluster, pool: TpuPool) -> dict[str, str]:
@@ -169,12 +208,7 @@ def _node(
         "kind": "Node",
         "metadata": {
             "name": name,
-            "labels": {
-                HOSTNAME: name,
-                **_SYSTEM,
-                SIMULATED: "true",
-                **labels,
-            },
+            "labels": {HOSTNAME: name, **_SYSTEM, SIMULATED: "true", **labels},
         },
         "spec": {"taints": taints} if taints else {},
         "status": {
@@ -188,17 +222,15 @@ def _node(
                 {"type": kind, "status": status, "reason": reason} for kind, status, reason in _CONDITIONS
             ],
             "addresses": [{"type": "Hostname", "address": name}],
-            "nodeInfo": {
-                "architecture": "amd64",
-                "operatingSystem": "linux",
-                "kernelVersion": "simulated",
-                "osImage": "simulated",
-                "containerRuntimeVersion": "simulated",
-                "kubeletVersion": "simulated",
-                "kubeProxyVersion": "",
-                "machineID": "",
-                "systemUUID": "",
-                "bootID": "",
-            },
+            "nodeInfo": _NODE_INFO,
         },
     }
+
+
+def resolve_text(text: str) -> ResolvedCluster:
+    """Return the only cluster that a text declares. Raises BedError with the first problem of the text."""
+    repository = read_repository([SourceFile("cluster.yaml", text)], Settings(), package(), lambda _: None)
+    for problem in errors(repository.problems):
+        raise BedError(problem)
+    (site,) = repository.sites.values()
+    return site

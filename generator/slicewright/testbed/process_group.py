@@ -13,11 +13,15 @@ import threading
 import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
+from slicewright.binaries.find import find
 from slicewright.core.problem import Problem
 from slicewright.testbed import supervisor
 from slicewright.testbed.errors import BedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _ANSWER_SECONDS = 120
 """A supervisor answers within milliseconds; this is for a machine that has stopped for a while."""
@@ -190,3 +194,31 @@ def _refused(name: str, why: str) -> Problem:
         hint = f"run 'slicewright cluster down --name {name}', or choose another name"
         return Problem("BED001", f"a cluster named '{name}' runs already", hint)
     return Problem("BED002", f"the cluster '{name}' could not be started: {why}")
+
+
+CONTROL_PLANE = (
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "jobset",
+    "kueue",
+    "kwok",
+)
+
+
+def locate_programs(names: tuple[str, ...], environ: Mapping[str, str] = os.environ) -> dict[str, Path]:
+    """Return the paths of pinned programs by name. Raises BedError, which names all that are missing."""
+    found: dict[str, Path] = {}
+    missing: list[Problem] = []
+    for name in names:
+        answer = find(name, environ)
+        if isinstance(answer, Problem):
+            missing.append(answer)
+        else:
+            found[name] = answer
+    if missing:
+        first = missing[0]
+        message = "; ".join(problem.message for problem in missing)
+        raise BedError(Problem(first.id, message, first.hint))
+    return found

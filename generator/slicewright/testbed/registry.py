@@ -8,9 +8,11 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.binaries.find import cache_root
 from slicewright.testbed import supervisor, wait
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 DEFAULT_NAME = "slicewright"
@@ -72,3 +74,8 @@ def _is_gone(folder: Path) -> bool:
             # The lock is held, so the process of this number is the supervisor.
             os.kill(pid, signal.SIGTERM)
     return not folder.exists()
+
+
+def clusters_root(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder that holds one folder a running cluster, and the logs of those that failed."""
+    return cache_root(environ) / "clusters"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from pytest_kind import KindCluster  # type: ignore[import-untyped]
 
 from slicewright.binaries.find import cache_root
-from slicewright.testbed import kubeconfig, manifests, programs, supervisor
+from slicewright.testbed import kubeconfig, manifests, process_group, supervisor
 from slicewright.testbed.api import Api
 
 from . import controllers
@@ -36,7 +36,7 @@ def running(wanted: Settings) -> Iterator[KindCluster]:
 
     What an earlier session had to leave behind, because it was killed, goes first.
     """
-    paths = programs.locate_programs(("kind", "kubectl"))
+    paths = process_group.locate_programs(("kind", "kubectl"))
     with ExitStack() as stack:
         folder = stack.enter_context(_claimed(cache_root(os.environ) / "kind", paths["kind"]))
         with contextlib.chdir(folder):  # where KindCluster puts what it downloads; it is given all, though

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http
 from typing import TYPE_CHECKING
 
-from slicewright.testbed import manifests, wait, webhooks
+from slicewright.testbed import controllers, manifests, wait
 from slicewright.testbed.nodes import SIMULATED
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def install(api: Api, items: Iterable[Object], images: Mapping[str, str]) -> Non
     for pod in api.list("v1", "Pod", KUEUE_CERTIFICATES[-1]):
         # A kubelet looks after a changed pod at once, and else at its leisure: Kueue waits for the files.
         api.patch(pod, {"metadata": {"annotations": {"slicewright.dev/certificates": "made"}}})
-    wait.until("the webhooks of JobSet", lambda: webhooks.jobset_answers(api), seconds=READY_SECONDS)
-    wait.until("the webhooks of Kueue", lambda: webhooks.kueue_answers(api), seconds=READY_SECONDS)
+    wait.until("the webhooks of JobSet", lambda: controllers.jobset_answers(api), seconds=READY_SECONDS)
+    wait.until("the webhooks of Kueue", lambda: controllers.kueue_answers(api), seconds=READY_SECONDS)
 
 
 def keep_daemons_off(api: Api) -> None:

@@ -15,7 +15,7 @@ from slicewright.rehearsal.model.simulate import OWNER_LABEL as REHEARSAL
 from slicewright.rehearsal.test_cluster_guard import MARK
 from slicewright.testbed import kubeconfig, wait
 from slicewright.testbed.api import Api
-from slicewright.testbed.attached import Attached
+from slicewright.testbed.cluster import Attached
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
