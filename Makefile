@@ -120,7 +120,6 @@ bench: $(VENV)/.dev ## Measure rendering against one kustomize process; prints J
 docs: $(VENV)/.dev ## Write the pages that are made from schemas.
 	@$(BIN)/python docs/fields.py
 	@$(BIN)/python -m tests.seeds.table
-	@$(BIN)/python docs/rules.py
 	@$(BIN)/python docs/problems.py
 
 .PHONY: pictures

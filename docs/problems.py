@@ -1,19 +1,17 @@
-"""Write docs/problems.md, every id that is not a semantic rule: `python docs/problems.py`, or `make docs`."""
+"""Write docs/problems.md and docs/rules.md from the texts of problems/ (`make docs`)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slicewright.cli.meaning import Subject, of_rule, subjects
-from slicewright.core.check.builtin import BUILT_IN
+from slicewright.workspace.meaning import rule_subjects, subjects
 
 if TYPE_CHECKING:
-    from slicewright.cli.meaning import Meaning
+    from slicewright.workspace.meaning import Meaning
 
-ROOT = Path(__file__).resolve().parents[1]
-TARGET = ROOT / "docs" / "problems.md"
-_HEAD = """\
+DOCS = Path(__file__).resolve().parent
+_PROBLEMS = """\
 # Problems
 
 Made by `make docs`; `slicewright rule ID` shows one. What is wrong is one record in every command, as text
@@ -28,6 +26,34 @@ An **error** stops a command: nothing is written, and it exits 1 (2 for the comm
 that is missing or broke). A **warning** does not. The semantic rules of `slicewright validate`, numbered from
 101 on, have [a page of their own](rules.md).
 """
+_RULES = """\
+# Rules
+
+Made from the rules themselves (`make docs`); `slicewright rule ID` shows one. An **error** is refused by the
+API server, a webhook or a controller, or can never run. A **warning** is accepted through defaults only,
+or is a trap.
+
+To silence a rule, give the reason: as an annotation of the object,
+
+```yaml
+metadata:
+  annotations:
+    slicewright.dev/ignore-GIT107: "a tutorial: the name is the one in its text"
+```
+
+or as an entry of `.slicewright-ignore.yaml` in the root of the repository:
+
+```yaml
+ignore:
+- rule: GIT120
+  object: JobSet default/multislice-*      # Kind namespace/name, with * and ?
+  file: overlays/*                         # optional, as object is
+  reason: the tutorial names python:3.8
+```
+
+An entry without a reason silences nothing (IGN101), one that silences nothing is reported (IGN102), and so is
+one that is not an entry (IGN103).
+"""
 _EXAMPLES = {
     "workload": "In the spec of a TPUWorkload:",
     "cluster": "In the spec of a TPUCluster:",
@@ -37,7 +63,7 @@ _EXAMPLES = {
 
 
 def section(one: Meaning) -> str:
-    """Return what the page says about one id."""
+    """Return what the page of problems says about one id."""
     text = f"\n### {one.id}: {one.title}\n\n*{one.severity}*. {one.why}\n\nInstead: {one.hint}.\n"
     if one.example:
         intro = _EXAMPLES[one.example_of]
@@ -46,19 +72,31 @@ def section(one: Meaning) -> str:
     return text
 
 
-def page() -> str:
-    """Return docs/problems.md."""
-    engine = Subject(
-        "Objects and files that validate reads",
-        "What schemas, list keys, the CEL rules of CRDs and kustomize have against objects of anybody.",
-        tuple(of_rule(rule) for rule in BUILT_IN),
+def rule_section(one: Meaning) -> str:
+    """Return what the page of rules says about one rule."""
+    sources = "; ".join(f"<{source}>" if source.startswith("https://") else source for source in one.sources)
+    return (
+        f"\n### {one.id}: {one.title}\n\n"
+        f"*{one.severity}*, looks at {', '.join(one.kinds) or 'all'}.\n\n{one.why}\n\n"
+        f"Instead: {one.hint}.\n\nSources: {sources}.\n"
     )
-    parts = [_HEAD]
-    for subject in (*subjects(), engine):
-        parts.append(f"\n## {subject.title}\n\n{subject.intro}\n")
-        parts.extend(section(one) for one in subject.meanings)
-    return "".join(parts)
+
+
+def pages() -> dict[str, str]:
+    """Return both pages by the names of their files."""
+    pages = {}
+    for name, head, about, tell in (
+        ("problems.md", _PROBLEMS, subjects(), section),
+        ("rules.md", _RULES, rule_subjects(), rule_section),
+    ):
+        parts = [head]
+        for subject in about:
+            parts.append(f"\n## {subject.title}\n\n{subject.intro}\n")
+            parts.extend(tell(one) for one in subject.meanings)
+        pages[name] = "".join(parts)
+    return pages
 
 
 if __name__ == "__main__":
-    TARGET.write_text(page(), encoding="utf-8")
+    for name, page in pages().items():
+        (DOCS / name).write_text(page, encoding="utf-8")

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from tests.check.kit import engine, found, jobset, problems
 
-from slicewright.core.check.builtin import BUILT_IN
 from slicewright.core.check.engine import Engine, SkipKind
 from slicewright.core.check.kinds import BadSchemaError, KindSchemas
 from slicewright.core.check.model import Finding, ObjectSet, Resource, Rule
@@ -140,15 +139,6 @@ def test_rules_are_asked_by_kind() -> None:
         ("A002", "error", "Job b", "other"),
     ]
     assert [p.object for p in asked.problems(object_set, [foreign])] == ["Job b"] * 2
-
-
-def test_findings_of_the_engine_are_described() -> None:
-    """Every id of its own can be looked up, and finds nothing by itself."""
-    ids = [rule.id for rule in BUILT_IN]
-    assert len(ids) == len(set(ids))
-    assert {f"SCHEMA{number:03}" for number in range(1, 13)} | {"MAP001", "CEL001"} <= set(ids)
-    item = Resource(THING, "a")
-    assert [one for rule in BUILT_IN for one in rule.check(item, ObjectSet([item], catalogue()))] == []
 
 
 def unpacked(text: str) -> list[Resource | Problem]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.cli.meaning import EXAMPLES, Meaning, all_rules, subjects
+from slicewright.workspace.meaning import EXAMPLES, Meaning, all_rules, subjects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ def ids_of_code() -> Iterator[str]:
 
 @pytest.mark.slow
 def test_every_id_of_the_code_is_explained_and_no_other() -> None:
-    """`slicewright rule` knows each id: a new one gets its entry in cli/problems/, one that went leaves."""
+    """`slicewright rule` knows each id: a new one gets its entry in problems/, one that went leaves."""
     explained = {one.id for one in all_rules()}
 
     assert explained == set(ids_of_code()) - NO_IDS
@@ -93,6 +93,6 @@ def test_examples_are_of_known_places() -> None:
 
 def test_page_of_problems_is_current() -> None:
     """docs/problems.md says what `slicewright rule` says; `make docs` writes it."""
-    made = runpy.run_path(str(ROOT / "docs" / "problems.py"))["page"]()
+    made = runpy.run_path(str(ROOT / "docs" / "problems.py"))["pages"]()["problems.md"]
 
     assert made == (ROOT / "docs" / "problems.md").read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.cli.meaning import all_rules
 from slicewright.workspace import rules
+from slicewright.workspace.meaning import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

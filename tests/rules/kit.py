@@ -13,7 +13,7 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.intent import decode
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.plan.resolve import resolve_cluster
-from slicewright.workspace.package import catalogue
+from slicewright.workspace.package import catalogue, hint_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,14 +65,14 @@ def objects_of(text: str) -> ObjectSet:
 
 
 def object_set(*objects: dict[str, Any], site: dict[str, Any] | None = None) -> ObjectSet:
-    """Return a object_set of plain objects."""
+    """Return an ObjectSet of plain objects."""
     items = [Resource(data, "objects.yaml") for data in objects]
     return ObjectSet(items, catalogue(), site_of(site) if site else None)
 
 
 def run(object_set: ObjectSet, rules: Iterable[Rule] = RULES) -> tuple[Problem, ...]:
-    """Return what some rules (or all) find in a object_set."""
-    return RuleSet(rules).problems(object_set)
+    """Return what some rules (or all) find in some objects."""
+    return RuleSet(rules, hint_of).problems(object_set)
 
 
 def findings_of(ident: str, text: str) -> tuple[Problem, ...]:

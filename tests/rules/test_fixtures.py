@@ -13,9 +13,11 @@ from tests.words import places
 
 from slicewright.core.check.rules import RULES
 from slicewright.core.problem import dotted
+from slicewright.workspace.meaning import Meaning, rule_subjects
 
 ROOT = Path(__file__).resolve().parents[2]
 IDS = [rule.id for rule in RULES]
+TEXTS = [one for subject in rule_subjects() for one in subject.meanings]
 GOOD = sorted(FIXTURES.glob("*/good*.yaml"))
 BAD = sorted(FIXTURES.glob("*/bad*.yaml"))
 
@@ -76,21 +78,23 @@ def test_ids_are_unique_and_well_formed() -> None:
     ] == []
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_rule_says_why_and_what_instead(rule: object) -> None:
-    """Title, reason, hint and source are written, and none ends in a full stop but the reason."""
-    texts = {name: getattr(rule, name) for name in ("title", "why", "hint")}
+def test_every_rule_has_texts_and_no_other() -> None:
+    """A rule is a function and an entry of problems/rules/, in the file of its letters."""
+    assert sorted(IDS) == sorted(one.id for one in TEXTS)
 
-    assert all(texts.values())
-    assert getattr(rule, "sources", ())
-    assert not texts["title"].endswith(".")
-    assert not texts["hint"].endswith(".")
-    assert texts["why"].endswith(".")
+
+@pytest.mark.parametrize("one", TEXTS, ids=lambda one: one.id)
+def test_rule_says_why_and_what_instead(one: Meaning) -> None:
+    """Title, reason, hint and source are written, and none ends in a full stop but the reason."""
+    assert all((one.title, one.why, one.hint, one.sources))
+    assert not one.title.endswith(".")
+    assert not one.hint.endswith(".")
+    assert one.why.endswith(".")
 
 
 def test_page_of_rules_is_current() -> None:
-    """docs/rules.md says what the rules say; `python docs/rules.py` writes it."""
-    made = runpy.run_path(str(ROOT / "docs" / "rules.py"))["page"]()
+    """docs/rules.md says what the rules say; `make docs` writes it."""
+    made = runpy.run_path(str(ROOT / "docs" / "problems.py"))["pages"]()["rules.md"]
 
     assert made == (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 

@@ -36,9 +36,9 @@ def capacity(cluster: str | None, output: str) -> None:
     chips of TPU pools, cpu and memory of CPU pools. What validate finds wrong is marked, with the id of the
     rule.
     """
-    from slicewright.cli.meaning import all_rules  # noqa: PLC0415 - commands start fast
     from slicewright.core.capacity.capacity import capacity as capacity_of  # noqa: PLC0415
     from slicewright.workspace.judge import read_ignore_file  # noqa: PLC0415
+    from slicewright.workspace.meaning import all_rules  # noqa: PLC0415 - commands start fast
 
     checkout = open_checkout()
     if cluster is not None:

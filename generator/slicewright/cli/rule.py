@@ -10,14 +10,14 @@ import click
 
 from slicewright.cli import show
 from slicewright.cli.command import command
-from slicewright.cli.meaning import all_rules
 from slicewright.cli.streams import say
 from slicewright.core.problem import did_you_mean
+from slicewright.workspace.meaning import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slicewright.cli.meaning import Meaning
+    from slicewright.workspace.meaning import Meaning
 
 _WIDTH = 100
 _EXAMPLES = {

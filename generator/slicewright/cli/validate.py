@@ -82,7 +82,6 @@ def validate(
     PATH is a file, a folder, a folder with a kustomization (which is checked as it builds), or - for stdin.
     Without one the repository is checked: its input, every overlay as it builds, and custom/.
     """
-    from slicewright.cli.meaning import all_rules  # noqa: PLC0415 - commands start fast
     from slicewright.cli.report import writer  # noqa: PLC0415
     from slicewright.cli.repository import repository_root  # noqa: PLC0415
     from slicewright.core.check.engine import Engine, SkipKind  # noqa: PLC0415
@@ -93,6 +92,7 @@ def validate(
     from slicewright.workspace.judge import read_ignore_file  # noqa: PLC0415
     from slicewright.workspace.kinds import kind_schemas  # noqa: PLC0415
     from slicewright.workspace.kubeconform import BrokenToolError  # noqa: PLC0415
+    from slicewright.workspace.meaning import all_rules  # noqa: PLC0415 - commands start fast
     from slicewright.workspace.parallel import examine_each, problems_of_each  # noqa: PLC0415
     from slicewright.workspace.repository_reader import catalogue_at  # noqa: PLC0415
     from slicewright.workspace.rules import added, semantic_rules  # noqa: PLC0415
@@ -103,7 +103,7 @@ def validate(
     # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(kind_schemas(schemas), [SkipKind(text) for text in skip_kind])
     reading = examine_each(found.units, by_schema, metadata_only=schemas_only and second is None)
-    rules = RuleSet(() if schemas_only else semantic_rules())
+    rules = RuleSet(() if schemas_only else semantic_rules(), package.hint_of)
     unusable = () if schemas_only else added().problems
     against, sites, origins = ((), {}, None) if paths else _input(root)
 

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from slicewright.core.catalogue.fields import CatalogueError
 from slicewright.core.catalogue.read import read_catalogue
 from slicewright.core.compose.spec import FILE_NAME
@@ -105,9 +107,21 @@ def script_library() -> str:
 
 
 @cache
+def texts(subject: str) -> Any:
+    """Return the texts of a file of problems/: a title, an intro, and `problems`, each with an id."""
+    return yaml.load((HERE / "problems" / f"{subject}.yaml").read_bytes(), Loader=yaml.CSafeLoader)
+
+
+def hint_of(ident: str) -> str:
+    """Return the hint of a rule of slicewright; only the texts of its subject are read."""
+    entries = texts(f"rules/{ident.rstrip('0123456789').lower()}")["problems"]
+    return next(str(entry["hint"]) for entry in entries if entry["id"] == ident)
+
+
+@cache
 def package() -> Package:
     """Return all of it."""
-    return Package(__version__, catalogue(), schemas(), health(), releases(), script_library())
+    return Package(__version__, catalogue(), schemas(), health(), releases(), script_library(), hint_of)
 
 
 HERE = Path(__file__).resolve().parents[1]

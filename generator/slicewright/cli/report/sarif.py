@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from slicewright.cli.meaning import all_rules
 from slicewright.cli.report.plain import file_of
 from slicewright.core.visible import in_json
 from slicewright.version import __version__
+from slicewright.workspace.meaning import all_rules
 
 if TYPE_CHECKING:
     from slicewright.core.check.examine import Report

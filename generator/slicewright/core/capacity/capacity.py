@@ -149,7 +149,12 @@ def _of_cluster(
         cohorts=cohorts(known),
         queues=queues(known),
         workloads=workloads(
-            object_set, found, Origins(repository.workloads, repository.sites), problems, ignored
+            object_set,
+            found,
+            Origins(repository.workloads, repository.sites),
+            problems,
+            ignored,
+            repository.package.hint_of,
         ),
         problems=tuple(problem for problem in problems if problem.object == subject),
     ), against

@@ -16,7 +16,7 @@ from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import QUEUE, TPU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.check.origin import Origins
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Problem
     from slicewright.core.render.plans import Planned
 
-_OF_PLACE = RuleSet(
+_OF_PLACE = tuple(
     rule
     for rule in RULES
     if rule.severity == "error" and rule.kinds & RUN_KINDS and rule.id.startswith(("FIT", "REF101"))
@@ -74,14 +74,15 @@ def workloads(
     origins: Origins,
     against: Iterable[Problem],
     ignored: Sequence[Entry] = (),
+    hint_of: Callable[[str], str] = str,
 ) -> tuple[Workload, ...]:
-    """Return the runs of a object_set; what is silenced with a reason is no problem, as for validate.
+    """Return the runs of some objects; what is ignored for a reason is no problem, as for validate.
 
     `against` are the problems of their TPUWorkloads: one that names the same mistake is told in its place.
     """
-    pairs = list(found)
+    pairs, rules = list(found), RuleSet(_OF_PLACE, hint_of)
     places = {(item.file, item.subject): item for _, item in pairs}
-    placed = [origins.placed(one, places[one.file, one.object]) for one in _OF_PLACE.problems(object_set)]
+    placed = [origins.placed(one, places[one.file, one.object]) for one in rules.problems(object_set)]
     refused = of_inputs(against)
     said: dict[tuple[str, str], list[Problem]] = {}
     for problem in suppress(placed, [*inputs(origins.sources), *places.values()], ignored):

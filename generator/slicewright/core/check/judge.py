@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.doubles import of_inputs, said_of_input
 from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.origin import Origins
-from slicewright.core.check.rules import RULES, fit, fit_flavors, fit_nodes, tpu_version
+from slicewright.core.check.rules import RULES, fit, fit_flavors, fit_nodes, rules_of, tpu_version
 from slicewright.core.check.run import RuleSet
 from slicewright.core.check.suppress import acknowledged, inputs, suppress
 from slicewright.core.document.read import read_documents
@@ -36,16 +36,14 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
     from slicewright.core.render.plans import Planned
-    from slicewright.core.render.repository import Repository
+    from slicewright.core.render.repository import Package, Repository
 
 _PLAIN = frozenset({"image", "command", "args", "script", "env", "name"})
 """Fields of a container with which no rule can find fault."""
 _OWN_AFFAIRS = frozenset({"container", "gcsFuse", "naming", "run", "onChange", "rehearsal", "failurePolicy"})
 """Fields of a workload that say nothing of what it wants of its cluster."""
 _OF_RUNS = tuple(rule for rule in RULES if rule.severity == "error" and rule.kinds & RUN_KINDS)
-_ALL = RuleSet(_OF_RUNS)
-_OF_PLACE = (*fit.RULES, *fit_flavors.RULES, *fit_nodes.RULES, *tpu_version.RULES)
-_ABOUT_PLACE = RuleSet(rule for rule in _OF_RUNS if rule in _OF_PLACE)
+_OF_PLACE = frozenset(_OF_RUNS).intersection(rules_of(fit, fit_flavors, fit_nodes, tpu_version))
 """Rules that hold a run against its cluster. The others look at what pods are made of: where a person adds
 nothing to that, it is what bases and builders make."""
 
@@ -74,7 +72,7 @@ def judged(
             continue
         untainted = rendering.untainted.get(name, ())
         below = platform.objects(site, untainted) if site.cluster.managed else []
-        said, places = _against(site, below, runs, repository.package.catalogue, strange)
+        said, places = _against(site, below, runs, repository.package, strange)
         if not said:
             continue
         placed = [origins.placed(problem, places[problem.file, problem.object][0]) for problem in said]
@@ -144,7 +142,7 @@ def _against(
     site: ResolvedCluster,
     objects: list[Object],
     runs: list[_Run],
-    catalogue: Catalogue,
+    package: Package,
     added: Sequence[Rule],
 ) -> tuple[tuple[Problem, ...], _Places]:
     """Return what the rules find in the runs of a cluster on the objects of its platform, and where it is.
@@ -158,13 +156,14 @@ def _against(
         alike.setdefault("" if added else entry.like, []).append(entry)
     own = _places(alike.pop("", ()))
     others = _places(some[0] for some in alike.values())
-    object_set = _object_set(site, catalogue, below, own, others)
-    found = _ABOUT_PLACE.problems(object_set, _items(others))
+    object_set = _object_set(site, package.catalogue, below, own, others)
+    about_place = RuleSet(_OF_PLACE, package.hint_of)
+    found = about_place.problems(object_set, _items(others))
     if found:
         others = _places(entry for some in alike.values() for entry in some)
-        object_set = _object_set(site, catalogue, below, own, others)
-        found = _ABOUT_PLACE.problems(object_set, _items(others))
-    rules = RuleSet((*_OF_RUNS, *added)) if added else _ALL
+        object_set = _object_set(site, package.catalogue, below, own, others)
+        found = about_place.problems(object_set, _items(others))
+    rules = RuleSet((*_OF_RUNS, *added), package.hint_of)
     return (*rules.problems(object_set, _items(own)), *found), own | others
 
 

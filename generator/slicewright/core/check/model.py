@@ -184,10 +184,11 @@ Check = Callable[["Resource", "ObjectSet"], Iterable[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One semantic rule; `slicewright rule ID` and the page of rules are made from it.
+    """One semantic rule. `slicewright rule ID` and the page of rules show its texts.
 
     `severity` is `error` where the API server (strict validation) or a controller refuses the object or it
-    can never run, `warning` where it is accepted only through defaulting or pruning, or is a trap.
+    can never run, `warning` where it is accepted only through defaulting or pruning, or is a trap. The texts
+    of slicewright's own rules are in `problems/rules/`, and empty here.
     """
 
     id: str
@@ -195,10 +196,17 @@ class Rule:
     title: str
     """One line: what is wrong."""
     why: str
-    """What happens otherwise, and who says so."""
+    """What happens then, and who says so."""
     hint: str
     """What to write instead."""
     kinds: frozenset[str]
     """The kinds that the rule looks at; empty: all."""
     check: Check
     sources: tuple[str, ...] = ()
+
+
+def rule(
+    ident: str, kinds: Iterable[str] = (), severity: Severity = "error", *, hint: str = ""
+) -> Callable[[Check], Rule]:
+    """Make a check a rule of slicewright. Only a hint that a rehearsal needs too is given here."""
+    return lambda check: Rule(ident, severity, "", "", hint, frozenset(kinds), check)

@@ -54,6 +54,8 @@ class Package:
     """Digests of the manifests of controllers, by the names of their folders, such as `kueue-v0.19.2`."""
     script_library: str = ""
     """The text of `lib.sh`, which the scripts that provision a cluster source."""
+    hint_of: Callable[[str], str] = str
+    """Returns the hint of a rule by its id; the texts are read when a rule is broken."""
 
 
 @dataclass(frozen=True, slots=True)

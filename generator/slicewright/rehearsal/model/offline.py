@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.model import ObjectSet, Resource
-from slicewright.core.check.rules import fit, fit_flavors
+from slicewright.core.check.rules import fit, fit_flavors, rules_of
 from slicewright.core.check.run import RuleSet
 from slicewright.rehearsal.model.scenario_part import run_key
 
@@ -20,7 +20,7 @@ _NEVER = ("FIT101", "FIT102", "FIT103")
 """The rules that say of a workload that it can never be admitted."""
 _NOWHERE = "FIT120"
 """The rule that says of one that is admitted that it gets quota of nodes on which it does not run."""
-_RULES = tuple(rule for rule in (*fit.RULES, *fit_flavors.RULES) if rule.id in (*_NEVER, _NOWHERE))
+_RULES = tuple(rule for rule in rules_of(fit, fit_flavors) if rule.id in (*_NEVER, _NOWHERE))
 
 
 def never_fits(runs: Iterable[Object], platform: Iterable[Object], catalogue: Catalogue) -> dict[str, str]:

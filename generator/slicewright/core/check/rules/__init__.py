@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.check.model import Rule
 from slicewright.core.check.rules import (
     bindings,
     content,
@@ -37,37 +38,45 @@ from slicewright.core.check.rules import (
 )
 
 if TYPE_CHECKING:
-    from slicewright.core.check.model import Rule
+    from types import ModuleType
 
-RULES: tuple[Rule, ...] = (
-    *tpu_shape.RULES,
-    *tpu_slices.RULES,
-    *tpu_priorities.RULES,
-    *tpu_provisioning.RULES,
-    *tpu_topology.RULES,
-    *security.RULES,
-    *tpu_version.RULES,
-    *jobset_names.RULES,
-    *jobset_policies.RULES,
-    *jobs.RULES,
-    *kueue_queues.RULES,
-    *kueue_flavors.RULES,
-    *kueue_workloads.RULES,
-    *kueue_topology.RULES,
-    *kueue_prebuilt.RULES,
-    *kueue_priorities.RULES,
-    *kueue_versions.RULES,
-    *pathways.RULES,
-    *pathwaysjob.RULES,
-    *references_kueue.RULES,
-    *references_pods.RULES,
-    *bindings.RULES,
-    *fit.RULES,
-    *fit_nodes.RULES,
-    *fit_flavors.RULES,
-    *gitops_runs.RULES,
-    *gitops_sync.RULES,
-    *content.RULES,
-    *kustomize.RULES,
+_MODULES = (
+    tpu_shape,
+    tpu_slices,
+    tpu_priorities,
+    tpu_provisioning,
+    tpu_topology,
+    security,
+    tpu_version,
+    jobset_names,
+    jobset_policies,
+    jobs,
+    kueue_queues,
+    kueue_flavors,
+    kueue_workloads,
+    kueue_topology,
+    kueue_prebuilt,
+    kueue_priorities,
+    kueue_versions,
+    pathways,
+    pathwaysjob,
+    references_kueue,
+    references_pods,
+    bindings,
+    fit,
+    fit_nodes,
+    fit_flavors,
+    gitops_runs,
+    gitops_sync,
+    content,
+    kustomize,
 )
-"""All rules, in the order in which the page of rules shows them."""
+
+
+def rules_of(*modules: ModuleType) -> tuple[Rule, ...]:
+    """Return the rules of some modules, in the order in which they are written."""
+    return tuple(value for module in modules for value in vars(module).values() if isinstance(value, Rule))
+
+
+RULES = rules_of(*_MODULES)
+"""All rules; `problems/rules/` has their texts."""

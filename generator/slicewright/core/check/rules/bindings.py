@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.kubernetes.kinds import RBAC_GROUP
 from slicewright.core.kubernetes.read import at, entries, text
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
-_VALIDATION = "kubernetes/kubernetes v1.36.1: pkg/apis/rbac/validation/validation.go"
 _SUBJECTS = {"ServiceAccount": "", "User": RBAC_GROUP, "Group": RBAC_GROUP}
 """Kinds of subjects, and the API group that each has."""
 
 
+@rule("REF131", {"RoleBinding", "ClusterRoleBinding"})
 def _subjects(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if resource.group != RBAC_GROUP:
         return
@@ -52,18 +52,3 @@ def _subject(subject: dict[str, Any], path: Path) -> Iterator[Finding]:
         yield Finding((*path, "name"), f"the {kind} has no name")
     elif kind == "ServiceAccount" and not is_subdomain(name):
         yield Finding((*path, "name"), f"'{name}' is not a valid name of a ServiceAccount")
-
-
-RULES = (
-    Rule(
-        id="REF131",
-        severity="error",
-        title="Subjects or role of a binding are incomplete",
-        why="The API server refuses a ClusterRoleBinding of a Role, or of a ServiceAccount without its "
-        "namespace, and kinds other than ServiceAccount, User and Group.",
-        hint="write kind, name and, for a ServiceAccount, namespace",
-        kinds=frozenset({"RoleBinding", "ClusterRoleBinding"}),
-        check=_subjects,
-        sources=(_VALIDATION,),
-    ),
-)

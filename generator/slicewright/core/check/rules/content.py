@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.kueue_queues import groups, quotas
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.quantity import amount, canonical
@@ -37,6 +37,7 @@ def _moves(image: str) -> str:
     return f"image '{image}': tag '{tag}' is mutable: it does not name one fixed image"
 
 
+@rule("GIT120", POD_KINDS, "warning")
 def _images(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     told = False
     for pods in resource.pods:
@@ -58,6 +59,7 @@ def _quantity(value: Any, path: Path) -> Iterator[Finding]:
         yield Finding(path, f"quantity {value} is kept as {canon}", f'write "{canon}"')
 
 
+@rule("GIT121", POD_KINDS | {"ClusterQueue", "Cohort"}, "warning")
 def _quantities(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if resource.kind in ("ClusterQueue", "Cohort"):
         for base, group in groups(resource):
@@ -71,6 +73,7 @@ def _quantities(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                     yield from _quantity(value, (*path, "resources", key, quantity))
 
 
+@rule("GIT122", POD_KINDS, "warning")
 def _scripts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         for path, container in (*pods.containers, *pods.init_containers):
@@ -82,6 +85,7 @@ def _scripts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                         yield Finding((*path, key, index), message)
 
 
+@rule("GIT123", (), "warning")
 def _nulls(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     # Hardly any object has one, and no walk in Python sees that as fast as the interpreter prints the object.
     for path in _null_paths(resource.data, ()) if "None" in repr(resource.data) else ():
@@ -116,6 +120,7 @@ def _first_of_name(objects: ObjectSet) -> dict[_Identity, tuple[Resource, int]]:
     }
 
 
+@rule("GIT124", (), "warning")
 def _twice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     first, line = objects.once("first of a name", _first_of_name).get(_identity(resource), (resource, 0))
     if first is not resource:
@@ -124,62 +129,3 @@ def _twice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             f"{resource.kind} '{resource.name}'{of} is already in this file, in the document at line {line}"
         )
         yield Finding(("metadata", "name"), message)
-
-
-RULES = (
-    Rule(
-        id="GIT120",
-        severity="warning",
-        title="An image is not pinned",
-        why="A tag such as latest or 3.12 moves. A run that restarts, or a slice that joins later, gets "
-        "other code than the rest; and a frozen run is no longer what was frozen.",
-        hint="name a digest (image@sha256:...), or a tag with the full version",
-        kinds=POD_KINDS,
-        check=_images,
-        sources=("Kubernetes documentation, page Images",),
-    ),
-    Rule(
-        id="GIT121",
-        severity="warning",
-        title="A quantity is not canonical",
-        why="G19: the API server keeps 1000m as 1; a GitOps tool sees a difference forever.",
-        hint="write the canonical form",
-        kinds=POD_KINDS | {"ClusterQueue", "Cohort"},
-        check=_quantities,
-        sources=("Argo CD documentation, page FAQ",),
-    ),
-    Rule(
-        id="GIT122",
-        severity="warning",
-        title="A script has tabs or trailing blanks",
-        why="G16: YAML cannot write such a text as a block; kustomize folds it into one quoted line that "
-        "nobody "
-        "can review.",
-        hint="indent with blanks, and end lines without any",
-        kinds=POD_KINDS,
-        check=_scripts,
-        sources=("tried with kustomize 5.8.1",),
-    ),
-    Rule(
-        id="GIT123",
-        severity="warning",
-        title="A value is null",
-        why="G16: kustomize keeps a null or makes an empty text of it, the API server drops it and fills in "
-        "defaults, and a merge patch deletes the field.",
-        hint="leave the key out",
-        kinds=frozenset(),
-        check=_nulls,
-        sources=("tried with kustomize 5.8.1",),
-    ),
-    Rule(
-        id="GIT124",
-        severity="warning",
-        title="An object is in a file twice",
-        why="kubectl apply writes one over the other, and kubectl create fails at the second. Objects of one "
-        "name in several files may be of several environments; in a kustomization kustomize refuses them.",
-        hint="remove one of the two, or rename it",
-        kinds=frozenset(),
-        check=_twice,
-        sources=("Kubernetes documentation, page Declarative Management of Kubernetes Objects",),
-    ),
-)

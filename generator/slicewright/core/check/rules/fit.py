@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules import fit_nodes
 from slicewright.core.check.rules.kueue_queues import groups, quotas
 from slicewright.core.check.rules.shapes import of_labels
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
-_ADMISSION = (
-    "kubernetes-sigs/kueue v0.19.2: pkg/cache/scheduler/resource_node.go, pkg/scheduler/flavorassigner"
-)
 _LABEL: Path = ("metadata", "labels", QUEUE)
 _GIBI = Fraction(2**30)
 _ASK = (
@@ -82,6 +79,7 @@ def asked(resource: Resource, objects: ObjectSet) -> Asked | None:
     return seen.get(id(resource))
 
 
+@rule("FIT101", RUN_KINDS, hint="ask for fewer slices, or raise the quota, the borrowing limit or the cohort")
 def _never_fits(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     ask, known = asked(resource, objects), quota_read.quotas(objects)
     if ask is None:
@@ -172,6 +170,7 @@ def _together(known: quota.Quotas, queue: quota.Node, wanted: list[assignment.Ch
     return f"no choice of flavors in {queue.name} holds all {len(wanted)} pod sets at once"
 
 
+@rule("FIT102", RUN_KINDS, hint="use the queue of this TPU, or correct the node selector")
 def _no_flavor(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     ask, known = asked(resource, objects), quota_read.quotas(objects)
     if ask is None:
@@ -216,6 +215,13 @@ def _hint(known: quota.Quotas, choice: assignment.Choice, resource: Resource) ->
     return ""
 
 
+@rule(
+    "FIT103",
+    RUN_KINDS,
+    hint="drop the request and the limit, cover the resource, or set resources.excludeResourcePrefixes "
+    "in "
+    "Kueue's configuration",
+)
 def _uncovered(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     ask, known = asked(resource, objects), quota_read.quotas(objects)
     if ask is None:
@@ -270,6 +276,7 @@ def _nominal(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Path, str
                 yield (*where, "nominalQuota"), flavor, value
 
 
+@rule("FIT104", {"ClusterQueue", "TPUCluster"}, "warning")
 def _beyond_pools(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for path, flavor, value in _nominal(resource, objects):
         chips = _chips_of(flavor, objects)
@@ -278,6 +285,7 @@ def _beyond_pools(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, message)
 
 
+@rule("FIT105", {"ClusterQueue", "Cohort", "TPUCluster"}, "warning")
 def _part_of_slice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for path, flavor, value in _nominal(resource, objects):
         chips = _chips_of(flavor, objects)
@@ -288,6 +296,7 @@ def _part_of_slice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, message)
 
 
+@rule("FIT106", RUN_KINDS)
 def _removed(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     name = resource.labels.get(QUEUE)
     known = quota_read.quotas(objects)
@@ -318,91 +327,9 @@ def _cycles(objects: ObjectSet) -> dict[str, tuple[str, ...]]:
     return found
 
 
+@rule("FIT107", {"Cohort"})
 def _cycle(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     way = objects.once("cycles of cohorts", _cycles).get(resource.name)
     if way is not None:
         path: Path = ("spec", "parent" if resource.version == "v1alpha1" else "parentName")
         yield Finding(path, f"the cohorts form a cycle: {' -> '.join(way)}")
-
-
-RULES = (
-    Rule(
-        id="FIT101",
-        severity="error",
-        title="A workload exceeds the quota that its queue can ever get",
-        why="Kueue admits a workload whole or not at all. With nothing else running the queue has its "
-        "nominal "
-        "quota and what its cohort lends; a workload that asks for more waits forever.",
-        hint="ask for fewer slices, or raise the quota, the borrowing limit or the cohort",
-        kinds=RUN_KINDS,
-        check=_never_fits,
-        sources=(_ADMISSION,),
-    ),
-    Rule(
-        id="FIT102",
-        severity="error",
-        title="No flavor of the queue suits the pods",
-        why="Kueue compares the pods' node selector with the flavor's labels, and their tolerations with its "
-        "taints; with no flavor left the workload waits forever.",
-        hint="use the queue of this TPU, or correct the node selector",
-        kinds=RUN_KINDS,
-        check=_no_flavor,
-        sources=(_ADMISSION, "https://github.com/kubernetes-sigs/kueue/issues/1407"),
-    ),
-    Rule(
-        id="FIT103",
-        severity="error",
-        title="The queue does not cover a resource that the pods request",
-        why='Kueue refuses a workload with a resource that no group covers ("resource cpu unavailable in '
-        'ClusterQueue"); limits count as requests.',
-        hint="drop the request and the limit, cover the resource, or set resources.excludeResourcePrefixes "
-        "in "
-        "Kueue's configuration",
-        kinds=RUN_KINDS,
-        check=_uncovered,
-        sources=("https://github.com/kubernetes-sigs/kueue/issues/4848",),
-    ),
-    Rule(
-        id="FIT104",
-        severity="warning",
-        title="A queue has more quota than its pools have chips",
-        why="Kueue admits by quota, not by nodes: a workload beyond the pools is admitted, and its pods "
-        "wait.",
-        hint="lower the quota, or add slices to the pool",
-        kinds=frozenset({"ClusterQueue", "TPUCluster"}),
-        check=_beyond_pools,
-        sources=("https://github.com/kubernetes-sigs/kueue/issues/2665",),
-    ),
-    Rule(
-        id="FIT105",
-        severity="warning",
-        title="Quota of chips is not a multiple of a slice",
-        why="Slices are whole: the rest of the quota is never used.",
-        hint="write slices times the chips of a slice",
-        kinds=frozenset({"ClusterQueue", "Cohort", "TPUCluster"}),
-        check=_part_of_slice,
-        sources=(_ADMISSION,),
-    ),
-    Rule(
-        id="FIT106",
-        severity="error",
-        title="A queue that frozen runs use is gone",
-        why="A frozen run keeps the queue's name. After the queue is removed its workload is inactive, and "
-        "a run "
-        "that is evicted never starts again.",
-        hint="keep the queue until the run is over, or end the run first",
-        kinds=RUN_KINDS,
-        check=_removed,
-        sources=("docs/runs.md",),
-    ),
-    Rule(
-        id="FIT107",
-        severity="error",
-        title="Cohorts form a cycle",
-        why="Kueue admits nothing in any queue of a cycle until the cycle is gone.",
-        hint="leave parentName out at the root",
-        kinds=frozenset({"Cohort"}),
-        check=_cycle,
-        sources=("kubernetes-sigs/kueue v0.19.2: apis/kueue/v1beta2/cohort_types.go (parentName)",),
-    ),
-)

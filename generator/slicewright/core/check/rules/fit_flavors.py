@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota_read
 from slicewright.core.check.co_scheduling import PURCHASE
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.quota import most
 from slicewright.core.check.rules.fit import Asked, asked
 from slicewright.core.check.scheduler import NodeSelector
@@ -29,10 +29,6 @@ _ONE_GROUP = (
 _APART = (
     "give each such flavor a taint in spec.nodeTaints (its nodes need none) that only the pods meant for it "
     "tolerate, or give these pods a queue of their own"
-)
-_SOURCES = (
-    "kubernetes-sigs/kueue v0.19.2: pkg/scheduler/flavorassigner/flavorassigner.go (flavorLabelKeys)",
-    "kubernetes-sigs/kueue v0.19.2: pkg/podset/podset.go (FromAssignment)",
 )
 
 
@@ -226,29 +222,5 @@ def _elsewhere(objects: ObjectSet, pods: PodSet, names: Sequence[str]) -> str:
     return f"Kueue adds {NODE_POOL}={pool} of {name}, so they run only if that node pool has their TPUs"
 
 
-RULES = (
-    Rule(
-        id="FIT120",
-        severity="error",
-        title="Pods cannot run on the nodes of the flavor that Kueue gives them",
-        why="Kueue compares pods with a flavor only by the labels of this flavor, and gives them the first "
-        "one that suits and has the quota. Then it adds the labels of all their flavors to them. Pods that "
-        "select other nodes hold the quota and never run, or run on nodes whose own quota stays free.",
-        hint=_APART,
-        kinds=RUN_KINDS,
-        check=lambda resource, objects: _judged(resource, objects)[0],
-        sources=_SOURCES,
-    ),
-    Rule(
-        id="FIT121",
-        severity="warning",
-        title="Pods cannot run on the nodes of a flavor that they can be given",
-        why="Where the first flavor is full, Kueue goes on with the next one that suits by its own labels. "
-        "If the pods select other nodes, they hold its quota and never run, or run on nodes whose own quota "
-        "stays free.",
-        hint=_APART,
-        kinds=RUN_KINDS,
-        check=lambda resource, objects: _judged(resource, objects)[1],
-        sources=_SOURCES,
-    ),
-)
+_fit120 = rule("FIT120", RUN_KINDS, hint=_APART)(lambda resource, objects: _judged(resource, objects)[0])
+_fit121 = rule("FIT121", RUN_KINDS, "warning")(lambda resource, objects: _judged(resource, objects)[1])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import quota_workload
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.kubernetes.quantity import plain
@@ -70,21 +70,7 @@ def _shown(resource: str, value: Fraction) -> str:
     return f"{plain(value)} cpu" if resource == "cpu" else f"{plain(round(value / 2**30, 1))}Gi memory"
 
 
+@rule("FIT130", RUN_KINDS)
 def _too_large(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for finding, _, _ in beyond(resource, objects):
         yield finding
-
-
-RULES = (
-    Rule(
-        id="FIT130",
-        severity="error",
-        title="A pod does not fit a node of its pool",
-        why="A pod runs on one node. Where it asks for more than a node of the pool that it selects has for "
-        "pods, the scheduler never places it, whatever the quota is.",
-        hint="write a larger machineType for the pool, or ask for less",
-        kinds=RUN_KINDS,
-        check=_too_large,
-        sources=("GKE documentation, page Plan node sizes (allocatable resources)",),
-    ),
-)

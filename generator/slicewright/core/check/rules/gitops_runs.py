@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.kubernetes.kinds import CLUSTER_SCOPED, RUN_KINDS, is_namespaced
 from slicewright.core.kubernetes.labels import HOOK, INSTANCE, PROVISIONING, QUEUE, RUN
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
-_ARGO_JOBS = "https://github.com/argoproj/argo-cd/issues/5882"
 _JOBS = frozenset({"JobSet", "Job"})
 _HASHED = re.compile(r".*-[0-9a-f]{5,}")
 _VOLATILE = frozenset(
@@ -27,12 +26,14 @@ _VOLATILE = frozenset(
 )
 
 
+@rule("GIT101", _JOBS, "warning")
 def _suspend(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     written = at(resource.data, "spec", "suspend")
     if isinstance(written, bool) and QUEUE in resource.labels:
         yield Finding(("spec", "suspend"), f"suspend: {str(written).lower()} is set beside a queue")
 
 
+@rule("GIT102", RUN_KINDS, "warning")
 def _ttl(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if at(resource.data, "spec", "ttlSecondsAfterFinished") is not None:
         yield Finding(
@@ -40,12 +41,14 @@ def _ttl(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         )
 
 
+@rule("GIT103", RUN_KINDS, "warning")
 def _hook(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if HOOK in resource.annotations and QUEUE in resource.labels:
         path: Path = ("metadata", "annotations", HOOK)
         yield Finding(path, "Argo CD takes a queued hook for done as soon as Kueue admits it")
 
 
+@rule("GIT104", {"JobSet"}, "warning")
 def _defaults(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         index = pods.path[2]
@@ -63,6 +66,7 @@ def _defaults(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(pods.path[:3], f"defaults are not written out: {', '.join(missing)}")
 
 
+@rule("GIT105", _JOBS, "warning")
 def _tolerations(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     queue, known = queue_of(resource, objects), quota_read.quotas(objects)
     if queue is None:
@@ -103,6 +107,7 @@ def _said(entry: dict[str, Any]) -> str:
     return f"{taint}:{effect}" if effect else taint
 
 
+@rule("GIT107", RUN_KINDS, "warning")
 def _fixed_name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     name = resource.name
     if name and RUN not in resource.labels and not _HASHED.fullmatch(name):
@@ -110,11 +115,13 @@ def _fixed_name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(("metadata", "name"), message)
 
 
+@rule("GIT111", (kind for _, kind in CLUSTER_SCOPED), "warning")
 def _namespaced(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if resource.namespace and not is_namespaced(resource.group, resource.kind):
         yield Finding(("metadata", "namespace"), f"{resource.kind} has no namespace")
 
 
+@rule("GIT115", (), "warning")
 def _tracking(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if INSTANCE in resource.labels:
         path: Path = ("metadata", "labels", INSTANCE)
@@ -126,102 +133,3 @@ def _tracking(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             if resource.kind in RUN_KINDS and key in _VOLATILE | {INSTANCE}:
                 path = (*pods.path, "metadata", "labels", key)
                 yield Finding(path, f"label {key} of the pods changes with releases, and the template cannot")
-
-
-RULES = (
-    Rule(
-        id="GIT101",
-        severity="warning",
-        title="A queued run is suspended by something else than Kueue",
-        why="G01: `true` in Git evicts the run at the next sync, `false` starts it beside the queue until "
-        "Kueue "
-        "stops it again.",
-        hint="leave suspend out: Kueue's webhook sets it",
-        kinds=_JOBS,
-        check=_suspend,
-        sources=("https://github.com/kubernetes-sigs/kueue/issues/8228",),
-    ),
-    Rule(
-        id="GIT102",
-        severity="warning",
-        title="Runs delete themselves under GitOps",
-        why="G02: the tool sees that the object is missing and creates it again: the training starts anew.",
-        hint="leave ttlSecondsAfterFinished out; the run goes when its file does",
-        kinds=RUN_KINDS,
-        check=_ttl,
-        sources=("https://github.com/argoproj/argo-cd/issues/8586",),
-    ),
-    Rule(
-        id="GIT103",
-        severity="warning",
-        title="A queued run is a hook of Argo CD",
-        why="G03: Argo CD takes a Job for healthy when it is resumed, and kinds without a health check "
-        "always; "
-        "with HookSucceeded it then deletes the running job.",
-        hint="sync the run as an ordinary object, in the last wave",
-        kinds=RUN_KINDS,
-        check=_hook,
-        sources=("argoproj/argo-cd@37ee0097: gitops-engine/pkg/health/health_job.go",),
-    ),
-    Rule(
-        id="GIT104",
-        severity="warning",
-        title="Defaults inside replicatedJobs are not written out",
-        why="G04: the webhook fills them in at creation only. The next client-side apply asks to remove "
-        "them, and "
-        'is refused with "field is immutable" while Argo CD shows the Application as Synced.',
-        hint="write replicas, groupName: default, completionMode: Indexed, restartPolicy and protocol: TCP",
-        kinds=frozenset({"JobSet"}),
-        check=_defaults,
-        sources=("kubernetes-sigs/jobset v0.12.0: pkg/webhooks/jobset_webhook.go",),
-    ),
-    Rule(
-        id="GIT105",
-        severity="warning",
-        title="A template with tolerations lacks those of its flavors",
-        why="G05: Kueue appends to the list what the flavor tolerates and the list does not, in the same "
-        "words; so the Application stays OutOfSync, and every sync fails. Only ignoreDifferences on /spec "
-        "with RespectIgnoreDifferences and ApplyOutOfSyncOnly survives it.",
-        hint="write the toleration here as the flavor has it, or in one of the two only",
-        kinds=_JOBS,
-        check=_tolerations,
-        sources=(
-            "https://github.com/argoproj/argo-cd/issues/17694",
-            "kubernetes-sigs/kueue v0.19.2: pkg/podset/podset.go, pkg/util/tolerations/tolerations.go",
-        ),
-    ),
-    Rule(
-        id="GIT107",
-        severity="warning",
-        title="A run that changes keeps its name",
-        why="G07: JobSets, Jobs and PathwaysJobs cannot be changed; a sync of new content under the old "
-        "name is "
-        "refused.",
-        hint="write naming: Hashed, or a suffix that changes with the content",
-        kinds=RUN_KINDS,
-        check=_fixed_name,
-        sources=(_ARGO_JOBS, "https://github.com/kubernetes-sigs/kustomize/issues/6230"),
-    ),
-    Rule(
-        id="GIT111",
-        severity="warning",
-        title="A cluster-scoped object has a namespace",
-        why="G11: the API server drops it, a GitOps tool sees a difference forever, and `namespace:` of a "
-        "kustomization is the usual source.",
-        hint="leave metadata.namespace out",
-        kinds=frozenset(kind for _, kind in CLUSTER_SCOPED),
-        check=_namespaced,
-        sources=("https://github.com/kubernetes-sigs/kustomize/issues/5433",),
-    ),
-    Rule(
-        id="GIT115",
-        severity="warning",
-        title="Labels collide with tracking or change with releases",
-        why="G15: Argo CD before 3.0 tracks objects by app.kubernetes.io/instance; and pod templates of runs "
-        "cannot change, so a label with a version in it breaks the next sync.",
-        hint="leave the label out of objects and templates",
-        kinds=frozenset(),
-        check=_tracking,
-        sources=("Argo CD documentation, page Resource Tracking",),
-    ),
-)

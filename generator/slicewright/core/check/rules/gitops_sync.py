@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.kubernetes.kinds import RUN_KINDS, RUNS
 from slicewright.core.kubernetes.labels import HOOK, SYNC_OPTIONS, SYNC_WAVE
 from slicewright.core.kubernetes.read import at, entries, mapping, text, words
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _APPLICATIONS = frozenset({"Application", "ApplicationSet"})
 _RUN_GROUPS = frozenset(run.group for run in RUNS)
-_DOC = "Argo CD documentation, page Sync Options"
 
 
 def options(annotations: Mapping[str, str]) -> dict[str, str]:
@@ -34,6 +33,7 @@ def wave(resource: Resource) -> int:
     return int(written) if digits.isascii() and digits.isdigit() and len(digits) <= few else 0
 
 
+@rule("GIT114", (), "warning")
 def _replace(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     found = options(resource.annotations)
     path: Path = ("metadata", "annotations", SYNC_OPTIONS)
@@ -46,6 +46,7 @@ def _replace(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(path, "Force=true starts the run again at every sync that touches it")
 
 
+@rule("GIT113", RUN_KINDS, "warning")
 def _waves(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     own = wave(resource)
     later = objects.once("last wave", _last_wave)
@@ -82,6 +83,7 @@ def _specs(resource: Resource) -> tuple[Path, dict[str, Any]]:
     return ("spec",), mapping(resource.data.get("spec"))
 
 
+@rule("GIT116", _APPLICATIONS, "warning")
 def _ignores(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     path, spec = _specs(resource)
     sync = {word for _, word in words(at(spec, "syncPolicy", "syncOptions"))}
@@ -102,6 +104,7 @@ def _ignores(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(where, message, hint)
 
 
+@rule("GIT117", _APPLICATIONS, "warning")
 def _self_heal(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     path, spec = _specs(resource)
     sync = {word for _, word in words(at(spec, "syncPolicy", "syncOptions"))}
@@ -114,12 +117,14 @@ def _self_heal(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(base, "Force=true with ServerSideApply=true fails every sync")
 
 
+@rule("GIT118", {"ApplicationSet"}, "warning")
 def _preserve(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if at(resource.data, "spec", "syncPolicy", "preserveResourcesOnDeletion") is not True:
         message = "an overlay that is renamed or removed takes its Application and the running jobs with it"
         yield Finding(("spec",), message)
 
 
+@rule("GIT119", _APPLICATIONS, "warning")
 def _overrides(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     path, spec = _specs(resource)
     kustomize = mapping(at(spec, "source", "kustomize"))
@@ -128,77 +133,3 @@ def _overrides(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding((*path, "source", "kustomize"), message)
     if not text(at(spec, "source", "targetRevision")) and "source" in spec:
         yield Finding((*path, "source"), "the Application follows HEAD: no targetRevision is named")
-
-
-RULES = (
-    Rule(
-        id="GIT113",
-        severity="warning",
-        title="A wave, a hook or PruneLast comes after runs",
-        why="G13: Argo CD ends a wave when its objects are healthy, and a run is healthy when it is over; "
-        "until "
-        "then nothing else is synced. With PruneLast the new run waits for the old one's quota, and the "
-        "operation for the new run's end.",
-        hint="give runs the last wave, or an Application of their own",
-        kinds=RUN_KINDS,
-        check=_waves,
-        sources=("argoproj/argo-cd@37ee0097: gitops-engine/pkg/sync/sync_context.go",),
-    ),
-    Rule(
-        id="GIT114",
-        severity="warning",
-        title="Replace or Force breaks a sync, or runs a job again",
-        why="G14: Replace alone is refused for immutable fields; Force alone with server-side apply fails "
-        "every "
-        "sync; both together run the job again at every sync.",
-        hint="leave both out, and give a changed run a new name",
-        kinds=frozenset(),
-        check=_replace,
-        sources=("https://github.com/argoproj/argo-cd/issues/29624", _DOC),
-    ),
-    Rule(
-        id="GIT116",
-        severity="warning",
-        title="An Application ignores differences of runs and applies them",
-        why="Ignored differences alone are still applied, and a JobSet that Kueue admitted refuses every "
-        "client-side apply; pointers into lists copy the whole list.",
-        hint="write ignoreDifferences on /spec with RespectIgnoreDifferences=true and "
-        "ApplyOutOfSyncOnly=true",
-        kinds=_APPLICATIONS,
-        check=_ignores,
-        sources=("https://github.com/argoproj/argo-cd/issues/17694",),
-    ),
-    Rule(
-        id="GIT117",
-        severity="warning",
-        title="Sync options of an Application do not suit runs",
-        why="G14: options of the Application hold for every object in it.",
-        hint="leave the option out",
-        kinds=_APPLICATIONS,
-        check=_self_heal,
-        sources=(_DOC,),
-    ),
-    Rule(
-        id="GIT118",
-        severity="warning",
-        title="An ApplicationSet deletes what runs",
-        why="Its generator deletes the Application of a folder that is gone, and the finalizer deletes the "
-        "runs.",
-        hint="write spec.syncPolicy.preserveResourcesOnDeletion: true",
-        kinds=frozenset({"ApplicationSet"}),
-        check=_preserve,
-        sources=("https://github.com/argoproj/argo-cd/issues/16721",),
-    ),
-    Rule(
-        id="GIT119",
-        severity="warning",
-        title="An Application changes an overlay or follows a moving revision",
-        why="Overrides of images, names or labels are not in the files that were checked, and serialise "
-        "manifest "
-        "generation for the repository.",
-        hint="write path and targetRevision only",
-        kinds=_APPLICATIONS,
-        check=_overrides,
-        sources=("Argo CD documentation, page High Availability",),
-    ),
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.jobset_names import is_indexed
 from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
-_VALIDATION = "kubernetes/kubernetes v1.36: pkg/apis/batch/validation/validation.go"
-_PODS = "kubernetes/kubernetes v1.36: pkg/apis/core/validation/validation.go"
 
-
+@rule("JS121", JOB_KINDS)
 def _restart_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         policy = pods.spec.get("restartPolicy")
@@ -32,6 +30,7 @@ def _restart_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Finding
         yield Finding(path, f"restartPolicy is {written}, and pods of a Job end")
 
 
+@rule("JS122", POD_KINDS)
 def _images(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         for path, container in (*pods.containers, *pods.init_containers):
@@ -39,6 +38,7 @@ def _images(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding(path, f"container '{container.get('name', '')}' has no image")
 
 
+@rule("JS123", JOB_KINDS)
 def _pod_failure_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         policy = pods.spec.get("restartPolicy", "OnFailure")
@@ -47,6 +47,7 @@ def _pod_failure_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Fin
             yield Finding(path, f"podFailurePolicy goes with restartPolicy: Never, not {policy}")
 
 
+@rule("JS130", {"JobSet", "Job"}, "warning")
 def _sidecars(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     policy = mapping(at(resource.data, "spec", "successPolicy"))
     targets = sequence(policy.get("targetReplicatedJobs"))
@@ -70,6 +71,7 @@ def _runs_program(container: dict[str, Any]) -> bool:
     return held or "JAX_BACKEND_TARGET" in names or bool(flags)
 
 
+@rule("JS124", JOB_KINDS)
 def _completions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         indexed = (
@@ -80,6 +82,7 @@ def _completions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(pods.job_path, message, "write completions: " + str(pods.parallelism))
 
 
+@rule("JS125", POD_KINDS)
 def _mounts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     claims = {
         text(at(template, "metadata", "name"))
@@ -99,6 +102,7 @@ def _mounts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                     yield Finding((*path, "volumeMounts", index, "name"), f"there is no volume '{name}'")
 
 
+@rule("JS131", POD_KINDS)
 def _host_ports(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         for together in (pods.containers, *([entry] for entry in pods.init_containers)):
@@ -119,6 +123,7 @@ def _twice(containers: Iterable[tuple[Path, dict[str, Any]]], *, on_host: bool) 
             taken.add(key)
 
 
+@rule("JS126", {"Job"})
 def _job_name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         completions = number(pods.job.get("completions"))
@@ -134,6 +139,7 @@ def _job_name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(("metadata", "name"), message)
 
 
+@rule("JS127", JOB_KINDS)
 def _needs_index(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         indexed = (
@@ -144,105 +150,3 @@ def _needs_index(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding((*pods.job_path, key), f"{key} needs completionMode: Indexed")
         if pods.job.get("maxFailedIndexes") is not None and pods.job.get("backoffLimitPerIndex") is None:
             yield Finding((*pods.job_path, "maxFailedIndexes"), "maxFailedIndexes needs backoffLimitPerIndex")
-
-
-RULES = (
-    Rule(
-        id="JS121",
-        severity="error",
-        title="Pods of a Job have restartPolicy: Always",
-        why="The Job API refuses Always, which is also what a Job without restartPolicy gets; JobSet fills "
-        "in "
-        "OnFailure.",
-        hint="write restartPolicy: Never",
-        kinds=JOB_KINDS,
-        check=_restart_policy,
-        sources=(_VALIDATION,),
-    ),
-    Rule(
-        id="JS122",
-        severity="error",
-        title="A container has no image",
-        why="The Job API refuses a container without one; JobSet and PathwaysJob accept it and cannot make "
-        "their pods.",
-        hint="add the image",
-        kinds=POD_KINDS,
-        check=_images,
-        sources=(_PODS,),
-    ),
-    Rule(
-        id="JS123",
-        severity="error",
-        title="podFailurePolicy without restartPolicy: Never",
-        why="The Job API refuses it with OnFailure, JobSet's default.",
-        hint="write restartPolicy: Never",
-        kinds=JOB_KINDS,
-        check=_pod_failure_policy,
-        sources=(_VALIDATION, "https://github.com/kubernetes/kubernetes/issues/125677"),
-    ),
-    Rule(
-        id="JS124",
-        severity="error",
-        title="An Indexed Job has parallelism and no completions",
-        why="The Job API refuses an Indexed Job without completions, unless parallelism is missing too. "
-        "JobSet "
-        "makes its Jobs Indexed by default.",
-        hint="write completions",
-        kinds=JOB_KINDS,
-        check=_completions,
-        sources=(_VALIDATION,),
-    ),
-    Rule(
-        id="JS125",
-        severity="error",
-        title="A mount names a volume that the pod does not have",
-        why="The API server refuses the pod; of a JobSet or PathwaysJob its controller cannot make it.",
-        hint="add the volume, or correct the name",
-        kinds=POD_KINDS,
-        check=_mounts,
-        sources=(_PODS,),
-    ),
-    Rule(
-        id="JS126",
-        severity="error",
-        title="A Job's name is too long for the names of its pods",
-        why="The name becomes a label, and with an index a host name, of 63 characters at most and without "
-        "dots.",
-        hint="shorten the name",
-        kinds=frozenset({"Job"}),
-        check=_job_name,
-        sources=(_VALIDATION,),
-    ),
-    Rule(
-        id="JS127",
-        severity="error",
-        title="Fields of Indexed Jobs are set in another Job",
-        why="The Job API refuses them otherwise.",
-        hint="write completionMode: Indexed, or leave the field out",
-        kinds=JOB_KINDS,
-        check=_needs_index,
-        sources=(_VALIDATION,),
-    ),
-    Rule(
-        id="JS130",
-        severity="warning",
-        title="A sidecar keeps a finished program running",
-        why="A pod ends when all its containers have ended. A plain container that serves metrics or copies "
-        "files without end keeps the Job, its hosts and its quota after the program is done.",
-        hint="move it to initContainers with restartPolicy: Always; keep it where it ends by itself",
-        kinds=frozenset({"JobSet", "Job"}),
-        check=_sidecars,
-        sources=("Kubernetes documentation, page Sidecar containers",),
-    ),
-    Rule(
-        id="JS131",
-        severity="error",
-        title="A pod lists a port of its host twice",
-        why="The API server refuses the pod; of a JobSet or PathwaysJob its controller cannot make it. With "
-        "hostNetwork each port of a container is one of the host. Protocols and host addresses count apart.",
-        hint="leave hostPort out, with hostNetwork the whole entry, or write another port",
-        kinds=POD_KINDS,
-        check=_host_ports,
-        sources=(_PODS,),
-    ),
-)

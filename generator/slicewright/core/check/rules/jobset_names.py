@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.dns import (
     against_dns1035,
     as_dns1035,
@@ -31,6 +31,7 @@ def is_indexed(pods: Pods) -> bool:
     return pods.job.get("completionMode", "Indexed") in ("Indexed", None)
 
 
+@rule("JS101", JOBSET)
 def _names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if not resource.name:
         return
@@ -58,6 +59,7 @@ def _renamed(jobset: str, replicated_job: str) -> str:
     return ""
 
 
+@rule("JS102", JOBSET)
 def _group_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         path = (*pods.path[:3], "groupName")
@@ -67,6 +69,7 @@ def _group_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, f"group name '{name}' {against}")
 
 
+@rule("JS103", JOBSET)
 def _subdomain(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     name = text(at(resource.data, "spec", "network", "subdomain"))
     if not name:
@@ -76,6 +79,7 @@ def _subdomain(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(("spec", "network", "subdomain"), f"subdomain '{name}' {against}")
 
 
+@rule("JS104", JOBSET)
 def _managed_by(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     name = at(resource.data, "spec", "managedBy")
     if not isinstance(name, str):
@@ -89,6 +93,7 @@ def _managed_by(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(path, f"manager '{name}' has {len(name)} characters, {MAX_LABEL} at most")
 
 
+@rule("JS105", JOBSET)
 def _coordinator(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     wanted = at(resource.data, "spec", "coordinator")
     if not isinstance(wanted, dict):
@@ -112,6 +117,7 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding((*path, "podIndex"), message)
 
 
+@rule("JS106", JOBSET)
 def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     wanted = at(resource.data, "spec", "coordinator")
     if not isinstance(wanted, dict) or not resource.name:
@@ -125,6 +131,7 @@ def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Iterator[Find
         yield Finding(("spec", "coordinator"), message)
 
 
+@rule("JS107", JOBSET)
 def _shared_subdomain(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     taken = objects.once("subdomains", _subdomains)
     domain = text(at(resource.data, "spec", "network", "subdomain")) or resource.name
@@ -144,98 +151,10 @@ def _subdomains(objects: ObjectSet) -> dict[tuple[str, str], Resource]:
     return found
 
 
+@rule("JS108", JOBSET)
 def _too_many(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     highest = 2**31 - 1
     for pods in resource.pods:
         if pods.parallelism * count(pods.replicas) > highest:
             message = f"{pods.replicas} replicas of {pods.parallelism} pods are more than {highest}"
             yield Finding((*pods.path[:3], "replicas"), message)
-
-
-RULES = (
-    Rule(
-        id="JS101",
-        severity="error",
-        title="Names of Jobs or pods are longer than 63 characters",
-        why="JobSet names Jobs <jobset>-<replicatedJob>-<index> and pods <job>-<index>-xxxxx; its webhook "
-        "refuses names that are no DNS-1035 label, and those begin with a letter.",
-        hint="shorten the name of the JobSet or of the replicatedJob",
-        kinds=JOBSET,
-        check=_names,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="JS102",
-        severity="error",
-        title="A group name is not a DNS-1035 label",
-        why="The JobSet webhook refuses it.",
-        hint="write lower-case letters, digits and hyphens, a letter first; or leave groupName out",
-        kinds=JOBSET,
-        check=_group_names,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="JS103",
-        severity="error",
-        title="The subdomain is not a DNS-1035 label",
-        why="The subdomain is the name of the Service that JobSet makes; its webhook refuses another form.",
-        hint="write lower-case letters, digits and hyphens, a letter first, 63 characters at most",
-        kinds=JOBSET,
-        check=_subdomain,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="JS104",
-        severity="error",
-        title="managedBy is not a domain and a path of at most 63 characters",
-        why="The JobSet webhook refuses it.",
-        hint="leave managedBy out; Kueue sets it for MultiKueue",
-        kinds=JOBSET,
-        check=_managed_by,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="JS105",
-        severity="error",
-        title="The coordinator is not a pod of the JobSet",
-        why="The JobSet webhook wants an Indexed replicatedJob with completions, and indexes below its "
-        "numbers.",
-        hint="name a replicatedJob, and indexes that it has",
-        kinds=JOBSET,
-        check=_coordinator,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="JS106",
-        severity="error",
-        title="The coordinator's address does not fit into a label",
-        why="<jobset>-<replicatedJob>-<job>-<pod>.<subdomain> becomes the value of the label "
-        "jobset.sigs.k8s.io/coordinator. Before v0.11 the Jobs were silently not created.",
-        hint="shorten the JobSet's name, or write a short spec.network.subdomain of its own",
-        kinds=JOBSET,
-        check=_coordinator_label,
-        sources=(WEBHOOK, "https://github.com/kubernetes-sigs/jobset/issues/1056"),
-    ),
-    Rule(
-        id="JS107",
-        severity="error",
-        title="JobSets of a namespace share a subdomain",
-        why="The Service of a subdomain selects the pods of the JobSet that came first; the names of the "
-        "other's "
-        "pods never resolve.",
-        hint="give each JobSet its own spec.network.subdomain, or none",
-        kinds=JOBSET,
-        check=_shared_subdomain,
-        sources=("kubernetes-sigs/jobset v0.12.0: pkg/controllers/jobset_controller.go",),
-    ),
-    Rule(
-        id="JS108",
-        severity="error",
-        title="Replicas times parallelism exceeds an int32",
-        why="The JobSet webhook refuses more.",
-        hint="write fewer replicas",
-        kinds=JOBSET,
-        check=_too_many,
-        sources=(WEBHOOK,),
-    ),
-)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.dns import is_subdomain
-from slicewright.core.check.rules.jobset_names import JOBSET, WEBHOOK
+from slicewright.core.check.rules.jobset_names import JOBSET
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, words
 from slicewright.core.plan.names import MAX_LABEL
 from slicewright.core.problem import did_you_mean
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
-_CRD = "kubernetes-sigs/jobset v0.12.0: config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"
 _RULES: Path = ("spec", "failurePolicy", "rules")
 _RULE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _LONGEST_RULE_NAME = 128
@@ -36,17 +35,18 @@ def _rules(resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:
     yield from entries(at(resource.data, *map(str, _RULES)))
 
 
-def _named(index: int, rule: dict[str, Any]) -> str:
-    """Return a rule's name, else the one that the webhook gives it."""
-    return text(rule.get("name")) or f"failurePolicyRule{index}"
+def _named(index: int, policy: dict[str, Any]) -> str:
+    """Return the name of a rule, else the one that the webhook gives it."""
+    return text(policy.get("name")) or f"failurePolicyRule{index}"
 
 
+@rule("JS111", JOBSET)
 def _targets(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     known = {pods.name for pods in resource.pods}
     lists: list[tuple[Path, Any]] = [
         (("spec", "successPolicy", "targetReplicatedJobs"), at(resource.data, "spec", "successPolicy"))
     ]
-    lists += [((*_RULES, index, "targetReplicatedJobs"), rule) for index, rule in _rules(resource)]
+    lists += [((*_RULES, index, "targetReplicatedJobs"), policy) for index, policy in _rules(resource)]
     for path, holder in lists:
         for index, name in words(at(holder, "targetReplicatedJobs")):
             if name not in known:
@@ -55,11 +55,12 @@ def _targets(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 )
 
 
+@rule("JS112", JOBSET)
 def _rule_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     taken: dict[str, int] = {}
-    for index, rule in _rules(resource):
-        name = _named(index, rule)
-        path = (*_RULES, index, "name") if "name" in rule else (*_RULES, index)
+    for index, policy in _rules(resource):
+        name = _named(index, policy)
+        path = (*_RULES, index, "name") if "name" in policy else (*_RULES, index)
         if not _RULE_NAME.fullmatch(name) or len(name) > _LONGEST_RULE_NAME:
             yield Finding(path, f"'{name}' is not a valid name for a failure rule")
         if taken.setdefault(name, index) != index:
@@ -67,9 +68,10 @@ def _rule_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, f"failure rule '{name}' comes twice", hint)
 
 
+@rule("JS113", JOBSET)
 def _rule_reasons(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
-    for index, rule in _rules(resource):
-        for at_index, reason in words(rule.get("onJobFailureReasons")):
+    for index, policy in _rules(resource):
+        for at_index, reason in words(policy.get("onJobFailureReasons")):
             if reason not in _REASONS:
                 path = (*_RULES, index, "onJobFailureReasons", at_index)
                 yield Finding(
@@ -77,22 +79,25 @@ def _rule_reasons(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 )
 
 
+@rule("JS114", JOBSET)
 def _gates(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if at(resource.data, "spec", "failurePolicy", "restartStrategy") == "InPlaceRestart":
         path: Path = ("spec", "failurePolicy", "restartStrategy")
         yield Finding(path, "InPlaceRestart is behind a feature gate that is off")
-    for index, rule in _rules(resource):
-        if rule.get("action") in _GATED_ACTIONS:
-            message = f"action {rule['action']} is behind a feature gate that is off"
+    for index, policy in _rules(resource):
+        if policy.get("action") in _GATED_ACTIONS:
+            message = f"action {policy['action']} is behind a feature gate that is off"
             yield Finding((*_RULES, index, "action"), message)
 
 
+@rule("JS115", JOBSET, "warning")
 def _rule_unnamed(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
-    for index, rule in _rules(resource):
-        if not text(rule.get("name")):
+    for index, policy in _rules(resource):
+        if not text(policy.get("name")):
             yield Finding((*_RULES, index), "a failure rule without a name is valid through its default only")
 
 
+@rule("JS116", JOBSET)
 def _depends_on(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     jobs = list(entries(at(resource.data, "spec", "replicatedJobs")))
     seen: set[str] = set()
@@ -112,6 +117,7 @@ def _depends_on(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding((*path, place, "name"), f"replicatedJob '{name}' waits for itself")
 
 
+@rule("JS117", JOBSET)
 def _order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if at(resource.data, "spec", "startupPolicy", "startupPolicyOrder") != "InOrder":
         return
@@ -122,6 +128,7 @@ def _order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             return
 
 
+@rule("JS118", JOBSET)
 def _claims(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     taken: set[str] = set()
     mounted = {
@@ -154,115 +161,11 @@ def _claims(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             taken.add(name)
 
 
+@rule("JS119", JOBSET, "warning")
 def _success(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     policy = mapping(at(resource.data, "spec", "failurePolicy"))
     restarts = number(policy.get("maxRestarts"), 0)
-    needs = [rule for _, rule in _rules(resource) if rule.get("action") == "RestartJobSet"]
+    needs = [policy for _, policy in _rules(resource) if policy.get("action") == "RestartJobSet"]
     if policy and needs and not restarts:
         path: Path = ("spec", "failurePolicy")
         yield Finding(path, "action RestartJobSet never restarts: maxRestarts is 0")
-
-
-RULES = (
-    Rule(
-        id="JS111",
-        severity="error",
-        title="A policy names a replicatedJob that does not exist",
-        why="The JobSet webhook refuses others.",
-        hint="name a replicatedJob of this JobSet",
-        kinds=JOBSET,
-        check=_targets,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="JS112",
-        severity="error",
-        title="Names of failure rules are duplicate or malformed",
-        why="The JobSet webhook wants a letter, then letters, digits, `_`, `,` and `:`, 128 characters at "
-        "most. "
-        "Hyphens are refused.",
-        hint="write a name such as hostMaintenance or host_maintenance",
-        kinds=JOBSET,
-        check=_rule_names,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="JS113",
-        severity="error",
-        title="A failure rule names an unknown Job failure reason",
-        why="The JobSet webhook refuses others.",
-        hint=f"one of {', '.join(_REASONS)}",
-        kinds=JOBSET,
-        check=_rule_reasons,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="JS114",
-        severity="error",
-        title="A default JobSet installation refuses the strategy or action",
-        why="In v0.12.0 the gates InPlaceRestart and RestartJob are alpha and off, and the webhook refuses "
-        "what "
-        "needs them.",
-        hint="write Recreate or BlockingRecreate, and RestartJobSet",
-        kinds=JOBSET,
-        check=_gates,
-        sources=(WEBHOOK, "kubernetes-sigs/jobset v0.12.0: pkg/features/features.go"),
-    ),
-    Rule(
-        id="JS115",
-        severity="warning",
-        title="A failure rule has no name",
-        why="The CRD requires it. A create passes because the webhook fills it in first; a later apply of "
-        "the "
-        'same text fails with "Required value".',
-        hint="write name: failurePolicyRule<index>, which is the default",
-        kinds=JOBSET,
-        check=_rule_unnamed,
-        sources=(_CRD, WEBHOOK),
-    ),
-    Rule(
-        id="JS116",
-        severity="error",
-        title="dependsOn does not name an earlier replicatedJob",
-        why="The JobSet webhook refuses dependsOn on the first replicatedJob, and names that stand later "
-        "in the "
-        "list. A job that waits for itself is accepted and never starts.",
-        hint="order the list so that what is waited for comes first",
-        kinds=JOBSET,
-        check=_depends_on,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="JS117",
-        severity="error",
-        title="startupPolicyOrder: InOrder with dependsOn",
-        why="A CEL rule of the CRD refuses the two together.",
-        hint="keep dependsOn, and leave startupPolicy out",
-        kinds=JOBSET,
-        check=_order,
-        sources=(_CRD,),
-    ),
-    Rule(
-        id="JS118",
-        severity="error",
-        title="A volume claim template is duplicate, misnamed or not mounted",
-        why="The JobSet webhook wants one claim a name, `<template>-<jobset>` of 63 characters at most, a "
-        "container that mounts it, no volume of the same name, and no namespace.",
-        hint="see https://jobset.sigs.k8s.io/docs/ for volumeClaimPolicies",
-        kinds=JOBSET,
-        check=_claims,
-        sources=(WEBHOOK, _CRD),
-    ),
-    Rule(
-        id="JS119",
-        severity="warning",
-        title="A rule restarts the JobSet, and no restarts are left",
-        why="RestartJobSet counts against maxRestarts, which is 0 where nothing is written: the first "
-        "failure "
-        "is the last.",
-        hint="write maxRestarts, or the action RestartJobSetAndIgnoreMaxRestarts",
-        kinds=JOBSET,
-        check=_success,
-        sources=("kubernetes-sigs/jobset v0.12.0: pkg/controllers/failure_policy.go",),
-    ),
-)

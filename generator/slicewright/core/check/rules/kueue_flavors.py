@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.dns import is_label_key, is_label_value
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
-_CRD = "kubernetes-sigs/kueue v0.19.2: config/components/crd/bases/kueue.x-k8s.io_resourceflavors.yaml"
-_WEBHOOK = "kubernetes-sigs/kueue v0.19.2: pkg/webhooks/resourceflavor_webhook.go"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _TOLERATIONS: Path = ("spec", "tolerations")
 _TAINTS: Path = ("spec", "nodeTaints")
 
 
+@rule("KQ113", {"ResourceFlavor"})
 def _tolerations(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for index, entry in entries(at(resource.data, *map(str, _TOLERATIONS))):
         path = (*_TOLERATIONS, index)
@@ -40,6 +39,7 @@ def _tolerations(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding((*path, "tolerationSeconds"), "tolerationSeconds goes with the effect NoExecute")
 
 
+@rule("KQ114", {"ResourceFlavor"})
 def _taints(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     taken: set[tuple[str, str]] = set()
     for index, taint in entries(at(resource.data, *map(str, _TAINTS))):
@@ -56,6 +56,7 @@ def _taints(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         taken.add((key, effect))
 
 
+@rule("KQ115", {"ResourceFlavor"})
 def _labels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     labels = mapping(at(resource.data, "spec", "nodeLabels"))
     for key, value in labels.items():
@@ -65,6 +66,7 @@ def _labels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(("spec", "topologyName"), "a flavor with a topology has no node labels")
 
 
+@rule("KQ116", {"Topology"})
 def _levels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     levels = [text(level.get("nodeLabel")) for _, level in entries(at(resource.data, "spec", "levels"))]
     for index, label in enumerate(levels[:-1]):
@@ -73,6 +75,7 @@ def _levels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, "kubernetes.io/hostname is not the last level")
 
 
+@rule("KQ117", {"MultiKueueCluster"})
 def _source(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     source = at(resource.data, "spec", "clusterSource")
     if resource.version != "v1beta1" and isinstance(source, dict):
@@ -82,6 +85,7 @@ def _source(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(("spec", "clusterSource"), f"the cluster has {said}")
 
 
+@rule("KQ118", {"ResourceFlavor"}, "warning")
 def _tolerated(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     tolerations = [entry for _, entry in entries(at(resource.data, *map(str, _TOLERATIONS)))]
     for index, taint in entries(at(resource.data, *map(str, _TAINTS))):
@@ -90,6 +94,7 @@ def _tolerated(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding((*_TAINTS, index), message)
 
 
+@rule("KQ119", {"ProvisioningRequestConfig"}, "warning")
 def _managed(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if at(resource.data, "spec", "provisioningClassName") != QUEUED_CLASS:
         return
@@ -98,6 +103,7 @@ def _managed(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(("spec",), message)
 
 
+@rule("KQ120", {"AdmissionCheck"})
 def _parameters(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if at(resource.data, "spec", "controllerName") != PROVISIONING_CONTROLLER:
         return
@@ -105,90 +111,3 @@ def _parameters(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if at(parameters, "kind") != "ProvisioningRequestConfig" or at(parameters, "apiGroup") != KUEUE_GROUP:
         path: Path = ("spec", "parameters") if parameters is not None else ("spec",)
         yield Finding(path, "the provisioning check has no ProvisioningRequestConfig as parameters")
-
-
-RULES = (
-    Rule(
-        id="KQ113",
-        severity="error",
-        title="A toleration of a flavor is malformed",
-        why="CEL rules of the CRD refuse them.",
-        hint="write key, operator: Exists and effect: NoSchedule",
-        kinds=frozenset({"ResourceFlavor"}),
-        check=_tolerations,
-        sources=(_CRD,),
-    ),
-    Rule(
-        id="KQ114",
-        severity="error",
-        title="A taint of a flavor is malformed or duplicate",
-        why="A CEL rule and Kueue's webhook refuse them.",
-        hint="write key, value and effect: NoSchedule once",
-        kinds=frozenset({"ResourceFlavor"}),
-        check=_taints,
-        sources=(_CRD, _WEBHOOK),
-    ),
-    Rule(
-        id="KQ115",
-        severity="error",
-        title="Node labels of a flavor are malformed or missing",
-        why="Kueue's webhook refuses an invalid label; a CEL rule requires a node label beside topologyName.",
-        hint="write labels that the nodes of the pool carry",
-        kinds=frozenset({"ResourceFlavor"}),
-        check=_labels,
-        sources=(_CRD, _WEBHOOK),
-    ),
-    Rule(
-        id="KQ116",
-        severity="error",
-        title="kubernetes.io/hostname is not the last level of a topology",
-        why="A CEL rule of the CRD refuses it anywhere else.",
-        hint="order levels from the widest domain to the narrowest",
-        kinds=frozenset({"Topology"}),
-        check=_levels,
-        sources=("kubernetes-sigs/kueue v0.19.2: apis/kueue/v1beta2/topology_types.go",),
-    ),
-    Rule(
-        id="KQ117",
-        severity="error",
-        title="A MultiKueue cluster does not have exactly one source",
-        why="A CEL rule of the CRD wants kubeConfig or clusterProfileRef, one of them.",
-        hint="keep one",
-        kinds=frozenset({"MultiKueueCluster"}),
-        check=_source,
-        sources=("kubernetes-sigs/kueue v0.19.2: apis/kueue/v1beta2/multikueue_types.go",),
-    ),
-    Rule(
-        id="KQ118",
-        severity="warning",
-        title="A flavor declares the TPU taint and does not tolerate it",
-        why="GKE adds the toleration to pods, and Kueue looks at the JobSet: a flavor with the taint fits no "
-        "workload that does not write the toleration itself.",
-        hint="leave nodeTaints out, or add tolerations: [{key: google.com/tpu, operator: Exists, effect: "
-        "NoSchedule}] to the flavor",
-        kinds=frozenset({"ResourceFlavor"}),
-        check=_tolerated,
-        sources=("https://github.com/kubernetes-sigs/kueue/issues/3721",),
-    ),
-    Rule(
-        id="KQ119",
-        severity="warning",
-        title="Queued provisioning on GKE for pods without chips",
-        why="GKE accepts one pod set a ProvisioningRequest; without managedResources the head and every CPU "
-        "job become part of it, and it fails.",
-        hint="write managedResources: [google.com/tpu]",
-        kinds=frozenset({"ProvisioningRequestConfig"}),
-        check=_managed,
-        sources=("https://github.com/ray-project/ray/pull/59070",),
-    ),
-    Rule(
-        id="KQ120",
-        severity="error",
-        title="A provisioning check has no configuration",
-        why="Without a ProvisioningRequestConfig the check is never active, and neither is its queue.",
-        hint="write parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: ...}",
-        kinds=frozenset({"AdmissionCheck"}),
-        check=_parameters,
-        sources=("kubernetes-sigs/kueue v0.19.2: pkg/controller/admissionchecks/provisioning",),
-    ),
-)

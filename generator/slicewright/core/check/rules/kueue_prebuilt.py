@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.kubernetes.labels import ELASTIC, PREBUILT
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
-_WORKLOAD = "kubernetes-sigs/kueue v0.19.2: pkg/webhooks/workload_webhook.go"
-_VALIDATION = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/validation.go"
 _POD_SETS: Path = ("spec", "podSets")
 
 
+@rule("KQ143", {"JobSet", "Job"})
 def _prebuilt(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     # Kueue reads the annotation, and the label where there is none.
     place, names = (
@@ -34,6 +33,7 @@ def _prebuilt(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(("metadata", place, PREBUILT), f"'{name}' is not a valid name of a Workload")
 
 
+@rule("KQ145", {"Workload"})
 def _workload(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if resource.group != KUEUE_GROUP:
         return
@@ -71,28 +71,3 @@ def _slices(request: dict[str, Any], path: Path) -> Iterator[Finding]:
         yield Finding(path, "podSetSliceRequiredTopology and podSetSliceSize come together")
     elif isinstance(size, int) and size < 1:
         yield Finding((*path, "podSetSliceSize"), f"{size} is not a valid size of a slice")
-
-
-RULES = (
-    Rule(
-        id="KQ143",
-        severity="error",
-        title="The name of a prebuilt Workload is not its name",
-        why="Kueue's webhook refuses what is no DNS-1123 subdomain, in the annotation or else in the label.",
-        hint="write the name of a Workload of the namespace",
-        kinds=frozenset({"JobSet", "Job"}),
-        check=_prebuilt,
-        sources=(_VALIDATION,),
-    ),
-    Rule(
-        id="KQ145",
-        severity="error",
-        title="A Workload asks for what cannot be counted",
-        why="Kueue's webhook refuses minCount in two pod sets or beside elastic-job, the resource pods, "
-        "negative amounts, and a slice without its size.",
-        hint="let Kueue make the Workload from the job, or correct the field",
-        kinds=frozenset({"Workload"}),
-        check=_workload,
-        sources=(_WORKLOAD,),
-    ),
-)

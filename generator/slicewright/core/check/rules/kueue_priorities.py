@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.kubernetes.labels import QUEUE
 from slicewright.core.kubernetes.read import text
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import ObjectSet, Resource
 
 
+@rule("KQ146", {"PriorityClass"}, "warning")
 def _preempts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     user = objects.once("queued users of classes", _users).get(resource.name)
     if user is not None and resource.data.get("preemptionPolicy") != "Never":
@@ -30,23 +31,3 @@ def _users(objects: ObjectSet) -> dict[str, Resource]:
         for pods in resource.pods if QUEUE in resource.labels else ():
             found.setdefault(text(pods.spec.get("priorityClassName")), resource)
     return found
-
-
-RULES = (
-    Rule(
-        id="KQ146",
-        severity="warning",
-        title="PriorityClasses of queued pods preempt",
-        why="Kueue preempts whole workloads. The scheduler, which knows nothing of them, deletes single pods "
-        "of lower priority, and what is left of such a slice waits or starts again with its quota taken. "
-        "Unwritten it is PreemptLowerPriority; it cannot be changed, only the class be made anew. A class "
-        "that pods have by globalDefault alone is not considered.",
-        hint="write preemptionPolicy: Never, or leave priorityClassName out of queued pods",
-        kinds=frozenset({"PriorityClass"}),
-        check=_preempts,
-        sources=(
-            "Kubernetes documentation, page Pod Priority and Preemption",
-            "kubernetes/kubernetes v1.36.1: pkg/apis/scheduling/validation/validation.go",
-        ),
-    ),
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.quota_read import parent_of
 from slicewright.core.check.rules.dns import is_label_key
 from slicewright.core.kubernetes.quantity import amount
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 WEBHOOK = "kubernetes-sigs/kueue v0.19.2: pkg/webhooks/clusterqueue_webhook.go"
-_CRD = "kubernetes-sigs/kueue v0.19.2: config/components/crd/bases/kueue.x-k8s.io_clusterqueues.yaml"
 _QUOTAS = frozenset({"ClusterQueue", "Cohort"})
 _QUEUES = frozenset({"ClusterQueue"})
 _GROUPS: Path = ("spec", "resourceGroups")
@@ -39,6 +38,7 @@ def quotas(group: dict[str, Any], path: Path) -> Iterator[tuple[Path, str, dict[
             yield (*path, "flavors", index, "resources", place), text(flavor.get("name")), quota
 
 
+@rule("KQ101", _QUOTAS)
 def _order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for path, group in groups(resource):
         covered = [word for _, word in words(group.get("coveredResources"))]
@@ -52,6 +52,7 @@ def _order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding((*path, "flavors", index, "resources"), message)
 
 
+@rule("KQ102", _QUOTAS)
 def _once(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     resources: set[str] = set()
     flavors: dict[str, int] = {}
@@ -68,6 +69,7 @@ def _once(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding((*path, "flavors", index, "name"), message)
 
 
+@rule("KQ103", _QUOTAS)
 def _limits(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if parent_of(resource):
         return
@@ -81,6 +83,7 @@ def _limits(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                     )
 
 
+@rule("KQ104", _QUEUES)
 def _lending(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for path, group in groups(resource):
         for where, _, quota in quotas(group, path):
@@ -92,6 +95,7 @@ def _lending(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding((*where, "lendingLimit"), message)
 
 
+@rule("KQ105", _QUOTAS)
 def _negative(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for path, group in groups(resource):
         for where, _, quota in quotas(group, path):
@@ -106,6 +110,7 @@ def _negative(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(("spec", "fairSharing", "weight"), message)
 
 
+@rule("KQ106", _QUOTAS)
 def _resource_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for path, group in groups(resource):
         for index, name in words(group.get("coveredResources")):
@@ -115,6 +120,7 @@ def _resource_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding
                 )
 
 
+@rule("KQ107", _QUEUES)
 def _sizes(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     total, covered = 0, 0
     for path, group in groups(resource):
@@ -130,6 +136,7 @@ def _sizes(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(_GROUPS, f"{found} {what} in all groups, {_MOST_FLAVORS} at most")
 
 
+@rule("KQ108", _QUEUES)
 def _preemption(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     preemption = mapping(at(resource.data, "spec", "preemption"))
     policy = at(preemption, "borrowWithinCohort", "policy")
@@ -138,6 +145,7 @@ def _preemption(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(("spec", "preemption", "borrowWithinCohort"), message)
 
 
+@rule("KQ109", _QUEUES)
 def _fungibility(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     wanted = mapping(at(resource.data, "spec", "flavorFungibility"))
     if wanted.get("preference") is None:
@@ -149,6 +157,7 @@ def _fungibility(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(path, "preference needs whenCanBorrow and whenCanPreempt to be TryNextFlavor")
 
 
+@rule("KQ110", _QUEUES)
 def _on_flavors(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     known = {
         text(flavor.get("name"))
@@ -163,6 +172,7 @@ def _on_flavors(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding((*base, index, "onFlavors", place), message, did_you_mean(name, known))
 
 
+@rule("KQ111", _QUEUES, "warning")
 def _selector(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if at(resource.data, "spec", "namespaceSelector") is None:
         yield Finding(
@@ -170,6 +180,7 @@ def _selector(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         )
 
 
+@rule("KQ112", _QUEUES)
 def _expressions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     base: Path = ("spec", "namespaceSelector", "matchExpressions")
     for index, expression in entries(at(resource.data, *map(str, base))):
@@ -181,130 +192,3 @@ def _expressions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding((*path, "operator"), f"{operator} with {'values' if values else 'no values'}")
         if not is_label_key(text(expression.get("key"))):
             yield Finding((*path, "key"), f"'{expression.get('key')}' is not a valid key of a label")
-
-
-RULES = (
-    Rule(
-        id="KQ101",
-        severity="error",
-        title="A flavor does not list the covered resources in their order",
-        why="Kueue's webhook compares them place by place and refuses any other order or number.",
-        hint="list the same resources in the same order",
-        kinds=_QUOTAS,
-        check=_order,
-        sources=(WEBHOOK, _CRD),
-    ),
-    Rule(
-        id="KQ102",
-        severity="error",
-        title="A resource or a flavor is in two resource groups",
-        why="Kueue's webhook refuses duplicates across groups.",
-        hint="merge the groups, or make a flavor of its own",
-        kinds=_QUOTAS,
-        check=_once,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="KQ103",
-        severity="error",
-        title="Borrowing or lending without a cohort",
-        why="A CEL rule and the webhook refuse the limits where there is nobody to borrow from.",
-        hint="add cohortName, or drop the limit",
-        kinds=_QUOTAS,
-        check=_limits,
-        sources=(WEBHOOK, _CRD),
-    ),
-    Rule(
-        id="KQ104",
-        severity="error",
-        title="A queue lends more than it has",
-        why="Kueue's webhook refuses a lendingLimit above the nominalQuota.",
-        hint="lower the lendingLimit",
-        kinds=_QUEUES,
-        check=_lending,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="KQ105",
-        severity="error",
-        title="A quota or a weight is negative",
-        why="Kueue's webhook refuses them, and weights of 1n or less too.",
-        hint="write 0 or more",
-        kinds=_QUOTAS,
-        check=_negative,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="KQ106",
-        severity="error",
-        title="A covered resource does not have a resource name",
-        why="Kueue's webhook refuses what is not a valid qualified name.",
-        hint="write cpu, memory or google.com/tpu",
-        kinds=_QUOTAS,
-        check=_resource_names,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="KQ107",
-        severity="error",
-        title="A queue has more than 256 flavors or 512 quotas in a group",
-        why="Kueue's webhook refuses more.",
-        hint="split the queue",
-        kinds=_QUEUES,
-        check=_sizes,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="KQ108",
-        severity="error",
-        title="borrowWithinCohort without reclaimWithinCohort",
-        why="A CEL rule and the webhook refuse to preempt while borrowing where reclaiming is Never, the "
-        "default.",
-        hint="write reclaimWithinCohort: LowerPriority or Any",
-        kinds=_QUEUES,
-        check=_preemption,
-        sources=(WEBHOOK, _CRD),
-    ),
-    Rule(
-        id="KQ109",
-        severity="error",
-        title="A flavor preference does not take effect",
-        why="A CEL rule and the webhook refuse preference unless whenCanBorrow and whenCanPreempt are "
-        "TryNextFlavor; the default of whenCanBorrow is MayStopSearch.",
-        hint="write whenCanBorrow: TryNextFlavor",
-        kinds=_QUEUES,
-        check=_fungibility,
-        sources=(WEBHOOK, _CRD),
-    ),
-    Rule(
-        id="KQ110",
-        severity="error",
-        title="Admission checks name flavors that the queue does not have",
-        why="Kueue's webhook refuses onFlavors that the queue does not have.",
-        hint="name flavors of this queue",
-        kinds=_QUEUES,
-        check=_on_flavors,
-        sources=(WEBHOOK,),
-    ),
-    Rule(
-        id="KQ111",
-        severity="warning",
-        title="A ClusterQueue does not select namespaces",
-        why="Without namespaceSelector a queue matches no namespace, and every workload waits without a "
-        "word.",
-        hint="write namespaceSelector: {} to admit all namespaces",
-        kinds=_QUEUES,
-        check=_selector,
-        sources=("kubernetes-sigs/kueue v0.19.2: apis/kueue/v1beta2/clusterqueue_types.go",),
-    ),
-    Rule(
-        id="KQ112",
-        severity="error",
-        title="The namespace selector is malformed",
-        why="Kueue's webhook refuses unknown operators, In without values and Exists with values.",
-        hint="see the Kubernetes documentation, page Labels and Selectors",
-        kinds=_QUEUES,
-        check=_expressions,
-        sources=(WEBHOOK,),
-    ),
-)

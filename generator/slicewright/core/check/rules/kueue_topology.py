@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.dns import is_label_key
 from slicewright.core.kubernetes.labels import ELASTIC, MIN_PARALLELISM, PODSET
 from slicewright.core.plan.validate_workload import MAX_INT32
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
-_TAS_SOURCE = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/tas_validation.go"
-_JOB = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobs/job/job_webhook.go"
 _LAYERS = f"{PODSET}slice-required-topology-constraints"
 _EXCLUDED = tuple(f"{PODSET}{name}" for name in ("slice-required-topology", "slice-size", "group-name"))
 _FIXED = tuple(f"{PODSET}{mode}-topology" for mode in ("required", "preferred"))
@@ -28,6 +26,7 @@ _Layer = tuple[str, int]
 """The node label of a layer, and how many pods stand together in it."""
 
 
+@rule("KQ142", {"JobSet", "Job"})
 def _layers(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         written = pods.annotations.get(_LAYERS)
@@ -84,6 +83,7 @@ def _layer(entry: Any) -> _Layer | None:
     return (topology, size) if isinstance(topology, str) and is_size else None
 
 
+@rule("KQ144", {"Job"})
 def _elastic(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if resource.annotations.get(ELASTIC) != "true":
         return
@@ -95,30 +95,3 @@ def _elastic(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             if key in pods.annotations:
                 path = (*pods.path, "metadata", "annotations", key)
                 yield Finding(path, "an elastic Job has no required or preferred topology")
-
-
-RULES = (
-    Rule(
-        id="KQ142",
-        severity="error",
-        title="Layers of a topology do not divide each other",
-        why="Kueue's webhook takes one to three layers, from coarse to fine, as a JSON list: each a node "
-        "label that comes once, with a size that divides the one above. They exclude the annotations for "
-        "a single layer, and groups of pod sets.",
-        hint="""write '[{"topology": "cloud.google.com/gce-topology-block", "size": 8}]'""",
-        kinds=frozenset({"JobSet", "Job"}),
-        check=_layers,
-        sources=(_TAS_SOURCE,),
-    ),
-    Rule(
-        id="KQ144",
-        severity="error",
-        title="An elastic Job with partial admission or a fixed topology",
-        why="Kueue's webhook refuses job-min-parallelism, and required and preferred topologies, on a Job "
-        "that may grow and shrink.",
-        hint="leave out the one or the other",
-        kinds=frozenset({"Job"}),
-        check=_elastic,
-        sources=(_JOB,),
-    ),
-)

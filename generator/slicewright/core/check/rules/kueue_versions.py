@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.shape import version_numbers
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.quota_read import configuration
 from slicewright.core.check.rules.shapes import is_tpu
 from slicewright.core.kubernetes.kinds import RUN_KINDS
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
-_MIGRATION = "kubernetes-sigs/kueue v0.19.2: hack/migrate-to-v1beta2.sh"
 _MOVED: dict[str, dict[tuple[str, ...], str]] = {
     "ClusterQueue": {
         ("spec", "cohort"): "spec.cohortName",
@@ -42,6 +41,7 @@ _ENOUGH = 3600
 """Nodes of flex-start may take an hour and more; a longer timeout was chosen knowingly."""
 
 
+@rule("KQ152", _MOVED)
 def _moved(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if resource.version != "v1beta2":
         return
@@ -72,6 +72,7 @@ def _timeout(objects: ObjectSet) -> int | None:
     return _DEFAULT_TIMEOUT
 
 
+@rule("KQ153", RUN_KINDS, "warning")
 def _ready(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     if QUEUE not in resource.labels:
         return
@@ -86,6 +87,7 @@ def _ready(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(pods.selector_path(FLEX_START), message)
 
 
+@rule("KQ154", {"JobSet"}, "warning")
 def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     timeout = objects.once("timeout of Kueue", _timeout)
     if QUEUE not in resource.labels or timeout is None:
@@ -98,41 +100,3 @@ def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             )
             path: Path = ("spec", "replicatedJobs", index, "dependsOn")
             yield Finding(path, message)
-
-
-RULES = (
-    Rule(
-        id="KQ152",
-        severity="error",
-        title="A v1beta2 object has fields of v1beta1",
-        why="Strict validation refuses the field; a lenient client has it dropped, and then the admission "
-        "check "
-        "silently never runs and the queue is in no cohort.",
-        hint="write the field of v1beta2",
-        kinds=frozenset(_MOVED),
-        check=_moved,
-        sources=(_MIGRATION, "https://github.com/GoogleCloudPlatform/cluster-toolkit/pull/5218"),
-    ),
-    Rule(
-        id="KQ153",
-        severity="warning",
-        title="Kueue gives up before nodes can come",
-        why="From 0.19 on waitForPodsReady is on by default with 30 minutes. Plain flex-start asks for nodes "
-        "after admission: the run is evicted, queued and evicted again while it waits for chips.",
-        hint="use FlexStartQueued (its wait is before admission), or raise waitForPodsReady.timeout above 1h",
-        kinds=RUN_KINDS,
-        check=_ready,
-        sources=("kubernetes-sigs/kueue v0.19.2: apis/config/v1beta2/defaults.go",),
-    ),
-    Rule(
-        id="KQ154",
-        severity="warning",
-        title="A queued JobSet holds back jobs for longer than Kueue waits",
-        why="Kueue counts a JobSet as ready when all its jobs are; one that waits for another to complete is "
-        "evicted after waitForPodsReady.timeout, 30 minutes by default from 0.19 on.",
-        hint="write two JobSets, or raise waitForPodsReady.timeout",
-        kinds=frozenset({"JobSet"}),
-        check=_waiting_jobs,
-        sources=("https://github.com/kubernetes-sigs/kueue/issues/6796",),
-    ),
-)

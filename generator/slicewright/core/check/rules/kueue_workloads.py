@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.dns import is_domain_prefixed_path, is_label_key, is_subdomain
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import (
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
-_VALIDATION = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/validation.go"
-_TAS_SOURCE = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobframework/tas_validation.go"
-_JOB = "kubernetes-sigs/kueue v0.19.2: pkg/controller/jobs/job/job_webhook.go"
 _JOBS = frozenset({"JobSet", "Job"})
 _TOPOLOGY = tuple(f"{PODSET}{mode}-topology" for mode in ("required", "preferred", "unconstrained"))
 _SLICE = f"{PODSET}slice-required-topology"
@@ -47,6 +44,7 @@ def _integer(written: str) -> int | None:
     return int(written) if _INTEGER.fullmatch(written) else None
 
 
+@rule("KQ131", _JOBS)
 def _queue_label(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     name = resource.labels.get(QUEUE)
     if name is not None and not is_subdomain(name):
@@ -54,6 +52,7 @@ def _queue_label(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(path, f"'{name}' is not a valid name of a queue")
 
 
+@rule("KQ132", RUN_KINDS, "warning")
 def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for key in (QUEUE, PRIORITY_CLASS, MAX_EXECUTION_TIME):
         if key in resource.annotations and key not in resource.labels:
@@ -61,6 +60,7 @@ def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Iterator[Findi
             yield Finding(path, f"{key} is an annotation, and Kueue reads the label")
 
 
+@rule("KQ133", RUN_KINDS, "warning")
 def _misplaced(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         for where, labels in (("template", pods.labels), ("job", pods.job_metadata.get("labels"))):
@@ -72,6 +72,7 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding((*base, "labels", QUEUE), message)
 
 
+@rule("KQ134", _JOBS)
 def _max_time(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     written = resource.labels.get(MAX_EXECUTION_TIME)
     if written is not None and ((seconds := _integer(written)) is None or seconds <= 0):
@@ -80,11 +81,13 @@ def _max_time(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         )
 
 
+@rule("KQ135", {"JobSet"})
 def _elastic(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if resource.annotations.get(ELASTIC) == "true":
         yield Finding(("metadata", "annotations", ELASTIC), "a JobSet cannot be elastic under Kueue")
 
 
+@rule("KQ136", {"Job"})
 def _partial(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     written = resource.annotations.get(MIN_PARALLELISM)
     for pods in resource.pods:
@@ -110,6 +113,7 @@ def _podset_count(pods: Pods) -> int:
     return pods.replicas * pods.pods_per_job
 
 
+@rule("KQ137", _JOBS)
 def _topology(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         written = [key for key in _TOPOLOGY if key in pods.annotations]
@@ -138,6 +142,7 @@ def _slice_size(pods: Pods, path: Path) -> Iterator[Finding]:
         yield Finding(path, f"a slice of {size} pods is more than the {count} pods of the job")
 
 
+@rule("KQ138", _JOBS)
 def _slice_divides(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         size, count = _integer(pods.annotations.get(_SLICE_SIZE, "")), _podset_count(pods)
@@ -146,6 +151,7 @@ def _slice_divides(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]
             yield Finding(path, f"slices of {size} pods do not divide {count} pods")
 
 
+@rule("KQ139", {"JobSet"})
 def _podset_groups(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     members: dict[str, list[Pods]] = {}
     for pods in resource.pods:
@@ -171,6 +177,7 @@ def _podset_groups(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]
             yield Finding(path, f"the pod sets of group '{name}' ask for different topologies")
 
 
+@rule("KQ140", {"JobSet"})
 def _too_many_podsets(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if QUEUE in resource.labels and len(resource.pods) > _MOST_PODSETS:
         message = (
@@ -179,6 +186,7 @@ def _too_many_podsets(resource: Resource, _objects: ObjectSet) -> Iterator[Findi
         yield Finding(("spec", "replicatedJobs"), message)
 
 
+@rule("KQ141", _JOBS)
 def _gates(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     written = resource.annotations.get(GATED_BY, "")
     seen: set[str] = set()
@@ -187,125 +195,3 @@ def _gates(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             why = "comes twice" if gate in seen else "is not a domain with a path of 63 characters at most"
             yield Finding(("metadata", "annotations", GATED_BY), f"gate '{gate}' {why}")
         seen.add(gate)
-
-
-RULES = (
-    Rule(
-        id="KQ131",
-        severity="error",
-        title="The queue label is not a valid queue name",
-        why="Kueue's webhook refuses what is no DNS-1123 subdomain.",
-        hint="write the name of a LocalQueue of the namespace",
-        kinds=_JOBS,
-        check=_queue_label,
-        sources=(_VALIDATION,),
-    ),
-    Rule(
-        id="KQ132",
-        severity="warning",
-        title="Queue, priority class or time limit is not a label",
-        why="Kueue has ignored the annotation since 0.15: the job starts at once, beside every queue.",
-        hint="move it to metadata.labels",
-        kinds=RUN_KINDS,
-        check=_queue_annotation,
-        sources=("https://github.com/kubernetes-sigs/kueue/blob/main/CHANGELOG/CHANGELOG-0.15.md",),
-    ),
-    Rule(
-        id="KQ133",
-        severity="warning",
-        title="The queue label is not on the object that is queued",
-        why="Kueue holds back the JobSet or Job that carries the label; on a template it marks pods or "
-        "Jobs that "
-        "Kueue does not manage there.",
-        hint="move the label to the metadata of the object",
-        kinds=RUN_KINDS,
-        check=_misplaced,
-        sources=("https://kueue.sigs.k8s.io/docs/tasks/run/jobsets/",),
-    ),
-    Rule(
-        id="KQ134",
-        severity="error",
-        title="The time limit is not a number of seconds",
-        why="Kueue's webhook refuses what is not a whole number above 0.",
-        hint='write a number in quotes, such as "3600"',
-        kinds=_JOBS,
-        check=_max_time,
-        sources=(_VALIDATION,),
-    ),
-    Rule(
-        id="KQ135",
-        severity="error",
-        title="A JobSet is elastic",
-        why="Kueue's webhook refuses the annotation on a JobSet.",
-        hint="leave the annotation out",
-        kinds=frozenset({"JobSet"}),
-        check=_elastic,
-        sources=(_VALIDATION,),
-    ),
-    Rule(
-        id="KQ136",
-        severity="error",
-        title="Partial admission asks for no fewer pods than the Job has",
-        why="Kueue's webhook refuses a minimum outside the range, and completions that do not follow "
-        "parallelism.",
-        hint="correct the annotation, or leave it out",
-        kinds=frozenset({"Job"}),
-        check=_partial,
-        sources=(_JOB,),
-    ),
-    Rule(
-        id="KQ137",
-        severity="error",
-        title="Topology annotations contradict each other",
-        why="Kueue's webhook refuses two modes at once, a level that is not a node label, a slice without "
-        "its size, and slices larger than the job.",
-        hint="see https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/",
-        kinds=_JOBS,
-        check=_topology,
-        sources=(_TAS_SOURCE,),
-    ),
-    Rule(
-        id="KQ138",
-        severity="error",
-        title="The slice size does not divide the pods",
-        why="The webhook accepts it, and the scheduler of Kueue never finds an assignment: the workload "
-        "waits "
-        "forever.",
-        hint="write the number of hosts of a TPU slice",
-        kinds=_JOBS,
-        check=_slice_divides,
-        sources=("kubernetes-sigs/kueue v0.19.2: pkg/cache/scheduler/tas_flavor_snapshot.go",),
-    ),
-    Rule(
-        id="KQ139",
-        severity="error",
-        title="A group of pod sets is not a pair",
-        why="Kueue's webhook wants exactly two pod sets, one of them a single pod, with the same topology "
-        "and "
-        "no slices.",
-        hint="see https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/",
-        kinds=frozenset({"JobSet"}),
-        check=_podset_groups,
-        sources=(_TAS_SOURCE,),
-    ),
-    Rule(
-        id="KQ140",
-        severity="error",
-        title="A queued JobSet has more than 18 replicatedJobs",
-        why="Each becomes a pod set, and the API refuses a Workload with more; the JobSet stays suspended.",
-        hint="use replicas instead of many replicatedJobs, or several JobSets",
-        kinds=frozenset({"JobSet"}),
-        check=_too_many_podsets,
-        sources=("kubernetes-sigs/kueue v0.19.2: apis/kueue/v1beta2/workload_types.go",),
-    ),
-    Rule(
-        id="KQ141",
-        severity="error",
-        title="An admission gate does not have the name of a controller",
-        why="Kueue's webhook refuses gates that are empty, come twice or are no domain with a path.",
-        hint="write example.com/gate, separated by commas",
-        kinds=_JOBS,
-        check=_gates,
-        sources=("kubernetes-sigs/kueue v0.19.2: pkg/util/webhook/validation_admissiongatedby.go",),
-    ),
-)

@@ -6,7 +6,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.kustomize_build import (
     KUSTOMIZATIONS,
     Patch,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.check.model import ObjectSet, Resource
-    from slicewright.core.problem import Path, Severity
+    from slicewright.core.problem import Path
 
 _SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
 """Kinds whose replicas `replicas` sets."""
@@ -39,6 +39,7 @@ def _lists(value: Any, path: Path) -> Iterator[Path]:
         yield from _lists(below, (*path, key))
 
 
+@rule("KUS101", KUSTOMIZATIONS, "warning")
 def _merge(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     if "openapi" in resource.data:
         return
@@ -53,6 +54,7 @@ def _merge(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(found.path, message)
 
 
+@rule("KUS102", KUSTOMIZATIONS, "warning")
 def _namespace(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     if not resource.data.get("namespace") or "openapi" in resource.data:
         return
@@ -63,6 +65,7 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             return
 
 
+@rule("KUS103", KUSTOMIZATIONS, "warning")
 def _prefix(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     if "configurations" in resource.data:
         return
@@ -73,6 +76,7 @@ def _prefix(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding((key,), message)
 
 
+@rule("KUS104", KUSTOMIZATIONS, "warning")
 def _generators(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     if (
         "configurations" in resource.data
@@ -106,6 +110,7 @@ def _mentions(value: Any, name: str) -> bool:
     return False
 
 
+@rule("KUS105", KUSTOMIZATIONS, "warning")
 def _targets(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     contents = built(resource, objects)
     for found in patches(resource, objects):
@@ -114,6 +119,7 @@ def _targets(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding((*found.path[:2], "target"), f"the target ({said}) matches no object")
 
 
+@rule("KUS106", KUSTOMIZATIONS, "warning")
 def _labels(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     contents = built(resource, objects)
     jobsets = [found for found in contents if found.kind in ("JobSet", "PathwaysJob")]
@@ -126,12 +132,14 @@ def _labels(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(("commonLabels",), message, "use labels with pairs, without includeSelectors")
 
 
+@rule("KUS107", RUN_KINDS, "warning")
 def _needs_hash(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if resource.annotations.get(NEEDS_HASH) == "true":
         path: Path = ("metadata", "annotations", NEEDS_HASH)
         yield Finding(path, f"kustomize puts no hash on the name of a {resource.kind}")
 
 
+@rule("KUS108", KUSTOMIZATIONS, "warning")
 def _functions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for key in ("generators", "transformers", "validators"):
         if sequence(resource.data.get(key)):
@@ -142,6 +150,7 @@ def _functions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding((key,), f"'{key}' needs a flag that Argo CD does not pass")
 
 
+@rule("KUS109", KUSTOMIZATIONS)
 def _replicas(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for index, entry in entries(resource.data.get("replicas")):
         named = [found for found in built(resource, objects) if found.name == entry.get("name")]
@@ -151,6 +160,7 @@ def _replicas(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(("replicas", index), message)
 
 
+@rule("KUS110", KUSTOMIZATIONS)
 def _generate_name(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for found in built(resource, objects):
         if "generateName" in found.metadata and not found.name:
@@ -158,6 +168,7 @@ def _generate_name(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(("resources",), message)
 
 
+@rule("KUS111", KUSTOMIZATIONS, "warning")
 def _remote(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for key in ("resources", "components", "bases"):
         for index, entry in words(resource.data.get(key)):
@@ -169,6 +180,7 @@ def _remote(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding((key, index), f"remote base '{entry}' follows a branch")
 
 
+@rule("KUS112", KUSTOMIZATIONS)
 def _strict_json(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for index, entry in entries(resource.data.get("patches")):
         written = text(entry.get("patch")).lstrip()
@@ -177,12 +189,14 @@ def _strict_json(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(("patches", index, "patch"), message)
 
 
+@rule("KUS113", KUSTOMIZATIONS, "warning")
 def _metadata(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for index, word in words(resource.data.get("buildMetadata")):
         message = f"'{word}' writes what differs between machines and versions"
         yield Finding(("buildMetadata", index), message)
 
 
+@rule("KUS114", KUSTOMIZATIONS)
 def _leaves(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     schema = text(at(resource.data, "openapi", "path"))
     named: list[tuple[Path, str]] = [(("openapi", "path"), schema)]
@@ -195,6 +209,7 @@ def _leaves(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, f"'{word}' lies outside of the folder, which kustomize refuses")
 
 
+@rule("KUS115", KUSTOMIZATIONS, "warning")
 def _unguarded(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for found in patches(resource, objects):
         guarded: list[str] = []
@@ -220,137 +235,3 @@ def _element(pointer: str) -> str:
         if part.isascii() and part.isdigit():
             return "/".join(parts[: index + 1])
     return ""
-
-
-def _rule(ident: str, title: str, why: str, hint: str, check: Any, *, fails: bool = False) -> Rule:
-    severity: Severity = "error" if fails else "warning"
-    return Rule(
-        ident, severity, title, why, hint, KUSTOMIZATIONS, check, ("tried with kustomize 5.5.0 and 5.8.1",)
-    )
-
-
-RULES = (
-    _rule(
-        "KUS101",
-        "A strategic-merge patch changes a list of a custom kind",
-        "Without a schema kustomize does not merge such lists: the patch replaces replicatedJobs as a whole, "
-        "and containers, image and chips are gone.",
-        "write a JSON 6902 patch with a target, or include bases/components/kustomize-openapi",
-        _merge,
-    ),
-    _rule(
-        "KUS102",
-        "`namespace` changes cluster-scoped kinds",
-        "kustomize does not know the scope of custom kinds, and puts the namespace on ClusterQueues and "
-        "flavors.",
-        "write metadata.namespace in the objects, or keep the queues in a kustomization of their own",
-        _namespace,
-    ),
-    _rule(
-        "KUS103",
-        "A prefix or suffix breaks references between custom kinds",
-        "Names change, and clusterQueue, flavors, the queue label, serviceAccountName and ConfigMaps of "
-        "custom "
-        "kinds stay.",
-        "write the names out, or include bases/components/kustomize-openapi",
-        _prefix,
-    ),
-    _rule(
-        "KUS104",
-        "A custom kind uses a generated ConfigMap or Secret",
-        "The generated name has a hash that only built-in kinds learn: the pods wait for a ConfigMap that "
-        "does "
-        "not exist.",
-        "write disableNameSuffixHash: true, or include bases/components/kustomize-openapi",
-        _generators,
-    ),
-    _rule(
-        "KUS105",
-        "A patch target matches no object",
-        "A target that matches nothing is ignored, and the build succeeds without the patch.",
-        "correct kind and name of the target",
-        _targets,
-    ),
-    _rule(
-        "KUS106",
-        "Labels change a selector or miss pods",
-        "includeTemplates does not know the pod templates of JobSets; commonLabels change selectors and "
-        "templates of Jobs, which are immutable.",
-        "name the field: fields: [{group: jobset.x-k8s.io, kind: JobSet, path: ..., create: true}]",
-        _labels,
-    ),
-    Rule(
-        id="KUS107",
-        severity="warning",
-        title="needs-hash on an object that is not a generated ConfigMap or Secret",
-        why="kustomize ignores the annotation on every other kind: the name does not change with the "
-        "content.",
-        hint="let slicewright name the run (naming: Hashed)",
-        kinds=RUN_KINDS,
-        check=_needs_hash,
-        sources=("https://github.com/kubernetes-sigs/kustomize/issues/6230",),
-    ),
-    _rule(
-        "KUS108",
-        "An overlay does not build without flags",
-        "Functions and Helm charts need flags; with some of them missing a generator yields nothing, and the "
-        "build succeeds.",
-        "write the objects out",
-        _functions,
-    ),
-    _rule(
-        "KUS109",
-        "`replicas` does not apply to this kind",
-        "kustomize fails: it knows no other kind's field.",
-        "write a JSON 6902 patch of /spec/replicatedJobs/0/replicas",
-        _replicas,
-        fails=True,
-    ),
-    _rule(
-        "KUS110",
-        "An object of a kustomization has no name",
-        "kustomize cannot process generateName and fails.",
-        "write a name, or use `slicewright render NAME --stdout` with kubectl create",
-        _generate_name,
-        fails=True,
-    ),
-    _rule(
-        "KUS111",
-        "A remote base is not pinned",
-        "A branch moves, so the same commit of this repository builds another thing tomorrow.",
-        "add ?ref= with a commit or a tag, or copy the base",
-        _remote,
-    ),
-    _rule(
-        "KUS112",
-        "An inline patch in brackets is not JSON",
-        "kustomize takes a patch that begins with [ for strict JSON and fails on YAML.",
-        "write the operations as a block list",
-        _strict_json,
-        fails=True,
-    ),
-    _rule(
-        "KUS113",
-        "Build metadata differs between builds",
-        "managedByLabel writes the version of kustomize and originAnnotations write paths: the output "
-        "differs "
-        "between CI, kubectl and Argo CD.",
-        "leave buildMetadata out",
-        _metadata,
-    ),
-    _rule(
-        "KUS114",
-        "A file of a kustomization is outside of its folder",
-        "kustomize refuses files above its root (Flux alone lifts the restriction).",
-        "copy the file, or make it a base or component",
-        _leaves,
-        fails=True,
-    ),
-    _rule(
-        "KUS115",
-        "A patch by position has no test of what is there",
-        "When the base gains an element the patch changes another one, and the build succeeds.",
-        "put `op: test` of the element's name before it",
-        _unguarded,
-    ),
-)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, is_pathways, shape, shapes
-from slicewright.core.kubernetes.labels import COORDINATOR, TPU
+from slicewright.core.kubernetes.labels import COORDINATOR
 from slicewright.core.kubernetes.read import at, entries, sequence, text, words
 from slicewright.core.plan.decide import SIDECAR_FLAG
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
-_SEED = "GKE documentation, page Run Pathways workloads"
-_CONTROLLER = "google/pathways-job v0.1.4: internal/controller/pathwaysjob_controller.go"
 _JOBSET = frozenset({"JobSet"})
 _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
 _SERVER_PORT = "--server_port"
@@ -60,6 +58,7 @@ def _workers(resource: Resource) -> list[Pods]:
     return [pods for pods in resource.pods if asks_for_tpu(pods)]
 
 
+@rule("PW101", _JOBSET)
 def _one_chip(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     if not is_pathways(resource):
         return
@@ -70,6 +69,7 @@ def _one_chip(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(pods.spec_path, message)
 
 
+@rule("PW102", {"JobSet", "Job", "Pod"})
 def _env_order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         for path, container in _all(pods):
@@ -91,6 +91,7 @@ def _env_order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                             yield Finding((*path, key, index), message)
 
 
+@rule("PW103", _JOBSET)
 def _ports(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     served = {
         flags(container)[_SERVER_PORT][1]
@@ -108,6 +109,7 @@ def _ports(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding((*path, "args", index), message)
 
 
+@rule("PW104", _JOBSET)
 def _backend(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         proxies = {
@@ -126,6 +128,7 @@ def _backend(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                     yield Finding((*path, "env", index, "value"), message)
 
 
+@rule("PW105", _JOBSET)
 def _same_port(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         taken: dict[str, str] = {}
@@ -138,6 +141,7 @@ def _same_port(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             taken.setdefault(port, name)
 
 
+@rule("PW106", _JOBSET)
 def _instance_type(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     rows = [shape(pods, objects) for pods in _workers(resource)]
     wanted = {row.pathways_instance_type for row in rows if row is not None and row.pathways_instance_type}
@@ -148,6 +152,7 @@ def _instance_type(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding((*path, "args", index), message, f"write {_INSTANCE_TYPE}={min(wanted)}")
 
 
+@rule("PW107", _JOBSET)
 def _instance_count(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     slices = sum(pods.replicas for pods in _workers(resource))
     for _, path, container in _managers(resource):
@@ -157,6 +162,7 @@ def _instance_count(resource: Resource, _objects: ObjectSet) -> Iterator[Finding
             yield Finding((*path, "args", index), message, f"write {_INSTANCE_COUNT}={slices}")
 
 
+@rule("PW108", _JOBSET)
 def _coordinator(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if at(resource.data, "spec", "coordinator") is not None:
         return
@@ -169,6 +175,7 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                     return
 
 
+@rule("PW109", _JOBSET)
 def _never_ends(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods, _, manager in _managers(resource):
         others = [
@@ -187,6 +194,7 @@ def _never_ends(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding(path, message, hint)
 
 
+@rule("PW110", _JOBSET)
 def _success(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     heads = [
         pods.name
@@ -202,6 +210,7 @@ def _success(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(path, "the JobSet waits for workers, which never exit", hint)
 
 
+@rule("PW111", _JOBSET)
 def _scratch(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     seen: dict[str, str] = {}
     for pods in resource.pods:
@@ -222,6 +231,7 @@ def _proxies(resource: Resource) -> Iterator[tuple[Path, dict[str, tuple[int, st
                 yield path, found
 
 
+@rule("PW132", _JOBSET | {"PathwaysJob"}, "warning")
 def _unused_sidecar(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if resource.kind == "PathwaysJob":
         components = {
@@ -243,134 +253,14 @@ def _unused_sidecar(resource: Resource, _objects: ObjectSet) -> Iterator[Finding
                     yield Finding(path, _UNUSED)
 
 
+@rule("PW133", _JOBSET, "warning")
 def _elastic_slices_end(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     elastic = [
         found for _, found in _proxies(resource) if found.get("--num_elastic_slices", (0, "0"))[1] != "0"
     ]
     for pods in _workers(resource) if elastic else ():
-        for index, rule in entries(at(pods.job, "podFailurePolicy", "rules")):
-            conditions = [entry.get("type") for _, entry in entries(rule.get("onPodConditions"))]
-            if rule.get("action") == "FailJob" and "DisruptionTarget" in conditions:
+        for index, policy in entries(at(pods.job, "podFailurePolicy", "rules")):
+            conditions = [entry.get("type") for _, entry in entries(policy.get("onPodConditions"))]
+            if policy.get("action") == "FailJob" and "DisruptionTarget" in conditions:
                 message = "a lost host fails its slice at once, though the proxy has slices to spare"
                 yield Finding((*pods.job_path, "podFailurePolicy", "rules", index), message)
-
-
-def _rule(ident: str, title: str, why: str, hint: str, check: Any, source: str = _CONTROLLER) -> Rule:
-    return Rule(ident, "error", title, why, hint, _JOBSET, check, (source,))
-
-
-RULES = (
-    _rule(
-        "PW101",
-        "Pathways does not support the machine type",
-        "The manager has no instance type for it (one-chip machines, v3): it never assembles the slices.",
-        "use a -4t or -8t machine type of v4, v5e, v5p, v6e or tpu7x",
-        _one_chip,
-    ),
-    Rule(
-        id="PW102",
-        severity="error",
-        title="A variable is used before it is defined",
-        why="Kubernetes expands $(NAME) only with variables that stand earlier in env, and in args with "
-        "those of "
-        "the container; otherwise the text stays, and the server connects to nowhere.",
-        hint="define the variable first",
-        kinds=frozenset({"JobSet", "Job", "Pod"}),
-        check=_env_order,
-        sources=("Kubernetes documentation, page Define Dependent Environment Variables", _SEED),
-    ),
-    _rule(
-        "PW103",
-        "Proxy or workers do not connect to the manager's port",
-        "A worker or proxy that dials another port waits forever.",
-        "write the same port in --server_port of the manager and in --resource_manager_address",
-        _ports,
-    ),
-    _rule(
-        "PW104",
-        "The program does not connect to the proxy's port",
-        "JAX waits for a backend that does not answer.",
-        "write JAX_BACKEND_TARGET=grpc://$(PATHWAYS_HEAD):29000, with the port of the proxy",
-        _backend,
-    ),
-    _rule(
-        "PW105",
-        "Servers of one pod use the same port",
-        "Containers of a pod share its network: the second one cannot bind the port and restarts without "
-        "end.",
-        "give each server its own --server_port",
-        _same_port,
-        _SEED,
-    ),
-    _rule(
-        "PW106",
-        "The instance type is not that of the workers",
-        "The manager waits for slices of another type or topology than the workers are.",
-        "write --instance_type=<type>:<topology>; `slicewright catalog -o json` lists them",
-        _instance_type,
-    ),
-    _rule(
-        "PW107",
-        "The instance count is not the number of slices",
-        "The manager waits for slices that never report, or leaves some idle.",
-        "write --instance_count as the replicas of the workers",
-        _instance_count,
-    ),
-    _rule(
-        "PW108",
-        "Pods read the coordinator, and the JobSet has none",
-        "JobSet sets the label only with spec.coordinator; without it the pods read an empty address.",
-        "write spec.coordinator: {replicatedJob: pathways-head, jobIndex: 0, podIndex: 0}",
-        _coordinator,
-    ),
-    _rule(
-        "PW109",
-        "A server beside a program is not a sidecar",
-        "The head completes when all its containers do, and manager and proxy never exit: the chips stay "
-        f"taken ({TPU}).",
-        "move manager and proxy to initContainers with restartPolicy: Always",
-        _never_ends,
-    ),
-    _rule(
-        "PW110",
-        "Success of the run is not that of the head",
-        "Workers never exit: a JobSet that waits for them never completes, and holds its quota.",
-        "write successPolicy with the head's replicatedJob as target",
-        _success,
-    ),
-    Rule(
-        id="PW132",
-        severity="warning",
-        title="The proxy does not use the colocated Python sidecars",
-        why="Without the flag the proxy runs no Python beside the workers: the sidecars wait without work.",
-        hint=f"write {SIDECAR_FLAG}=external in the args of the proxy",
-        kinds=_JOBSET | {"PathwaysJob"},
-        check=_unused_sidecar,
-        sources=(
-            "apple/axlearn@34aed43c: axlearn/cloud/gcp/pathways_utils.py#L632",
-            "AI-Hypercomputer/pathways-utils@8950a34: .../shared_pathways_service/isc_pathways.py#L147",
-        ),
-    ),
-    Rule(
-        id="PW133",
-        severity="warning",
-        title="The loss of one elastic slice ends the others",
-        why="A host that is drained or gone marks its pods as DisruptionTarget. FailJob on that condition "
-        "fails the Job of the slice, and the JobSet then restarts or fails the head and all slices.",
-        hint="write action: Ignore, or leave the rule out: the Job replaces the pods up to its backoffLimit",
-        kinds=_JOBSET,
-        check=_elastic_slices_end,
-        sources=(
-            "google/pathways-job v0.1.4: config/samples/elastic_training_example_pathwaysjob.yaml",
-            f"{_CONTROLLER}#L712-L714",
-        ),
-    ),
-    _rule(
-        "PW111",
-        "Manager, proxy and workers do not share the scratch location",
-        "They exchange programs through it; with different places the workers do not find them.",
-        "write the same --gcs_scratch_location everywhere",
-        _scratch,
-        _SEED,
-    ),
-)

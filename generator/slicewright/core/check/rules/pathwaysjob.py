@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Check, Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
 from slicewright.core.plan.names import room_in_pathwaysjob
 
@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.check.model import ObjectSet, Resource
-    from slicewright.core.problem import Path, Severity
+    from slicewright.core.problem import Path
 
-_CONTROLLER = "google/pathways-job v0.1.4: internal/controller/pathwaysjob_controller.go"
 _LIST = "pathways-job"
 """What the catalogue calls the list of topologies in PathwaysJob's controller."""
 
@@ -23,6 +22,7 @@ def _workers(resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:
     yield from entries(at(resource.data, "spec", "workers"))
 
 
+@rule("PW121", {"PathwaysJob"})
 def _name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     room = room_in_pathwaysjob()
     if len(resource.name) > room.length:
@@ -31,6 +31,7 @@ def _name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(("metadata", "name"), message)
 
 
+@rule("PW122", {"PathwaysJob"})
 def _topology(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for index, worker in _workers(resource):
         machine, topology = text(worker.get("type")), text(worker.get("topology"))
@@ -44,6 +45,7 @@ def _topology(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, f"the controller accepts no {topology or 'empty topology'} on {machine}")
 
 
+@rule("PW123", {"PathwaysJob"})
 def _none(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if at(resource.data, "spec", "workers") == []:
         yield Finding(("spec", "workers"), "there are no workers")
@@ -53,6 +55,7 @@ def _none(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(("spec", "workers", index, "numSlices"), f"numSlices is {slices}")
 
 
+@rule("PW124", {"PathwaysJob"}, "warning")
 def _main(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     template = mapping(at(resource.data, "spec", "controller", "template"))
     names = [text(container.get("name")) for _, container in entries(at(template, "spec", "containers"))]
@@ -63,6 +66,7 @@ def _main(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(path, message)
 
 
+@rule("PW125", {"PathwaysJob"}, "warning")
 def _dropped(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     metadata = at(resource.data, "spec", "controller", "template", "metadata")
     if mapping(metadata).get("labels") or mapping(metadata).get("annotations"):
@@ -70,6 +74,7 @@ def _dropped(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(path, "the controller drops labels and annotations of the template")
 
 
+@rule("PW126", {"PathwaysJob"}, "warning")
 def _head(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     controller = mapping(at(resource.data, "spec", "controller"))
     selector = at(controller, "template", "spec", "nodeSelector")
@@ -82,6 +87,7 @@ def _head(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(path, message, "write nodeSelector: {cloud.google.com/gke-nodepool: <CPU pool>}")
 
 
+@rule("PW127", {"PathwaysJob"})
 def _elastic(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     elastic = number(at(resource.data, "spec", "controller", "elasticSlices"), 0) or 0
     slices = sum(number(worker.get("numSlices"), 0) or 0 for _, worker in _workers(resource))
@@ -90,6 +96,7 @@ def _elastic(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(path, f"{elastic} elastic slices of {slices} would leave none")
 
 
+@rule("PW128", {"PathwaysJob"}, "warning")
 def _sidecar(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for index, component in entries(at(resource.data, "spec", "customComponents")):
         if component.get("componentType") == "colocated_python_sidecar":
@@ -97,76 +104,3 @@ def _sidecar(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 if component.get(key):
                     path: Path = ("spec", "customComponents", index, key)
                     yield Finding(path, f"the controller ignores {key} of the sidecar")
-
-
-def _rule(ident: str, severity: Severity, title: str, why: str, hint: str, check: Check) -> Rule:
-    return Rule(ident, severity, title, why, hint, frozenset({"PathwaysJob"}), check, (_CONTROLLER,))
-
-
-RULES = (
-    _rule(
-        "PW121",
-        "error",
-        "A PathwaysJob's name is too long for the coordinator's address",
-        "Its controller makes a JobSet of that name, which the JobSet webhook refuses; nothing starts.",
-        "shorten the name, or write a JobSet with a short subdomain",
-        _name,
-    ),
-    _rule(
-        "PW122",
-        "error",
-        "The controller does not know the topology",
-        "The CRD takes any text; the controller sets terminalState: Failed for what its table does not have.",
-        "run `slicewright catalog`, or write a JobSet",
-        _topology,
-    ),
-    _rule(
-        "PW123",
-        "error",
-        "A PathwaysJob has no worker with slices",
-        "The CRD accepts an empty list and numbers below 1; the controller crashes or makes nothing.",
-        "write one worker with numSlices of 1 or more",
-        _none,
-    ),
-    _rule(
-        "PW124",
-        "warning",
-        "mainContainerName does not name the container of the program",
-        "Only that container gets PATHWAYS_HEAD and JAX_BACKEND_TARGET; any other runs without TPUs.",
-        "call it main, or write controller.mainContainerName",
-        _main,
-    ),
-    _rule(
-        "PW125",
-        "warning",
-        "Labels or annotations of the head are not on the PathwaysJob",
-        "The controller copies the spec of the template and drops its metadata, such as gke-gcsfuse/volumes.",
-        "move them to metadata of the PathwaysJob, which reach the pods",
-        _dropped,
-    ),
-    _rule(
-        "PW126",
-        "warning",
-        "The head selects its nodes where that has no effect",
-        "In default mode nothing but the template's nodeSelector places the head; beside the workers the "
-        "controller replaces it.",
-        "write a nodeSelector in default mode, and none with colocate_head_with_workers",
-        _head,
-    ),
-    _rule(
-        "PW127",
-        "error",
-        "Every slice is elastic, so none must stay",
-        "With as many elastic slices as there are slices the proxy has nothing that must be there.",
-        "write a number below numSlices",
-        _elastic,
-    ),
-    _rule(
-        "PW128",
-        "warning",
-        "The colocated sidecar has more than an image",
-        "The controller reads neither flags nor environment for it.",
-        "write a JobSet where the sidecar needs them",
-        _sidecar,
-    ),
-)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.check import quota_read
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.kueue_queues import groups
 from slicewright.core.check.scheduler import requirement
 from slicewright.core.kubernetes.kinds import RUN_KINDS
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
-_ACTIVE = "kueue.sigs.k8s.io documentation, pages ClusterQueue and LocalQueue (condition Active)"
 _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
 _PARAMETERS = {"ProvisioningRequestConfig", "MultiKueueConfig"}
 
@@ -45,6 +44,7 @@ def _dangling(objects: ObjectSet, kind: str, name: str, path: Path) -> Iterator[
         yield Finding(path, f"there is no {kind} '{name}'", did_you_mean(name, known))
 
 
+@rule("REF101", RUN_KINDS)
 def _queue(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     known, name, namespace = (
         quota_read.quotas(objects),
@@ -62,11 +62,13 @@ def _queue(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     yield Finding(("metadata", "labels", QUEUE), message, hint)
 
 
+@rule("REF102", {"LocalQueue"})
 def _cluster_queue(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     name = text(at(resource.data, "spec", "clusterQueue"))
     yield from _dangling(objects, "ClusterQueue", name, ("spec", "clusterQueue"))
 
 
+@rule("REF103", {"ClusterQueue", "Cohort"})
 def _flavors(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for path, group in groups(resource):
         for index, flavor in entries(group.get("flavors")):
@@ -74,6 +76,7 @@ def _flavors(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield from _dangling(objects, "ResourceFlavor", name, (*path, "flavors", index, "name"))
 
 
+@rule("REF104", {"ClusterQueue"})
 def _checks(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     base: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
     for index, check in entries(at(resource.data, "spec", "admissionChecksStrategy", "admissionChecks")):
@@ -82,6 +85,7 @@ def _checks(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         yield from _dangling(objects, "AdmissionCheck", name, ("spec", "admissionChecks", index))
 
 
+@rule("REF105", {"AdmissionCheck"})
 def _parameters(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     parameters = mapping(at(resource.data, "spec", "parameters"))
     kind = text(parameters.get("kind"))
@@ -89,21 +93,25 @@ def _parameters(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         yield from _dangling(objects, kind, text(parameters.get("name")), ("spec", "parameters", "name"))
 
 
+@rule("REF106", {"ResourceFlavor"})
 def _topology(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     name = text(at(resource.data, "spec", "topologyName"))
     yield from _dangling(objects, "Topology", name, ("spec", "topologyName"))
 
 
+@rule("REF107", {"MultiKueueConfig"})
 def _clusters(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for index, name in words(at(resource.data, "spec", "clusters")):
         yield from _dangling(objects, "MultiKueueCluster", name, ("spec", "clusters", index))
 
 
+@rule("REF108", RUN_KINDS)
 def _priority(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     name = resource.labels.get(PRIORITY_CLASS, "")
     yield from _dangling(objects, "WorkloadPriorityClass", name, ("metadata", "labels", PRIORITY_CLASS))
 
 
+@rule("REF109", {"ResourceFlavor"})
 def _pools(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     labels = texts(at(resource.data, "spec", "nodeLabels"))
     if objects.site is None or not labels:
@@ -118,6 +126,7 @@ def _pools(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(("spec", "nodeLabels"), f"no pool of {name} has nodes with {said}", hint)
 
 
+@rule("REF110", {"LocalQueue"})
 def _namespace(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     queue = objects.find("ClusterQueue", text(at(resource.data, "spec", "clusterQueue")))
     selector = at(queue.data, "spec", "namespaceSelector") if queue else None
@@ -137,77 +146,3 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(
             ("spec", "clusterQueue"), f"ClusterQueue '{queue.name}' does not select namespace '{name}'"
         )
-
-
-def _rule(ident: str, title: str, why: str, kinds: frozenset[str] | set[str], check: Any) -> Rule:
-    hint = "add the object, or correct the name"
-    return Rule(ident, "error", title, why, hint, frozenset(kinds), check, (_ACTIVE,))
-
-
-_INACTIVE = "Nothing refuses it: the queue is inactive, and its workloads wait without a word."
-
-RULES = (
-    _rule(
-        "REF101",
-        "The queue of a workload is not a LocalQueue of its namespace",
-        "Nothing refuses it: the workload stays suspended and waits for a queue that does not come.",
-        RUN_KINDS,
-        _queue,
-    ),
-    _rule(
-        "REF102",
-        "A LocalQueue names a ClusterQueue that does not exist",
-        _INACTIVE,
-        {"LocalQueue"},
-        _cluster_queue,
-    ),
-    _rule(
-        "REF103",
-        "A queue names a ResourceFlavor that does not exist",
-        _INACTIVE,
-        {"ClusterQueue", "Cohort"},
-        _flavors,
-    ),
-    _rule(
-        "REF104", "A queue names an AdmissionCheck that does not exist", _INACTIVE, {"ClusterQueue"}, _checks
-    ),
-    _rule(
-        "REF105",
-        "An AdmissionCheck names parameters that do not exist",
-        "The check is never active, so neither are the queues that use it.",
-        {"AdmissionCheck"},
-        _parameters,
-    ),
-    _rule(
-        "REF106", "A flavor names a Topology that does not exist", _INACTIVE, {"ResourceFlavor"}, _topology
-    ),
-    _rule(
-        "REF107",
-        "A MultiKueueConfig names a MultiKueueCluster that does not exist",
-        "Kueue does not dispatch to a cluster that it does not know.",
-        {"MultiKueueConfig"},
-        _clusters,
-    ),
-    _rule(
-        "REF108",
-        "A workload names a WorkloadPriorityClass that does not exist",
-        "Kueue creates no Workload for the job; it stays suspended.",
-        RUN_KINDS,
-        _priority,
-    ),
-    _rule(
-        "REF109",
-        "No nodes have the labels of a flavor",
-        "Kueue injects the labels into the pods, and no pool of the TPUCluster has such nodes: they wait "
-        "forever.",
-        {"ResourceFlavor"},
-        _pools,
-    ),
-    _rule(
-        "REF110",
-        "The ClusterQueue does not select the namespace of its LocalQueue",
-        "Workloads of other namespaces are inadmissible: they wait forever.",
-        {"LocalQueue"},
-        _namespace,
-    ),
-)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.pod_references import absent_keys, needed, references
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.kubernetes.kinds import POD_KINDS
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path
 
-_PODS = "Kubernetes documentation, page Pod Lifecycle"
 _BUILT_IN = ("system-cluster-critical", "system-node-critical")
 _GKE_CLASSES = (
     "Accelerator", "Balanced", "General-purpose", "Performance", "Scale-Out", "autopilot", "autopilot-spot",
@@ -103,6 +102,7 @@ def _beside(objects: ObjectSet) -> dict[tuple[str, str, str], Resource]:
     }
 
 
+@rule("REF160", POD_KINDS, "warning")
 def _keys(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     beside = objects.once("custom/", _beside)
     namespace = resource.namespace or "default"
@@ -115,6 +115,7 @@ def _keys(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding(found.path, message)
 
 
+@rule("REF125", POD_KINDS, "warning")
 def _priority(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     known = [found.name for found in objects.of_kind("PriorityClass")]
     for pods in resource.pods:
@@ -124,6 +125,7 @@ def _priority(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, f"there is no PriorityClass '{name}'", did_you_mean(name, known))
 
 
+@rule("REF126", POD_KINDS, "warning")
 def _compute_class(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     known = [found.name for found in objects.of_kind("ComputeClass")]
     for _, entry in entries(objects.site.cluster.spec.get("computeClasses")) if objects.site else ():
@@ -135,6 +137,7 @@ def _compute_class(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, f"there is no ComputeClass '{name}'", did_you_mean(name, known))
 
 
+@rule("REF127", POD_KINDS, "warning")
 def _pull_secrets(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         for index, entry in entries(pods.spec.get("imagePullSecrets")):
@@ -145,63 +148,7 @@ def _pull_secrets(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding((*pods.spec_path, "imagePullSecrets", index), message)
 
 
-def _rule(ident: str, title: str, why: str, check: Check) -> Rule:
-    hint = "add the object, or correct the name"
-    return Rule(ident, "warning", title, why, hint, POD_KINDS, check, (_PODS,))
-
-
-_WAITS = "The pods are created and wait: their containers never start, and the chips stay taken."
-
-RULES = (
-    _rule("REF121", "A ConfigMap that pods use does not exist", _WAITS, _namespaced("ConfigMap")),
-    _rule("REF122", "A Secret that pods use does not exist", _WAITS, _namespaced("Secret")),
-    _rule(
-        "REF123", "A volume claim that pods use does not exist", _WAITS, _namespaced("PersistentVolumeClaim")
-    ),
-    _rule(
-        "REF124",
-        "A ServiceAccount that pods use does not exist",
-        "Every pod is refused after the workload was admitted: nothing runs, and the quota stays taken.",
-        _namespaced("ServiceAccount"),
-    ),
-    Rule(
-        id="REF160",
-        severity="warning",
-        title="A ConfigMap or Secret lacks a key that pods use",
-        why=_WAITS,
-        hint="add the key, or correct its name; optional: true lets the pods start without it",
-        kinds=POD_KINDS,
-        check=_keys,
-        sources=(
-            "kubernetes/kubernetes v1.36.1: pkg/kubelet/kubelet_pods.go",
-            "kubernetes/kubernetes v1.36.1: pkg/volume/configmap/configmap.go",
-        ),
-    ),
-    _rule(
-        "REF125",
-        "A PriorityClass that pods use does not exist",
-        "Every pod is refused after the workload was admitted: nothing runs, and the quota stays taken.",
-        _priority,
-    ),
-    _rule(
-        "REF126",
-        "A ComputeClass that pods select does not exist",
-        "No node belongs to the class: the pods wait forever.",
-        _compute_class,
-    ),
-    Rule(
-        id="REF127",
-        severity="warning",
-        title="A pull secret has a name that a Secret cannot have",
-        why="The API server does not look at the name. The kubelet finds no such Secret (an empty name it "
-        "passes over) and pulls without it: a private registry refuses, and the chips stay taken. `None` is "
-        "what programs in Python write where they have no name.",
-        hint="name a Secret of type kubernetes.io/dockerconfigjson, or leave imagePullSecrets out",
-        kinds=POD_KINDS,
-        check=_pull_secrets,
-        sources=(
-            "kubernetes/kubernetes v1.36.1: pkg/apis/core/validation/validation.go",
-            "kubernetes/kubernetes v1.36.1: pkg/kubelet/kubelet_pods.go",
-        ),
-    ),
-)
+_ref121 = rule("REF121", POD_KINDS, "warning")(_namespaced("ConfigMap"))
+_ref122 = rule("REF122", POD_KINDS, "warning")(_namespaced("Secret"))
+_ref123 = rule("REF123", POD_KINDS, "warning")(_namespaced("PersistentVolumeClaim"))
+_ref124 = rule("REF124", POD_KINDS, "warning")(_namespaced("ServiceAccount"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.shapes import is_tpu
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import (
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
-_STANDARDS = "Kubernetes documentation, page Pod Security Standards"
 _RESTRICTED = (
     "add securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}} to podTemplate.spec "
     "and securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}} to each container, "
@@ -36,6 +35,7 @@ def _all_containers(pods: Pods) -> Iterator[tuple[Path, dict[str, object]]]:
     yield from pods.init_containers
 
 
+@rule("TPU131", POD_KINDS, "warning")
 def _host_network(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         if pods.spec.get("hostNetwork") is not True:
@@ -54,6 +54,7 @@ def _host_network(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, "pods on the network of the host get the node's Google account")
 
 
+@rule("TPU132", POD_KINDS, "warning")
 def _dns_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     # A head without chips has to find the workers too; other programs may mean the host's resolver.
     for pods in resource.pods if any(is_tpu(each) for each in resource.pods) else ():
@@ -76,6 +77,7 @@ def _level(resource: Resource, objects: ObjectSet) -> tuple[str, str]:
     return "", ""
 
 
+@rule("TPU133", POD_KINDS)
 def _pod_security(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     level, who = _level(resource, objects)
     if level not in ("baseline", "restricted"):
@@ -121,6 +123,7 @@ def _beyond_restricted(pods: Pods) -> Iterator[tuple[Path, str]]:
             yield where, "seccompProfile: {type: RuntimeDefault}"
 
 
+@rule("TPU134", POD_KINDS)
 def _fuse_annotation(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         for index, volume in entries(pods.spec.get("volumes")):
@@ -131,67 +134,9 @@ def _fuse_annotation(resource: Resource, _objects: ObjectSet) -> Iterator[Findin
                 yield Finding((*pods.spec_path, "volumes", index), message)
 
 
+@rule("TPU135", {"ServiceAccount"})
 def _accounts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     written = texts(resource.metadata.get("annotations")).get(GOOGLE_ACCOUNT)
     if written is not None and not written.endswith(".gserviceaccount.com"):
         path: Path = ("metadata", "annotations", GOOGLE_ACCOUNT)
         yield Finding(path, f"'{written}' is no Google service account")
-
-
-RULES = (
-    Rule(
-        id="TPU131",
-        severity="warning",
-        title="hostNetwork with Workload Identity or GCS FUSE",
-        why="Pods on the network of the host reach the metadata server of the node instead of GKE's, so they "
-        "act as the node's account; GCS FUSE needs hostNetworkPodKSA and GKE 1.33.3 for it.",
-        hint="leave hostNetwork out: TPU pods run without it",
-        kinds=POD_KINDS,
-        check=_host_network,
-        sources=("GKE documentation, page About Workload Identity Federation (restrictions)",),
-    ),
-    Rule(
-        id="TPU132",
-        severity="warning",
-        title="hostNetwork without dnsPolicy: ClusterFirstWithHostNet",
-        why="With ClusterFirst, the default, such pods get the node's resolver, and the names of the other "
-        "workers do not resolve.",
-        hint="write dnsPolicy: ClusterFirstWithHostNet",
-        kinds=POD_KINDS,
-        check=_dns_policy,
-        sources=("Kubernetes documentation, page DNS for Services and Pods",),
-    ),
-    Rule(
-        id="TPU133",
-        severity="error",
-        title="The Pod Security level of the namespace rejects the pods",
-        why="The object is admitted, its queue gives it quota, and then every pod is refused: the chips stay "
-        "reserved and nothing runs.",
-        hint="leave the field out, or use a namespace whose level is privileged",
-        kinds=POD_KINDS,
-        check=_pod_security,
-        sources=(_STANDARDS,),
-    ),
-    Rule(
-        id="TPU134",
-        severity="error",
-        title="Pods with GCS FUSE volumes lack the annotation of the sidecar",
-        why="GKE injects the sidecar that mounts the bucket only into pods annotated gke-gcsfuse/volumes: "
-        '"true"; without it the pods never start.',
-        hint='add the pod annotation gke-gcsfuse/volumes: "true" (on a PathwaysJob to its own metadata)',
-        kinds=POD_KINDS,
-        check=_fuse_annotation,
-        sources=("GKE documentation, page Cloud Storage FUSE CSI driver",),
-    ),
-    Rule(
-        id="TPU135",
-        severity="error",
-        title="A ServiceAccount does not impersonate a Google service account",
-        why="Workload Identity takes the annotation for the e-mail address of a Google service account; with "
-        "anything else every call of the pods is refused.",
-        hint="write NAME@PROJECT.iam.gserviceaccount.com",
-        kinds=frozenset({"ServiceAccount"}),
-        check=_accounts,
-        sources=("GKE documentation, page About Workload Identity Federation",),
-    ),
-)

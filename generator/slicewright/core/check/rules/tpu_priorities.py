@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.co_scheduling import Nodes, can_meet, nodes_of
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, shape
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.kubernetes.read import number, text
@@ -21,6 +21,7 @@ _Claims = dict[Nodes, dict[Priority, tuple[str, str]]]
 """By nodes and priority, (JobSet, class of its pods) of the first that claims whole node pools of them."""
 
 
+@rule("TPU119", {"JobSet"}, "warning")
 def _priorities(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     """Compare the priority of pods with that of others that may claim the same node pools."""
     for pods in resource.pods:
@@ -83,22 +84,3 @@ def _default(objects: ObjectSet) -> Priority:
         if found.data.get("globalDefault") is True
     )
     return next(values, 0)
-
-
-RULES = (
-    Rule(
-        id="TPU119",
-        severity="warning",
-        title="Slices that compete for node pools have pods of different priorities",
-        why="JobSet keeps a slice off the node pools of others by an anti-affinity among pods of the same "
-        "priority. Two slices of different priority can each get a part of a node pool, and both wait for "
-        "ever although Kueue has admitted them. They may meet where no node label differs that both insist "
-        "on, in nodeSelector or by In in required node affinity. Not considered: other operators of node "
-        "affinity, labels that Kueue adds from flavors, taints other than those of Spot and compute classes.",
-        hint="leave priorityClassName out; Kueue orders by the label kueue.x-k8s.io/priority-class "
-        "(workloadPriorityClassName)",
-        kinds=frozenset({"JobSet"}),
-        check=_priorities,
-        sources=("kubernetes-sigs/jobset v0.12.0: pkg/webhooks/pod_webhook.go",),
-    ),
-)

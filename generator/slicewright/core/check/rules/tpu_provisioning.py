@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.shapes import is_tpu, shape, shapes
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import POD_KINDS
@@ -20,7 +20,6 @@ from slicewright.core.kubernetes.labels import (
     RESERVATION,
     RESERVATION_AFFINITY,
     SPOT,
-    TPU,
 )
 from slicewright.core.kubernetes.read import at, entries, mapping, text, texts
 from slicewright.core.plan.placement import FLEX_START_SECONDS
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
-_INJECTION = "GoogleCloudPlatform/cluster-autoscaler@7d250507: autoprovisioning/injection.go"
-_LABELS = "GoogleCloudPlatform/cluster-autoscaler@7d250507: system_labels.go"
-_FLEX_DOC = "GKE documentation, page About flex-start"
 _RUN_SECONDS = (30, 10_368_000)
 """Shortest and longest maxRunDuration of other nodes: 30 seconds to 120 days (GKE cluster autoscaler)."""
 
@@ -56,6 +52,7 @@ _CONFLICTS = {
 }
 
 
+@rule("TPU121", POD_KINDS)
 def _unknown_labels(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     own = objects.once("labels of nodes", _own_labels)
     for pods in resource.pods:
@@ -84,6 +81,7 @@ def _flex_path(pods: Pods) -> Path:
     return pods.selector_path(FLEX_START if FLEX_START in pods.selector else GKE_PROVISIONING)
 
 
+@rule("TPU122", POD_KINDS)
 def _flex_conflicts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         if not _is_flex(pods):
@@ -94,6 +92,7 @@ def _flex_conflicts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding
                 yield Finding(pods.selector_path(key), message)
 
 
+@rule("TPU123", POD_KINDS)
 def _flex_generation(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         machines = objects.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""), ())
@@ -102,6 +101,7 @@ def _flex_generation(resource: Resource, objects: ObjectSet) -> Iterator[Finding
             yield Finding(_flex_path(pods), message)
 
 
+@rule("TPU124", POD_KINDS | {"ComputeClass"})
 def _run_time(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     low, high = FLEX_START_SECONDS
     written = resource.annotations.get(PROVISIONING_REQUEST_DURATION)
@@ -140,6 +140,7 @@ def _tolerates(pods: Pods, key: str) -> bool:
     return tolerates((entry for _, entry in entries(pods.spec.get("tolerations"))), taint)
 
 
+@rule("TPU125", POD_KINDS)
 def _toleration_alone(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         if is_tpu(pods) and not _is_flex(pods):
@@ -149,6 +150,7 @@ def _toleration_alone(resource: Resource, _objects: ObjectSet) -> Iterator[Findi
                     yield Finding(path, "the pods tolerate flex-start nodes and do not select them")
 
 
+@rule("TPU126", POD_KINDS, "warning")
 def _spot(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         if is_tpu(pods) and pods.selector.get(SPOT) == "true" and not _tolerates(pods, SPOT):
@@ -161,6 +163,7 @@ def _spot(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, "the workers select Spot nodes and cannot tolerate their taint", hint)
 
 
+@rule("TPU127", {"JobSet", "Job"})
 def _queued(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if PROVISIONING_REQUEST_DURATION not in resource.annotations:
         return
@@ -170,6 +173,7 @@ def _queued(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(pods.spec_path, message)
 
 
+@rule("TPU128", {"ComputeClass"})
 def _classes(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for index, rung in entries(at(resource.data, "spec", "priorities")):
         if at(rung, "flexStart", "enabled") is not True:
@@ -184,6 +188,7 @@ def _classes(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding(path, f"one rung asks for flex-start and {key}", "write a rung for each")
 
 
+@rule("TPU129", {"JobSet", "Job"})
 def _machine_of_queue(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     if PROVISIONING_REQUEST_DURATION not in resource.annotations:
         return
@@ -193,107 +198,3 @@ def _machine_of_queue(resource: Resource, objects: ObjectSet) -> Iterator[Findin
             message = f"queued provisioning has no {row.accelerator}"
             path: Path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
             yield Finding(path, message)
-
-
-RULES = (
-    Rule(
-        id="TPU121",
-        severity="error",
-        title="A node selector names a label that GKE does not put on nodes",
-        why="No node carries the label, so the pods wait forever. A label that a ResourceFlavor or a pool "
-        "of "
-        "the TPUCluster declares is taken as yours.",
-        hint="leave the selector out",
-        kinds=POD_KINDS,
-        check=_unknown_labels,
-        sources=(_LABELS,),
-    ),
-    Rule(
-        id="TPU122",
-        severity="error",
-        title="Flex-start is combined with Spot or a reservation",
-        why="GKE's autoscaler refuses a pod that selects flex-start together with Spot, preemptible nodes "
-        "or a "
-        "reservation.",
-        hint="keep one way of provisioning",
-        kinds=POD_KINDS,
-        check=_flex_conflicts,
-        sources=(_INJECTION, _FLEX_DOC),
-    ),
-    Rule(
-        id="TPU123",
-        severity="error",
-        title="Flex-start does not support the accelerator",
-        why="There are no flex-start nodes of v3, v4 and the v5e device machines: the pods wait forever.",
-        hint="use on-demand, Spot or a reservation; `slicewright catalog` shows what flex-start serves",
-        kinds=POD_KINDS,
-        check=_flex_generation,
-        sources=(_FLEX_DOC, _INJECTION),
-    ),
-    Rule(
-        id="TPU124",
-        severity="error",
-        title="The run time is out of the range that GKE accepts",
-        why="GKE creates no node for a run time outside the range: 10 minutes to 7 days for flex-start, 30 "
-        "seconds to 120 days otherwise.",
-        hint="write seconds, in quotes where it is a label or an annotation",
-        kinds=POD_KINDS | {"ComputeClass"},
-        check=_run_time,
-        sources=(_INJECTION, _FLEX_DOC),
-    ),
-    Rule(
-        id="TPU125",
-        severity="error",
-        title="A toleration of flex-start has no selector",
-        why="GKE's autoscaler refuses TPU pods that tolerate cloud.google.com/gke-flex-start without "
-        "selecting it.",
-        hint='add the node selector cloud.google.com/gke-flex-start: "true", or drop the toleration',
-        kinds=POD_KINDS,
-        check=_toleration_alone,
-        sources=(_INJECTION,),
-    ),
-    Rule(
-        id="TPU126",
-        severity="warning",
-        title="Pods that select Spot nodes do not tolerate the Spot taint",
-        why="Spot node pools carry the taint cloud.google.com/gke-spot=true:NoSchedule when they were made "
-        "with it, as auto-created ones are; the pods then wait forever.",
-        hint="add a toleration of cloud.google.com/gke-spot",
-        kinds=POD_KINDS,
-        check=_spot,
-        sources=(_LABELS, "GKE documentation, page Spot VMs"),
-    ),
-    Rule(
-        id="TPU127",
-        severity="error",
-        title="Queued runs do not tolerate cloud.google.com/gke-queued",
-        why="Nodes that a ProvisioningRequest brings carry the taint cloud.google.com/gke-queued=true:"
-        "NoSchedule; without the toleration the chips arrive and nothing runs on them.",
-        hint="add a toleration of cloud.google.com/gke-queued (operator: Exists, effect: NoSchedule)",
-        kinds=frozenset({"JobSet", "Job"}),
-        check=_queued,
-        sources=("GoogleCloudPlatform/cluster-autoscaler@7d250507: provisioningrequests/pods/pods.go",),
-    ),
-    Rule(
-        id="TPU128",
-        severity="error",
-        title="A ComputeClass priority has no valid way of provisioning",
-        why="A rung with flex-start and Spot or a reservation, or flex-start of an accelerator without it, "
-        "never makes a node.",
-        hint="use on-demand, Spot or a reservation for it",
-        kinds=frozenset({"ComputeClass"}),
-        check=_classes,
-        sources=(_FLEX_DOC, _INJECTION),
-    ),
-    Rule(
-        id="TPU129",
-        severity="error",
-        title="Queued provisioning does not support the accelerator",
-        why="The machine types of v3, v4 and the v5e device have no queued provisioning: the "
-        "ProvisioningRequest fails and Kueue tries again without end.",
-        hint=f"use on-demand, Spot or a reservation for {TPU} of this accelerator",
-        kinds=frozenset({"JobSet", "Job"}),
-        check=_machine_of_queue,
-        sources=(_INJECTION,),
-    ),
-)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import joined
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.shapes import (
     PLACEHOLDER,
     asks_for_tpu,
@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 
     from slicewright.core.check.model import ObjectSet, Resource
 
-_PLAN_TPUS = "GKE documentation, page Plan TPUs in GKE"
-_AUTOSCALER = "GoogleCloudPlatform/cluster-autoscaler@7d250507: pkg/cloudprovider/gke/machinetypes"
 
-
+@rule("TPU101", POD_KINDS)
 def _accelerator(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     catalogue = objects.catalogue
     for pods in resource.pods:
@@ -51,6 +49,7 @@ def _accelerator(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(pods.selector_path(ACCELERATOR), f"GKE has no TPU accelerator '{label}'", hint)
 
 
+@rule("TPU102", POD_KINDS)
 def _topology(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         label, topology = pods.selector.get(ACCELERATOR, ""), pods.selector.get(TOPOLOGY)
@@ -63,6 +62,7 @@ def _topology(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(pods.selector_path(TOPOLOGY), message, refused.hint if refused else "")
 
 
+@rule("TPU103", JOB_KINDS)
 def _hosts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         row = shape(pods, objects)
@@ -81,6 +81,7 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, message, hint)
 
 
+@rule("TPU104", POD_KINDS)
 def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         for path, container in (*pods.containers, *pods.init_containers):
@@ -92,6 +93,7 @@ def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Iterator[Fi
             yield Finding((*path, "resources", "requests", TPU), message)
 
 
+@rule("TPU105", POD_KINDS)
 def _chips(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         rows = shapes(pods, objects)
@@ -104,6 +106,7 @@ def _chips(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(path, message)
 
 
+@rule("TPU106", POD_KINDS, "warning")
 def _ambiguous(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         rows = shapes(pods, objects)
@@ -116,6 +119,7 @@ def _ambiguous(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(pods.selector_path(TOPOLOGY), message, hint)
 
 
+@rule("TPU107", POD_KINDS, "warning")
 def _selectors(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         if not asks_for_tpu(pods) or is_placed_otherwise(pods):
@@ -130,6 +134,7 @@ def _selectors(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(pods.spec_path, message, hint)
 
 
+@rule("TPU108", POD_KINDS, "warning")
 def _no_chips(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if is_pathways(resource):
         return  # A head beside the workers selects their nodes, and has no chips of its own.
@@ -137,98 +142,3 @@ def _no_chips(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         if is_tpu(pods) and not asks_for_tpu(pods) and pods.containers:
             path = (*pods.containers[0][0], "resources")
             yield Finding(path, f"pods select TPU nodes, and no container requests {TPU}")
-
-
-RULES = (
-    Rule(
-        id="TPU101",
-        severity="error",
-        title="The accelerator is not a label value that GKE puts on nodes",
-        why="No node ever carries another value of `cloud.google.com/gke-tpu-accelerator`: the pods wait "
-        "forever. Other tools have names of their own, such as tpu-v5e-slice.",
-        hint="run `slicewright catalog` for the accelerators",
-        kinds=POD_KINDS,
-        check=_accelerator,
-        sources=(f"{_AUTOSCALER}; kubernetes/util/system_labels.go",),
-    ),
-    Rule(
-        id="TPU102",
-        severity="error",
-        title="The accelerator does not have this topology",
-        why="GKE makes no node pool of such a topology, so no node ever carries the two labels together.",
-        hint="run `slicewright catalog` for the topologies of an accelerator",
-        kinds=POD_KINDS,
-        check=_topology,
-        sources=(_PLAN_TPUS, _AUTOSCALER),
-    ),
-    Rule(
-        id="TPU103",
-        severity="error",
-        title="The pods of a multi-host slice do not match its hosts",
-        why="libtpu waits for a process on every host of the slice; with fewer the program hangs, more "
-        "never find a host, and several times as many do not make several slices.",
-        hint="write completions and parallelism as the number of hosts, chips of the topology / chips of a "
-        "host",
-        kinds=JOB_KINDS,
-        check=_hosts,
-        sources=(_PLAN_TPUS, "GKE documentation, page TPU multislice"),
-    ),
-    Rule(
-        id="TPU104",
-        severity="error",
-        title="Requests and limits of google.com/tpu differ",
-        why="The API server refuses an extended resource whose request differs from its limit, or has none. "
-        "Of a JobSet it accepts the template, and its controller then fails to create the Jobs.",
-        hint="write the same number in requests and limits, or limits alone",
-        kinds=POD_KINDS,
-        check=_requests_are_limits,
-        sources=("Kubernetes documentation, page Extended resources",),
-    ),
-    Rule(
-        id="TPU105",
-        severity="error",
-        title="A pod does not request all chips of its host",
-        why="GKE schedules one TPU pod a host: with more chips than the machine has it never fits, with "
-        "fewer "
-        "the slice is not whole and its topology does not come up.",
-        hint="write google.com/tpu as the number of chips of the machine type; sum it over the containers",
-        kinds=POD_KINDS,
-        check=_chips,
-        sources=(_PLAN_TPUS, "kubernetes-sigs/dra-driver-google-tpu@f5a9d8c8"),
-    ),
-    Rule(
-        id="TPU106",
-        severity="warning",
-        title="The topology exists on two machine types, and nothing selects one",
-        why="Both kinds of node carry the same accelerator and topology labels: a pod that asks for four "
-        "chips "
-        "can land on a host of eight and hold it.",
-        hint="add the node selector cloud.google.com/gke-accelerator-count",
-        kinds=POD_KINDS,
-        check=_ambiguous,
-        sources=("https://github.com/vllm-project/ci-infra/pull/525",),
-    ),
-    Rule(
-        id="TPU107",
-        severity="warning",
-        title="TPU pods do not select accelerator and topology",
-        why="Without both labels a pod takes any TPU host with enough chips, the autoscaler does not know "
-        "what to create, and the hosts of one slice need not be neighbours.",
-        hint="add the node selectors cloud.google.com/gke-tpu-accelerator and "
-        "cloud.google.com/gke-tpu-topology",
-        kinds=POD_KINDS,
-        check=_selectors,
-        sources=(_PLAN_TPUS,),
-    ),
-    Rule(
-        id="TPU108",
-        severity="warning",
-        title="Pods on TPU nodes do not request chips",
-        why="TPU nodes are tainted, and GKE adds the toleration only to pods that request google.com/tpu; "
-        "without a request the pods wait, or run beside the chips without them.",
-        hint="add the limit google.com/tpu to the container that runs the program",
-        kinds=POD_KINDS,
-        check=_no_chips,
-        sources=(_PLAN_TPUS,),
-    ),
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, JOB_NAME, NODE_POOL, PODSET, SLICE_TOPOLOGY
 from slicewright.core.kubernetes.read import at, entries, number, text, texts
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
 
-_MULTISLICE = "GKE documentation, page TPU multislice"
-_INJECTION = "GKE documentation, page Run TPU workloads (TPU_WORKER_ID and TPU_WORKER_HOSTNAMES)"
 _NUM_SLICES = "MEGASCALE_NUM_SLICES"
 _SLICES = frozenset({"JobSet"})
 
@@ -53,18 +51,21 @@ def _unjoined(resource: Resource, objects: ObjectSet, *, multislice: bool) -> It
             yield pods, row
 
 
+@rule("TPU111", _SLICES)
 def _multislice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods, row in _unjoined(resource, objects, multislice=False):
         message = f"{pods.replicas} slices of {row.topology} on {row.machine_type}: {row.generation} has none"
         yield Finding(_replicas_path(pods), message)
 
 
+@rule("TPU150", _SLICES, "warning")
 def _single_hosts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods, row in _unjoined(resource, objects, multislice=True):
         message = f"{pods.replicas} slices of {row.topology} on {row.machine_type}, which is one host"
         yield Finding(_replicas_path(pods), message)
 
 
+@rule("TPU112", _SLICES, "warning")
 def _independent(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods in _several(resource):
         row = shape(pods, objects)
@@ -74,6 +75,7 @@ def _independent(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(_replicas_path(pods), message)
 
 
+@rule("TPU113", _SLICES, "warning")
 def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods in _several(resource):
         row = shape(pods, objects)
@@ -84,6 +86,7 @@ def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Iterator[Findi
             yield Finding(pods.path[:3], message)
 
 
+@rule("TPU151", _SLICES, "warning")
 def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         if SLICE_TOPOLOGY not in pods.annotations or exclusive(resource, pods) != NODE_POOL:
@@ -98,6 +101,7 @@ def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Iterator[Fin
         yield Finding(path, message)
 
 
+@rule("TPU114", _SLICES, "warning")
 def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     key = EXCLUSIVE_TOPOLOGY
     if key not in resource.annotations or not any(is_tpu(pods) for pods in resource.pods):
@@ -108,6 +112,7 @@ def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Iterator[F
             yield Finding(("metadata", "annotations", key), message)
 
 
+@rule("TPU115", {"Job", "CronJob"})
 def _worker_names(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         row = shape(pods, objects)
@@ -123,6 +128,7 @@ def _worker_names(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(pods.spec_path, message, hint)
 
 
+@rule("TPU116", {"Job"})
 def _service(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         row, name = shape(pods, objects), text(pods.spec.get("subdomain"))
@@ -145,6 +151,7 @@ def _selects(selector: dict[str, str], resource: Resource, pods: Pods) -> bool:
     return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
 
 
+@rule("TPU117", _SLICES)
 def _other_mode(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         row = shape(pods, objects)
@@ -159,6 +166,7 @@ def _other_mode(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(("spec", "network", "enableDNSHostnames"), message, hint)
 
 
+@rule("TPU118", {"JobSet", "Job"}, "warning")
 def _restarts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods:
         row = shape(pods, objects)
@@ -168,123 +176,3 @@ def _restarts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         message = f"a failed host of {row.hosts} is replaced alone, up to {limit} times, and the others hang"
         path = (*pods.job_path, "backoffLimit") if "backoffLimit" in pods.job else pods.job_path
         yield Finding(path, message)
-
-
-RULES = (
-    Rule(
-        id="TPU111",
-        severity="error",
-        title="Multislice of a generation that does not support it",
-        why="GKE has no multislice on v3: the coordinator waits for slices that never report.",
-        hint="write replicas: 1, or blank MEGASCALE_NUM_SLICES for replicas that are independent",
-        kinds=_SLICES,
-        check=_multislice,
-        sources=(_MULTISLICE,),
-    ),
-    Rule(
-        id="TPU150",
-        severity="warning",
-        title="GKE does not document multislice of single-host slices",
-        why="GKE's page says that multislice supports node pools of multi-host slices only. Google's nightly "
-        "tests run multislice on single hosts of v4-8 and v5p-8 all the same.",
-        hint="take a topology of several hosts, or blank MEGASCALE_NUM_SLICES for independent replicas",
-        kinds=_SLICES,
-        check=_single_hosts,
-        sources=(
-            _MULTISLICE,
-            "GoogleCloudPlatform/ml-auto-solutions@7eda193b: dags/multipod/mxla_maxtext_nightly_gke.py",
-            "GoogleCloudPlatform/ml-auto-solutions@7eda193b: dags/multipod/jax_functional_tests.py",
-        ),
-    ),
-    Rule(
-        id="TPU151",
-        severity="warning",
-        title="Slices that GKE makes of partitions claim a node pool",
-        why="With cloud.google.com/gke-tpu-slice-topology a slice is part of a node pool or joins several. "
-        "Exclusive placement by node pool then keeps half of the pods pending.",
-        hint="leave the annotation out",
-        kinds=_SLICES,
-        check=_exclusive_in_parts,
-        sources=("AI-Hypercomputer/xpk@367c8382: src/xpk/commands/workload.py#L638-L642",),
-    ),
-    Rule(
-        id="TPU112",
-        severity="warning",
-        title="Independent replicas are configured as one multislice",
-        why="GKE hands MEGASCALE_* to the pods of a replicatedJob with several replicas; independent servers "
-        "then wait for each other.",
-        hint='add the env MEGASCALE_NUM_SLICES with value "", or write one JobSet each',
-        kinds=_SLICES,
-        check=_independent,
-        sources=("GoogleCloudPlatform/kubernetes-engine-samples@2b503651: sax-model-server-set.yaml",),
-    ),
-    Rule(
-        id="TPU113",
-        severity="warning",
-        title="Slices of a multislice may share a node pool",
-        why="All slices have the same labels. Without exclusive placement the scheduler mixes their pods "
-        "over "
-        "the node pools, and no slice is whole.",
-        hint="annotate the replicatedJob's template with alpha.jobset.sigs.k8s.io/exclusive-topology: "
-        "cloud.google.com/gke-nodepool",
-        kinds=_SLICES,
-        check=_exclusive_missing,
-        sources=(_MULTISLICE, "kubernetes-sigs/jobset v0.12.0: pkg/webhooks/pod_webhook.go"),
-    ),
-    Rule(
-        id="TPU114",
-        severity="warning",
-        title="Exclusive placement applies to CPU jobs",
-        why="On the JobSet the annotation holds for every replicatedJob: a CPU job wants a node pool for "
-        "itself, and two such JobSets keep each other out.",
-        hint="move the annotation to spec.replicatedJobs[].template.metadata.annotations of the TPU job",
-        kinds=_SLICES,
-        check=_exclusive_everywhere,
-        sources=("kubernetes-sigs/jobset v0.12.0: pkg/controllers/jobset_controller.go",),
-    ),
-    Rule(
-        id="TPU115",
-        severity="error",
-        title="A multi-host Job is not Indexed or has no subdomain",
-        why="GKE hands TPU_WORKER_ID and TPU_WORKER_HOSTNAMES only to Indexed Jobs with a subdomain; without "
-        "them each host believes that it is alone.",
-        hint="write completionMode: Indexed and a subdomain, or use a JobSet",
-        kinds=frozenset({"Job", "CronJob"}),
-        check=_worker_names,
-        sources=(_INJECTION,),
-    ),
-    Rule(
-        id="TPU116",
-        severity="error",
-        title="No headless Service selects the pods of a multi-host Job",
-        why="The names of the workers resolve only through a headless Service of the name of the subdomain.",
-        hint="add a Service of that name with clusterIP: None and selector job-name",
-        kinds=frozenset({"Job"}),
-        check=_service,
-        sources=(_INJECTION, "Kubernetes documentation, page DNS for Services and Pods"),
-    ),
-    Rule(
-        id="TPU117",
-        severity="error",
-        title="A multi-host JobSet has no indexes or no DNS names",
-        why="JobSet gives both by default; NonIndexed, or enableDNSHostnames: false, takes away what GKE "
-        "makes "
-        "TPU_WORKER_ID and TPU_WORKER_HOSTNAMES from.",
-        hint="write completionMode: Indexed",
-        kinds=_SLICES,
-        check=_other_mode,
-        sources=(_INJECTION,),
-    ),
-    Rule(
-        id="TPU118",
-        severity="warning",
-        title="Only a part of a slice restarts",
-        why="Above 0 the Job replaces one failed pod while the others of the slice wait for a process that "
-        "is "
-        "gone; nothing but a restart of all of them helps. Unwritten it is 6.",
-        hint="write backoffLimit: 0, and failurePolicy.maxRestarts on the JobSet",
-        kinds=frozenset({"JobSet", "Job"}),
-        check=_restarts,
-        sources=("https://jobset.sigs.k8s.io/docs/concepts/", "AI-Hypercomputer/xpk@367c8382"),
-    ),
-)

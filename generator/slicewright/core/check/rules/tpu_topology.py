@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check import assignment, quota_read, quota_workload
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.rules.shapes import exclusive
 from slicewright.core.check.scheduler import tolerates
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
 
 _TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
-_PLACES = "kubernetes-sigs/kueue v0.19.2: pkg/cache/scheduler/tas_flavor_snapshot.go"
 
 
 def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodSet, str, Flavor]]:
@@ -38,6 +37,7 @@ def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodS
         yield from ((pods, one, choice.flavors[0], flavors[0]) for pods, one in found if one)
 
 
+@rule("TPU154", RUN_KINDS)
 def _tainted(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods, member, name, flavor in _placed(resource, objects):
         if not tolerates((*member.tolerations, *flavor.tolerations), _TAINT):
@@ -45,36 +45,10 @@ def _tainted(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(pods.spec_path, message)
 
 
+@rule("TPU155", {"JobSet"}, "warning")
 def _exclusive(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods, _, name, _ in _placed(resource, objects):
         if exclusive(resource, pods) != NODE_POOL or SLICE_LEVEL in pods.annotations:
             continue
         message = f"Kueue chooses the nodes by the Topology of flavor '{name}', and {EXCLUSIVE_TOPOLOGY} too"
         yield Finding(pods.spec_path, message)
-
-
-RULES = (
-    Rule(
-        id="TPU154",
-        severity="error",
-        title="Pods that Kueue places by a Topology do not tolerate the TPU taint",
-        why="Kueue leaves out nodes whose taints neither pod template nor flavor tolerate. GKE taints all "
-        "TPU nodes, and adds the toleration to pods only after Kueue has admitted them: it never does.",
-        hint=f"add a toleration of {TPU} (operator: Exists, effect: NoSchedule) to the pod template",
-        kinds=RUN_KINDS,
-        check=_tainted,
-        sources=(_PLACES,),
-    ),
-    Rule(
-        id="TPU155",
-        severity="warning",
-        title="Both Kueue and JobSet choose the node pools of slices",
-        why="Kueue spreads the pods over nodes without regard to slices. JobSet's exclusive placement then "
-        "refuses pods whose node pool has another slice, and no slice is whole.",
-        hint=f"leave exclusive-topology out and annotate the pod template with {SLICE_LEVEL}: {NODE_POOL} "
-        "and podset-slice-size",
-        kinds=frozenset({"JobSet"}),
-        check=_exclusive,
-        sources=(_PLACES, "kubernetes-sigs/jobset v0.12.0: pkg/webhooks/pod_webhook.go"),
-    ),
-)

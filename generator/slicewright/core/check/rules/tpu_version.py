@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.shape import is_below
-from slicewright.core.check.model import Finding, Rule
+from slicewright.core.check.model import Finding, rule
 from slicewright.core.check.rules.shapes import is_pathways, shape
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import ACCELERATOR, FLEX_START
@@ -37,6 +37,7 @@ def _features(
         yield ("multisliceAutopilot" if autopilot else "multislice"), "multislice"
 
 
+@rule("TPU141", POD_KINDS)
 def _minimum(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     gke = objects.site.cluster.spec.get("gke") if objects.site else None
     version = gke.get("version") if isinstance(gke, dict) else None
@@ -52,19 +53,3 @@ def _minimum(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             if minimum and is_below(version, minimum):
                 message = f"{name} needs GKE {' or '.join(minimum)}, and the cluster has {version}"
                 yield Finding(pods.selector_path(ACCELERATOR), message)
-
-
-RULES = (
-    Rule(
-        id="TPU141",
-        severity="error",
-        title="The cluster is too old for the TPU, flex-start or multislice",
-        why="Older versions of GKE do not make such nodes, or do not tell the slices of each other; the "
-        "version "
-        "is that of spec.gke.version in the TPUCluster.",
-        hint="upgrade the cluster, or correct spec.gke.version",
-        kinds=POD_KINDS,
-        check=_minimum,
-        sources=("GKE documentation, pages TPU multislice, About flex-start, Ironwood (TPU7x)",),
-    ),
-)

@@ -1,0 +1,107 @@
+"""What the id of a problem means, of every id that any command can print: the texts of `problems/`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from slicewright.workspace.package import texts
+from slicewright.workspace.rules import added
+
+if TYPE_CHECKING:
+    from slicewright.core.problem import Severity
+
+SUBJECTS = (
+    "yaml",
+    "input",
+    "plan",
+    "platform",
+    "controllers",
+    "queues",
+    "tree",
+    "rehearsal",
+    "import",
+    "reasons",
+    "gitops",
+    "tools",
+    "objects",
+)
+"""The files of problems/, in the order of their page."""
+RULE_SUBJECTS = ("tpu", "js", "kq", "pw", "ref", "fit", "git", "kus")
+"""The files of problems/rules/ in the order of their page, by the letters of the ids."""
+ExampleOf = Literal["workload", "cluster", "file", "message"]
+EXAMPLES: tuple[ExampleOf, ...] = ("workload", "cluster", "file", "message")
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What an id says, why it matters and what to do."""
+
+    id: str
+    severity: Severity
+    title: str
+    """One line: what is wrong."""
+    why: str
+    """What happens then, and who says so."""
+    hint: str
+    """What to write or do instead."""
+    kinds: tuple[str, ...] = ()
+    """The kinds of Kubernetes objects that a rule looks at; empty: it is about something else, or all."""
+    sources: tuple[str, ...] = ()
+    example: str = ""
+    example_of: ExampleOf = "message"
+    """Where the example belongs: lines of a workload's or cluster's spec, a file, or what is printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Ids that are about one thing."""
+
+    title: str
+    intro: str
+    meanings: tuple[Meaning, ...]
+
+
+def subjects() -> tuple[Subject, ...]:
+    """Return what no rule of validate says: what is wrong with input, tree, tools and command lines."""
+    return tuple(_subject(name) for name in SUBJECTS)
+
+
+def rule_subjects() -> tuple[Subject, ...]:
+    """Return what the semantic rules of slicewright say."""
+    return tuple(_subject(f"rules/{letters}") for letters in RULE_SUBJECTS)
+
+
+def all_rules() -> tuple[Meaning, ...]:
+    """Return what every id means, by id."""
+    own = (one for subject in (*subjects(), *rule_subjects()) for one in subject.meanings)
+    others = (
+        Meaning(
+            rule.id, rule.severity, rule.title, rule.why, rule.hint, tuple(sorted(rule.kinds)), rule.sources
+        )
+        for rule in added().rules
+    )
+    return tuple(sorted((*own, *others), key=lambda one: one.id))
+
+
+def _subject(name: str) -> Subject:
+    data = texts(name)
+    return Subject(data["title"], data["intro"], tuple(_meaning(entry) for entry in data["problems"]))
+
+
+def _meaning(entry: dict[str, Any]) -> Meaning:
+    from slicewright.core.check.rules import RULES  # noqa: PLC0415 - it takes its time
+
+    rule = next((rule for rule in RULES if rule.id == entry["id"]), None)
+    of: ExampleOf = next((name for name in EXAMPLES if name in entry), "message")
+    return Meaning(
+        id=entry["id"],
+        severity=rule.severity if rule else entry.get("severity", "error"),
+        title=entry["title"],
+        why=entry["why"],
+        hint=entry.get("hint") or (rule.hint if rule else ""),
+        kinds=tuple(sorted(rule.kinds)) if rule else (),
+        sources=tuple(entry.get("sources", ())),
+        example=entry.get(of, ""),
+        example_of=of,
+    )
