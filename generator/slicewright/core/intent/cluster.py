@@ -20,15 +20,15 @@ class ArgoCD:
     """Where Argo CD finds the tree, and how it knows the cluster."""
 
     repo_url: str
-    target_revision: str
-    path: str
+    target_revision: str = "main"
+    path: str = "."
     """The folder of the tree in the repository; '.' is its root."""
-    namespace: str
+    namespace: str = "argocd"
     """Argo CD's own."""
-    project: str
+    project: str = ""
     """The AppProject of the platform as written, '' for the default."""
-    application_per: Per
-    destination: dict[str, str]
+    application_per: Per = "Namespace"
+    destination: dict[str, str] = field(default_factory=dict)
     """The cluster as Argo CD knows it: `server` or `name`."""
 
 
@@ -38,16 +38,16 @@ class Flux:
 
     source_ref: dict[str, str]
     """`kind`, `name` and, where it is another than that of the Kustomizations, `namespace`."""
-    path: str
+    path: str = "."
     """The folder of the tree in the source; '.' is its root."""
-    namespace: str
+    namespace: str = "flux-system"
     """That of the Kustomizations."""
-    kustomization_per: Per
-    interval: str
-    retry_interval: str
+    kustomization_per: Per = "Namespace"
+    interval: str = "10m"
+    retry_interval: str = ""
     """'' for the interval."""
-    timeout: str
-    service_account_name: str
+    timeout: str = "5m"
+    service_account_name: str = ""
     """As written, '' for one of ours."""
 
 
@@ -67,7 +67,7 @@ class TpuPool:
     """Position in spec.pools, for messages."""
     name: str
     tpu: TpuRequest
-    slices: int
+    slices: int = 1
     provisioning: Provisioning = Provisioning()
     max_run_duration_seconds: int | None = None
     node_pool_names: tuple[str, ...] = ()
@@ -83,9 +83,9 @@ class CpuPool:
     index: int
     """Position in spec.pools, for messages."""
     name: str
-    machine_type: str
-    nodes: int
-    node_pool_names: tuple[str, ...]
+    machine_type: str = ""
+    nodes: int = 1
+    node_pool_names: tuple[str, ...] = ()
     """As written; else the one that is called as the pool."""
 
 
@@ -94,8 +94,8 @@ class LocalQueue:
     """A queue that workloads of one namespace name."""
 
     name: str
-    namespace: str
-    cluster_queue: str
+    namespace: str = "default"
+    cluster_queue: str = ""
     weight: str | int | float | None = None
     stop_policy: str = "None"
 
@@ -120,9 +120,9 @@ class Cohort:
     """A group of queues that lend each other quota."""
 
     name: str
-    parent_name: str
-    quota: tuple[Quota, ...]
-    weight: str | int | float | None
+    parent_name: str = ""
+    quota: tuple[Quota, ...] = ()
+    weight: str | int | float | None = None
     """Of fair sharing; None: nothing is said of it."""
 
 
@@ -131,10 +131,10 @@ class ClusterQueue:
     """A queue with quota; what Kueue takes as it is written stays in `written`."""
 
     name: str
-    cohort_name: str
-    quota: tuple[Quota, ...]
-    weight: str | int | float | None
-    written: dict[str, Any]
+    cohort_name: str = ""
+    quota: tuple[Quota, ...] = ()
+    weight: str | int | float | None = None
+    written: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +143,8 @@ class Rung:
 
     tpu: TpuRequest
     provisioning: Provisioning
-    max_run_duration_seconds: int | None
-    placement_policy_name: str
+    max_run_duration_seconds: int | None = None
+    placement_policy_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +155,8 @@ class ComputeClass:
     """Position in spec.computeClasses, for messages."""
     name: str
     rungs: tuple[Rung, ...]
-    node_pool_auto_creation: bool
-    optimize_rule_priority: bool
+    node_pool_auto_creation: bool = True
+    optimize_rule_priority: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +175,13 @@ class Team:
     """Position in spec.teams, for messages."""
     name: str
     namespace: str
-    labels: dict[str, str]
-    service_account_name: str
-    google_service_account: str
-    admins: tuple[Account, ...]
-    viewers: tuple[Account, ...]
-    pod_security: str
-    resource_quota: dict[str, str | int | float]
+    labels: dict[str, str] = field(default_factory=dict)
+    service_account_name: str = ""
+    google_service_account: str = ""
+    admins: tuple[Account, ...] = ()
+    viewers: tuple[Account, ...] = ()
+    pod_security: str = ""
+    resource_quota: dict[str, str | int | float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

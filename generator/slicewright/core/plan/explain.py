@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
+from slicewright.core.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ class Fact:
 
     def record(self) -> dict[str, str]:
         """Return the JSON form."""
-        return {"what": self.what, "value": self.value, "because": self.because}
+        return record(self)
 
 
 def explain(plan: Plan, workload: Workload, same_count: tuple[Shape, ...]) -> tuple[Fact, ...]:

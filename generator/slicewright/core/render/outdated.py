@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.problem import Problem, errors, in_order
+from slicewright.core.record import record
 from slicewright.core.render import tree
 from slicewright.core.render.existing import Existing, edited
 from slicewright.core.render.plans import plan_all
@@ -34,14 +35,7 @@ class Outdated:
 
     def record(self) -> dict[str, str]:
         """Return the JSON form."""
-        return {
-            "path": self.path,
-            "workload": self.workload,
-            "cluster": self.cluster,
-            "name": self.name,
-            "tool": self.tool,
-            "diff": self.diff,
-        }
+        return record(self)
 
 
 def outdated(

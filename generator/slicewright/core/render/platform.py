@@ -13,6 +13,7 @@ from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem
 from slicewright.core.provision import tree as provision
 from slicewright.core.provision.scripts import LIBRARY
+from slicewright.core.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -40,7 +41,7 @@ class PlatformChange:
 
     def record(self) -> dict[str, str]:
         """Return the JSON form."""
-        return {"effect": self.effect, "cluster": self.cluster, "path": self.path, "reason": self.reason}
+        return record(self)
 
 
 def files(
