@@ -8,8 +8,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST_ARGS ?=
-# Which of `unit` and `coverage` is a part of `make test`. CI takes the slower one.
-UNIT ?= unit
+# Which of `unit` and `coverage` is a part of `make ci`.
+UNIT ?= coverage
+# With ALL=1, as in `make ci`, also the tests marked `ci`.
+ALL ?=
+CHOSEN = $(if $(ALL),,-m "not ci")
 # Files are begun in this order: what takes longest first, so that both processes end at about the same time.
 CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/binaries
 BROWSER_TESTS := tests/e2e_html
@@ -40,12 +43,20 @@ check: $(VENV)/.run ## Fail unless the overlays are what a render would write, a
 ##@ Develop
 
 .PHONY: quick
-quick: lint ## Lint, types, imports and the tests that take little: under a minute, without `make tools`.
-	@$(MAKE) --jobs=2 imports types quick-h-z quick-a-g
+quick: ## Lint, types, imports and the tests that take little: under a minute, without `make tools`.
+	@$(MAKE) --jobs=2 quick-h-z quick-a-g lint imports types
 
 .PHONY: test
-test: lint types imports check tools ## Everything that a change must pass: no root, only package registries.
-	@$(MAKE) $(UNIT) e2e-process
+test: sound ## Everything that a change must pass: no root, only package registries.
+	@$(MAKE) unit e2e-process
+
+.PHONY: ci
+ci: sound ## All of `make test` with coverage, and what is proven in CI alone: great numbers, fresh machines, second versions.
+	@$(MAKE) $(UNIT) e2e-process ALL=1
+
+.PHONY: sound
+sound: $(VENV)/.dev
+	@$(MAKE) --jobs=2 lint types imports check tools
 
 .PHONY: lint
 lint: $(VENV)/.dev ## Lint and check the format.
@@ -64,7 +75,7 @@ imports: $(VENV)/.dev ## Check which module may import which.
 
 .PHONY: quick-a-g quick-h-z
 quick-a-g quick-h-z: quick-%: $(VENV)/.dev
-	@$(PYTEST) -q --no-header -m "not tools and not slow" $(filter-out $(NOT_UNIT),$(wildcard tests/[$*]*)) $(PYTEST_ARGS)
+	@$(PYTEST) -q --no-header -m "not tools and not slow and not ci" $(filter-out $(NOT_UNIT),$(wildcard tests/[$*]*)) $(PYTEST_ARGS)
 
 # Two halves of the alphabet take about the same time, and half the collecting of two workers.
 # A cache that is empty: a test that needs a tool and does not say so fails at once, and not on a new machine first.
@@ -72,11 +83,11 @@ quick-a-g quick-h-z: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
 
 .PHONY: unit
 unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
-	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) $(PYTEST_ARGS)
+	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: coverage
 coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the core.
-	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) $(CHOSEN) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 .PHONY: snapshots
 snapshots: $(VENV)/.dev tools ## Write tests/messages: the words of every message that tests assert.
@@ -85,7 +96,7 @@ snapshots: $(VENV)/.dev tools ## Write tests/messages: the words of every messag
 
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster of processes.
-	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(PYTEST_ARGS)
+	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-kind
 e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their own: needs Docker, see docs/testbed.md.

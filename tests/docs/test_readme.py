@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -69,15 +70,17 @@ def test_console_session_prints_what_the_readme_shows(clone: Path) -> None:
 
 
 def test_first_block_is_the_two_make_targets() -> None:
-    """The two commands of the first screen are targets of the Makefile, and CI runs them, with coverage."""
+    """The two commands of the first screen are targets of the Makefile; CI runs what they run, and more."""
     commands = [line.split("#")[0].strip() for line in blocks("sh")[0].splitlines()]
-    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    recipes = dict(re.findall(r"^(test|ci): sound ## .*\n\t@\$\(MAKE\) (.*)$", MAKEFILE, re.MULTILINE))
 
-    assert commands == ["make render", "make test"]
-    made = [line.removesuffix(" UNIT=coverage") for line in ci.splitlines()]
-    assert commands == [line for line in made if line in commands]
+    assert ["make render", "make test"] == commands
+    assert ["make render", "make ci"] == [line for line in ci if line in ("make render", "make ci")]
+    assert {"test": "unit e2e-process", "ci": "$(UNIT) e2e-process ALL=1"} == recipes
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 def test_make_render_works_in_a_fresh_copy(clone: Path) -> None:
     """`make render` installs into a new virtual environment and leaves the committed tree as it is."""

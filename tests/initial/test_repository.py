@@ -56,6 +56,7 @@ def test_new_repository_renders_and_is_right(made: Path) -> None:
     assert git(made, "status", "--porcelain") == ""
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 def test_first_block_of_the_page_works_on_a_fresh_machine(tmp_path: Path) -> None:
     """With a wheel, git, Python and make; what it installs can make the next repository."""
