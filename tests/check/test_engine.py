@@ -68,7 +68,7 @@ def test_deprecated_version_is_a_warning() -> None:
     [
         ({"type": 5}, "does not compile"),
         ({"properties": {"a": {"pattern": "("}}}, "does not compile"),
-        ([], "is no JSON Schema of an object"),
+        ([], "is not a JSON Schema of an object"),
     ],
 )
 def test_schema_that_cannot_be_used_is_an_error(schema: Any, message: str) -> None:

@@ -36,7 +36,7 @@ def named(**metadata: Any) -> dict[str, Any]:
             "2026-01-31T12:00:00Z",
         ),
         ({**jobset(), "metadata": {}}, "SCHEMA005", "'name' is missing", "add 'name', or generateName"),
-        ({**jobset(), "metadata": None}, "SCHEMA003", "'metadata' must be a mapping, not nothing", ""),
+        ({**jobset(), "metadata": None}, "SCHEMA003", "'metadata' must be a mapping, not null", ""),
         (
             jobset(network={"subdomin": "a"}),
             "SCHEMA004",

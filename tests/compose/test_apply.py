@@ -143,7 +143,7 @@ NOTHING = "nothing is at this path"
             {"op": "move", "path": "/a"},
             "move /a: an operation needs 'from', a string; this is {'op': 'move', 'path': '/a'}",
         ),
-        ({"a": 1}, {"op": "merge", "path": "/a"}, "merge /a: 'merge' is no JSON 6902 operation"),
+        ({"a": 1}, {"op": "merge", "path": "/a"}, "merge /a: 'merge' is not a JSON 6902 operation"),
         ({"a": 1}, {"path": "/a"}, "an operation needs 'op', a string; this is {'path': '/a'}"),
         ({"a": 1}, {"op": "remove"}, "an operation needs 'path', a string; this is {'op': 'remove'}"),
         (
@@ -155,12 +155,12 @@ NOTHING = "nothing is at this path"
         (
             {"a": 1},
             {"op": "add", "path": "a", "value": 1},
-            "add a: 'a' is no JSON pointer: it must begin with '/'",
+            "add a: 'a' is not a JSON pointer: it must begin with '/'",
         ),
         (
             {"a": 1},
             {"op": "remove", "path": "/~"},
-            "remove /~: '/~' is no JSON pointer: '~' is written ~0 and '/' in a key ~1",
+            "remove /~: '/~' is not a JSON pointer: '~' is written ~0 and '/' in a key ~1",
         ),
     ],
 )

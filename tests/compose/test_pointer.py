@@ -30,14 +30,14 @@ def test_tokens(text: str, expected: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a/b", "'a/b' is no JSON pointer: it must begin with '/'"),
-        ("/a~", "'/a~' is no JSON pointer: '~' is written ~0 and '/' in a key ~1"),
-        ("/a~2b", "'/a~2b' is no JSON pointer: '~' is written ~0 and '/' in a key ~1"),
+        ("a/b", "'a/b' is not a JSON pointer: it must begin with '/'"),
+        ("/a~", "'/a~' is not a JSON pointer: '~' is written ~0 and '/' in a key ~1"),
+        ("/a~2b", "'/a~2b' is not a JSON pointer: '~' is written ~0 and '/' in a key ~1"),
     ],
 )
 def test_no_pointers(text: str, message: str) -> None:
     """What begins without a slash, or has a tilde that is not a valid escape, is refused."""
-    with pytest.raises(ValueError, match="is no JSON pointer") as raised:
+    with pytest.raises(ValueError, match="is not a JSON pointer") as raised:
         patch.parse_pointer(text)
 
     assert message == str(raised.value)

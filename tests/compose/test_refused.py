@@ -18,7 +18,7 @@ ADD_X = "{op: add, path: /data/x, value: first}"
 A = {"o/a.yaml": config_map("a")}
 HINT_EMPTY = "kustomize refuses it; write resources: [] if nothing is meant"
 HINT_ABOVE = "name a folder with a kustomization.yaml instead, or move the file"
-NO_OBJECT = "a document is no Kubernetes object: it needs a kind and a metadata.name, both strings"
+NO_OBJECT = "a document is not a Kubernetes object: it needs a kind and a metadata.name, both strings"
 
 
 def _o(text: str, **others: str) -> Tree:

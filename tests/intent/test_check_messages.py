@@ -255,7 +255,7 @@ NAMED = "What to run on TPUs: rendered for every cluster it names to a JobSet, a
     [
         ({"pattern": "^a$"}, "b" * 1000, "the document cannot be '" + "b" * 99 + "..."),
         ({"type": "string"}, 10**50, "the document must be a string, not an integer"),
-        ({"type": "null"}, {}, "the document must be nothing, not a mapping"),
+        ({"type": "null"}, {}, "the document must be null, not a mapping"),
         ({"const": 1}, 2, "the document cannot be 2"),
         ({"multipleOf": 2}, 3, "the document cannot be 3"),
         ({"minItems": 1}, [], "the document must not be empty"),

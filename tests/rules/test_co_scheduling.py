@@ -200,7 +200,7 @@ def test_slices_in_one_node_pool_are_compared_by_its_name() -> None:
     other = in_pool("b", "")
 
     assert findings("TPU119", in_pool("a", "low"), other) == [
-        "pods of class 'low' and of JobSet 'b' (no class) can meet in a node pool"
+        "pods of priority class 'low' and of JobSet 'b' (no class) can share a node pool"
     ]
     assert findings("TPU119", in_pool("a", "low", hosts=1), other) == []
     assert findings("TPU119", in_pool("a", "low", chips=0), other) == []
@@ -216,9 +216,9 @@ def test_rival_is_the_first_of_another_priority() -> None:
     jobsets = [of_class("a", "low"), of_class("b", "low"), of_class("c", "high"), of_class("d", "")]
 
     assert findings("TPU119", *jobsets) == [
-        "pods of class 'low' and of JobSet 'c' ('high') can meet in a node pool",
-        "pods of class 'low' and of JobSet 'c' ('high') can meet in a node pool",
-        "pods of class 'high' and of JobSet 'a' ('low') can meet in a node pool",
+        "pods of priority class 'low' and of JobSet 'c' ('high') can share a node pool",
+        "pods of priority class 'low' and of JobSet 'c' ('high') can share a node pool",
+        "pods of priority class 'high' and of JobSet 'a' ('low') can share a node pool",
     ]
 
 
@@ -226,9 +226,9 @@ def test_rival_is_the_first_of_another_priority() -> None:
     ("value", "default", "messages"),
     [
         (0, None, []),
-        (5, None, ["pods of class 'low' and of JobSet 'b' (no class) can meet in a node pool"]),
+        (5, None, ["pods of priority class 'low' and of JobSet 'b' (no class) can share a node pool"]),
         (5, 5, []),
-        (0, 5, ["pods of class 'low' and of JobSet 'b' (no class) can meet in a node pool"]),
+        (0, 5, ["pods of priority class 'low' and of JobSet 'b' (no class) can share a node pool"]),
     ],
 )
 def test_pods_without_a_class_have_the_default(value: int, default: int | None, messages: list[str]) -> None:

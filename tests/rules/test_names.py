@@ -18,9 +18,9 @@ SHORTEN = "shorten the name of the JobSet or of the replicatedJob"
     ("name", "said"),
     [
         ("train-1", ""),
-        ("Train", "has 'T', which is no lower-case letter, digit or hyphen"),
-        ("train_a.b", "has '_', which is no lower-case letter, digit or hyphen"),
-        ("train a", "has ' ', which is no lower-case letter, digit or hyphen"),
+        ("Train", "has 'T', which is not a lower-case letter, digit or hyphen"),
+        ("train_a.b", "has '_', which is not a lower-case letter, digit or hyphen"),
+        ("train a", "has ' ', which is not a lower-case letter, digit or hyphen"),
         ("1-train", "must begin with a letter, not with '1'"),
         ("-train", "must begin with a letter, not with '-'"),
         ("train-", "must end with a letter or digit, not with a hyphen"),

@@ -36,7 +36,7 @@ def _left(*items: Resource, ignore: str = "") -> list[tuple[str, str]]:
     return [(problem.id, problem.message) for problem in left]
 
 
-NOTHING = "the queue admits nothing: namespaceSelector matches no namespace when it is absent"
+NOTHING = "the queue admits nothing: without namespaceSelector it selects no namespace"
 
 
 def test_annotation_silences_its_rule_on_its_object() -> None:

@@ -96,7 +96,7 @@ def _read_settings(root: Path, found: list[Problem]) -> Settings:
         return Settings()
     source = Source(SourceFile(SETTINGS, text), documents[0])
     if len(documents) > 1:
-        message, hint = "the settings are one document, and here are several", "merge them into one"
+        message, hint = "the settings must be one document", "merge them into one"
         line = documents[1].line
         found.append(Problem("IN007", message, hint, file=SETTINGS, line=line, column=1))
     refused = against_schema(source, "slicewright/settings.json", package().schemas)

@@ -174,7 +174,7 @@ def _refused_machine(catalogue: Catalogue, scope: Scope, name: str) -> Refusal:
 def _no_topology(request: TpuRequest, topologies: list[str]) -> Refusal:
     """Refuse an accelerator or a machine type that has several topologies when none is named: TPU008."""
     word = request.machine_type or request.accelerator
-    message = f"'{word}' has {len(topologies)} topologies and none is named"
+    message = f"'{word}' has {len(topologies)} topologies; the request names none"
     hint = f"add a topology: {joined(topologies)}"
     return Refusal("TPU008", message, hint, "machineType" if request.machine_type else "accelerator")
 
@@ -269,7 +269,7 @@ def _refused_count(catalogue: Catalogue, scope: Scope, request: TpuRequest, coun
         if len(rule) > 1:
             hint = f"write {_unlisted(scope, 'T')} with one of {joined(rule)} as T"
         return Refusal("TPU006", message, hint, "")
-    message = f"'{request.name}' fits {len(rows)} shapes and is the name of none"
+    message = f"'{request.name}' fits {len(rows)} shapes and does not say which"
     names = [f"{prefix}-{topology}" for topology in (listed + rule if request.allow_unlisted else listed)]
     hint = f"write {'one of ' if len(names) > 1 else ''}{joined(names)}"
     if rule and not request.allow_unlisted:

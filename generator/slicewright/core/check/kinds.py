@@ -107,7 +107,7 @@ class KindSchemas:
             if schema is None:
                 return None
             if not isinstance(schema, dict):
-                return BadSchemaError(f"{file} is no JSON Schema of an object")
+                return BadSchemaError(f"{file} is not a JSON Schema of an object")
             checks = KindChecks(file, schema)
             _ = checks.validator, checks.list_maps
         except BadSchemaError as error:

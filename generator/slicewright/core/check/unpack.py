@@ -23,7 +23,7 @@ def unpack(data: Any, file: str, source: Source | None = None, at: Path = ()) ->
     if not isinstance(data, dict):
         what = "an element of a List" if at else "a document"
         message = f"{what} must be a mapping with apiVersion and kind"
-        hint = "remove it" if at else "move what is no Kubernetes object elsewhere, or --exclude it"
+        hint = "remove it" if at else "move other documents to another folder, or --exclude it"
         yield resource.problem("SCHEMA002", (), message, hint)
         return
     for key in ("apiVersion", "kind"):

@@ -103,7 +103,7 @@ class _Tree:
         """Count what a kustomization does to objects. Raises Stopped where that is too much."""
         self.changes -= len(items) * (1 + len(kustomization.patches))
         if self.changes < 0:
-            message = f"patches and components are held against objects more than {MAX_CHANGES:,} times"
+            message = f"patches and components are compared with objects more than {MAX_CHANGES:,} times"
             hint = "list a component once, or split the kustomization"
             raise Stopped(Problem("KUS003", message, hint, file=kustomization.file))
 
@@ -228,11 +228,11 @@ _PATH_IN_NAME = re.compile(r"[/%]|\A\.\.?\Z")
 def _check(data: Any, file: str) -> None:
     """Refuse what is no Kubernetes object."""
     if not is_object(data):
-        message = "a document is no Kubernetes object: it needs a kind and a metadata.name, both strings"
+        message = "a document is not a Kubernetes object: it needs a kind and a metadata.name, both strings"
         raise Stopped(Problem("KUS008", message, file=file))
     kind, name = data["kind"], data["metadata"]["name"]
     if not _KIND.fullmatch(kind) or _PATH_IN_NAME.search(name):
-        message = f"a document is no Kubernetes object: {kind!r} {name!r} cannot be kind and name"
+        message = f"a document is not a Kubernetes object: {kind!r} {name!r} cannot be kind and name"
         raise Stopped(Problem("KUS008", message, file=file))
 
 
@@ -262,9 +262,7 @@ def _refuse_twins(items: list[_Item], file: str) -> None:
     )
     for found, count in counts.items():
         if count > 1:
-            raise Stopped(
-                Problem("KUS005", f"object '{' '.join(filter(None, found))}' comes twice", file=file)
-            )
+            raise Stopped(Problem("KUS005", f"duplicate object '{' '.join(filter(None, found))}'", file=file))
 
 
 def _apply(change: Patch, items: list[_Item], file: str) -> None:

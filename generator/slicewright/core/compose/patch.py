@@ -25,9 +25,9 @@ def parse_pointer(pointer: str) -> Keys:
     if pointer == "":
         return ()
     if not pointer.startswith("/"):
-        raise ValueError(f"'{pointer}' is no JSON pointer: it must begin with '/'")
+        raise ValueError(f"'{pointer}' is not a JSON pointer: it must begin with '/'")
     if _BAD_ESCAPE.search(pointer):
-        raise ValueError(f"'{pointer}' is no JSON pointer: '~' is written ~0 and '/' in a key ~1")
+        raise ValueError(f"'{pointer}' is not a JSON pointer: '~' is written ~0 and '/' in a key ~1")
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
 
 
@@ -107,7 +107,7 @@ def _apply_one(operation: Operation, holder: dict[str, Any]) -> None:
             _remove(holder, source)
         _add(holder, keys, value)
     else:
-        raise PatchError(f"'{verb}' is no JSON 6902 operation")
+        raise PatchError(f"'{verb}' is not a JSON 6902 operation")
 
 
 def _keys(text: str) -> Keys:

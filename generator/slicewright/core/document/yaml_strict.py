@@ -226,11 +226,11 @@ class _Reader:
         if not isinstance(value, str):
             wrote = getattr(event, "value", value)
             hint = f'write "{wrote}" in quotes' if wrote else "write the key before the colon"
-            raise self._refuse("YAML003", f"a key must be a string, not {wrote or 'nothing'}", event, hint)
+            raise self._refuse("YAML003", f"a key must be a string, not {wrote or 'null'}", event, hint)
         merging = value == _MERGE and isinstance(event, yaml.ScalarEvent) and _is_plain(event)
         if value in parent.value or (merging and parent.merges is not None):
             hint = "merge several mappings as a list: <<: [*a, *b]" if merging else "delete one of the two"
-            raise self._refuse("YAML002", f"key '{value}' is given twice", event, hint)
+            raise self._refuse("YAML002", f"duplicate key '{value}'", event, hint)
         parent.key, parent.merging = value, merging
         if self._tracked:
             self._here.keys[(*parent.path, value)] = _place(event)

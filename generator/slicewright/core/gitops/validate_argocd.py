@@ -42,7 +42,9 @@ def problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
         owner = _owner(name, synced)
         first, other = taken.setdefault((argocd.namespace, name), (site, argocd))
         if argocd.project == _BUILT_IN:
-            message = "the AppProject 'default' belongs to Argo CD, and to every Application without another"
+            message = (
+                "the AppProject 'default' belongs to Argo CD, and every Application without a project uses it"
+            )
             yield _problem(site, message)
         elif argocd.project and owner:
             yield _problem(site, f"an AppProject '{name}' is rendered for cluster '{owner}' already")

@@ -25,7 +25,7 @@ _TYPES = {
     "integer": "an integer",
     "number": "a number",
     "boolean": "true or false",
-    "null": "nothing",
+    "null": "null",
 }
 _OBJECT_FORMS = {
     "Reservation": "write {type: Reservation, name: NAME}",
@@ -90,7 +90,7 @@ _NAMES: dict[type, str] = {
     int: "an integer",
     float: "a number",
     bool: "true or false",
-    type(None): "nothing",
+    type(None): "null",
 }
 
 
@@ -228,7 +228,9 @@ def _excluded(path: Path) -> Problem:
     hint = "write one or the other"
     if path[-1] in {"command", "args"}:
         hint = "write either script, or command and args"
-    return Problem("IN006", f"{_subject(path)} is not allowed beside the other keys here", hint, path=path)
+    return Problem(
+        "IN006", f"{_subject(path)} is not allowed together with the other keys here", hint, path=path
+    )
 
 
 def _form(validator: str, wanted: Any, value: Any) -> str:
@@ -239,10 +241,10 @@ def _form(validator: str, wanted: Any, value: Any) -> str:
     if validator in _UNITS:
         unit = _UNITS[validator] if len(value) != 1 else _UNITS[validator][:-1]
         if validator.startswith("max"):
-            return f"has {len(value)} {unit}; {wanted} {'is' if wanted == 1 else 'are'} the most"
+            return f"has {len(value)} {unit}; the limit is {wanted}"
         return "must not be empty" if wanted == 1 else f"has {len(value)} {unit}; it needs {wanted} or more"
     if validator == "uniqueItems":
-        return "names something twice"
+        return "has duplicate entries"
     return f"cannot be {_quoted(value)}"
 
 

@@ -365,7 +365,7 @@ def _names(workload: Workload, plan: Plan) -> Iterator[Problem]:
         return
     left = room.length - (len(plan.name) - len(workload.name))
     has = "1 character" if len(workload.name) == 1 else f"{len(workload.name)} characters"
-    message = f"name '{workload.name}' has {has}; {max(left, 0)} are left: {room.because}"
+    message = f"name '{workload.name}' has {has}; {max(left, 0)} are available: {room.because}"
     hint = f"shorten it to {left} characters" if left > 0 else "shorten the name of the auxiliary job"
     if plan.run:
         hint += f" (the run's id '-{plan.run}' takes {len(plan.run) + 1})"

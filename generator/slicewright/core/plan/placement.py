@@ -152,7 +152,7 @@ def refusals(workload: Workload, shape: Shape | None) -> list[Problem]:
         refused = way.type == "FlexStartQueued" and shape and shape.machine.queued is False
         if shape and is_flex and (not shape.flex_start or refused):
             place = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")
-            message = f"{shape.machine_type} cannot be had as {way.type}"
+            message = f"{shape.machine_type} is not available as {way.type}"
             hint = "write OnDemand, Spot or a Reservation; `slicewright catalog` shows what flex-start serves"
             found.append(source.problem("TPU011", place, message, hint))
     if seconds is not None and workload.alternative_provisioning and not queued:
@@ -160,7 +160,7 @@ def refusals(workload: Workload, shape: Shape | None) -> list[Problem]:
         hint = "leave it out: of several ways it limits FlexStartQueued alone"
         found.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint, key=True))
     elif seconds is not None and wanted.type == "ComputeClass":
-        message = "the ComputeClass says for how long its nodes live"
+        message = "the ComputeClass sets how long its nodes live"
         hint = "leave it out, and write maxRunDurationSeconds in the priorities of the ComputeClass"
         found.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint, key=True))
     low, high = FLEX_START_SECONDS

@@ -105,7 +105,7 @@ def _provisioned(
         return
     queued = wanted.type == "FlexStartQueued"
     if shape and (not shape.flex_start or (queued and shape.machine.queued is False)):
-        message = f"{shape.machine_type} cannot be had as {wanted.type}"
+        message = f"{shape.machine_type} is not available as {wanted.type}"
         hint = "write OnDemand, Spot or a Reservation; `slicewright catalog` shows what flex-start serves"
         yield cluster.source.problem("POOL011", (*path, "provisioning"), message, hint)
     low, high = FLEX_START_SECONDS
@@ -129,7 +129,7 @@ def _twice(cluster: Cluster) -> Iterator[Problem]:
     for pool in _in_order(cluster):
         path: Path = ("spec", "pools", pool.index)
         if pool.name in pools:
-            message = f"pool '{pool.name}' comes twice"
+            message = f"duplicate pool '{pool.name}'"
             yield cluster.source.problem("POOL001", (*path, "name"), message, "give each pool its own name")
             continue
         pools[pool.name] = pool
@@ -140,7 +140,7 @@ def _twice(cluster: Cluster) -> Iterator[Problem]:
             if other == pool.name and _is_default(name, pools.get(default)):
                 other = default
             if other != pool.name:
-                message = f"node pool '{name}' comes twice"
+                message = f"duplicate node pool '{name}'"
                 hint = f"pool '{other}' has it; write other nodePoolNames"
                 place = ("spec", "pools", pool.index, "nodePoolNames", at)
                 yield cluster.source.problem("POOL001", place, message, hint)

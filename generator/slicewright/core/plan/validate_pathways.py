@@ -21,7 +21,7 @@ def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     source, spec = workload.source, workload.spec
     yield from _head(workload, runtime)
     if runtime.elastic_slices >= workload.slices and runtime.elastic_slices:
-        message = f"{runtime.elastic_slices} elastic slices of {workload.slices} would leave none"
+        message = f"{runtime.elastic_slices} elastic slices of {workload.slices} leave no required slice"
         hint = f"write a number below {workload.slices}"
         yield source.problem("FIELD001", (*_HERE, "elasticSlices"), message, hint)
     for field in ("auxiliaryJobs", "backoffLimit"):
@@ -86,13 +86,13 @@ def _custom_components(workload: Workload, runtime: Pathways) -> Iterator[Proble
         path: Path = (*_HERE, "customComponents", index)
         kind = component["componentType"]
         if kind in taken:
-            message = f"component '{kind}' comes twice"
+            message = f"duplicate component '{kind}'"
             yield source.problem("FIELD001", (*path, "componentType"), message, "write one entry for each")
         taken.add(kind)
         if kind != _COLOCATED:
             continue
         if runtime.colocated_python and "image" in component:
-            message = "the image of the colocated-python sidecar is given twice"
+            message = "the image of the colocated-python sidecar has two values"
             hint = "write it here or in pathways.colocatedPython, not in both"
             yield source.problem("FIELD001", (*path, "image"), message, hint, key=True)
         elif workload.api != "PathwaysJob" and not runtime.colocated_python:

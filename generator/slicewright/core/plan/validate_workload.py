@@ -40,7 +40,7 @@ def share_of_chips(workload: Workload, shape: Shape) -> Iterator[Problem]:
         hint = f"write a divisor of {chips}, or leave it out"
         yield workload.source.problem("POD003", path, message, hint)
     elif count != nodes:
-        has = f"{nodes or 'an unknown number of'} NUMA nodes"
+        has = f"{nodes or 'an unknown number of'} NUMA node{'' if nodes == 1 else 's'}"
         message = f"{count} containers share a host of {shape.machine_type} with {has}"
         hint = "leave it out; GKE binds containers to NUMA nodes on tpu7x-standard-4t, which has two"
         yield workload.source.problem("POD004", path, message, hint, warning=True)
@@ -164,7 +164,7 @@ def _nothing_to_run(workload: Workload) -> Problem:
     hint = "add spec.container.image, or a container with an image to spec.podTemplate"
     if any("image" in item for item in written):
         names = ", ".join(f"'{item['name']}'" for item in written)
-        message = f"nothing says which container runs the program: {names}"
+        message = f"it is not clear which container runs the program: {names}"
         hint = "describe it in spec.container, or call it 'main'"
     return workload.source.problem("FIELD001", ("spec",), message, hint)
 
@@ -197,7 +197,7 @@ def _alternatives(workload: Workload) -> Iterator[Problem]:
         yield source.problem("FIELD001", ("spec", field), message, hint, key=True)
     for index, way in enumerate(workload.alternative_provisioning):
         if way in workload.ways[: index + 1]:
-            message = f"the run may take {way.type} already"
+            message = f"duplicate way of provisioning {way.type}"
             yield source.problem("FIELD001", ("spec", field, index), message, "name each way once")
 
 
@@ -228,7 +228,7 @@ def _failure_rules(workload: Workload) -> Iterator[Problem]:
                 yield workload.source.problem("FIELD001", place, message, did_you_mean(target, known))
         name = rule.get("name", f"failurePolicyRule{first + index}")
         if name in names:
-            message = f"failure rule '{name}' comes twice"
+            message = f"duplicate failure rule '{name}'"
             yield workload.source.problem("FIELD001", (*path, "name"), message, "give each rule its own name")
         names.add(name)
 
@@ -238,7 +238,7 @@ def _auxiliary_jobs(workload: Workload) -> Iterator[Problem]:
     for index, job in enumerate(workload.auxiliary_jobs):
         path: Path = ("spec", "auxiliaryJobs", index)
         if job.name in taken:
-            message = f"replicatedJob '{job.name}' comes twice"
+            message = f"duplicate replicatedJob '{job.name}'"
             yield workload.source.problem(
                 "FIELD001", (*path, "name"), message, "give each job its own name; 'slice' is the TPU slices'"
             )
@@ -306,6 +306,6 @@ def shape(workload: Workload, found: Shape, generation: Generation) -> Iterator[
     restarts = workload.pathways.max_slice_restarts
     if restarts is not None and restarts * found.hosts > MAX_INT32:
         most = MAX_INT32 // found.hosts
-        message = f"{restarts} restarts of {found.hosts} hosts are more than a Job counts"
+        message = f"{restarts} restarts of {found.hosts} hosts are more than a Job can count"
         path: Path = ("spec", "pathways", "maxSliceRestarts")
         yield source.problem("FIELD001", path, message, f"write {most} or less")

@@ -46,7 +46,7 @@ def _flavors(site: ResolvedCluster) -> Iterator[Problem]:
         written = "flavor" in site.cluster.spec["pools"][capacity.pool.index]
         place: Path = ("spec", "pools", capacity.pool.index, "flavor" if written else "name")
         message = f"pools '{first.pool.name}' and '{capacity.pool.name}' share the flavor '{name}', "
-        message += "and their nodes are not alike"
+        message += "but their nodes differ"
         hint = "only slices of one shape, provisioning and topology add up: write another `flavor`"
         yield site.cluster.source.problem("POOL015", place, message, hint)
 
@@ -67,7 +67,7 @@ def _levels(site: ResolvedCluster) -> Iterator[Problem]:
         for index, label in enumerate(labels):
             place: Path = ("spec", "topologies", at, "levels", index, "nodeLabel")
             if label in labels[:index]:
-                message, hint = f"level '{label}' comes twice", "each level is narrower than the one before"
+                message, hint = f"duplicate level '{label}'", "each level is narrower than the one before"
                 yield site.cluster.source.problem("QUOTA015", place, message, hint)
             elif label == HOSTNAME and index < len(labels) - 1:
                 message, hint = f"'{HOSTNAME}' is the narrowest level there is", "write it last"
@@ -82,7 +82,7 @@ def _rungs(site: ResolvedCluster) -> Iterator[Problem]:
             path: Path = ("spec", "computeClasses", item.index, "priorities", index)
             wanted, shape = rung.provisioning, shapes.get(rung)
             if wanted.type in ("ComputeClass", "FlexStartQueued"):
-                message = f"a rung of a ComputeClass cannot be had as {wanted.type}"
+                message = f"a rung of a ComputeClass is not available as {wanted.type}"
                 hint = "write OnDemand, Spot, FlexStart or a Reservation"
                 yield source.problem("POOL013", (*path, "provisioning"), message, hint)
             if shape is None:

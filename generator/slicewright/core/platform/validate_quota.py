@@ -83,7 +83,7 @@ def _limits(site: ResolvedCluster, entry: _Entry) -> Iterator[Problem]:
     for field, attribute in _LIMITS.items():
         if getattr(entry.quota, attribute) is not None and not entry.parent:
             message = f"{field} has no meaning without {above}"
-            hint = f"add {above}, or leave the limit out: there is nobody to borrow from or to lend to"
+            hint = f"add {above}, or leave the limit out: without a cohort no quota can be borrowed or lent"
             yield site.cluster.source.problem("QUOTA005", (*entry.path, field), message, hint, key=True)
 
 
@@ -177,7 +177,7 @@ def _beyond_pools(
         before = given.get(name, 0)
         given[name] = before + _given(entry)
         if before <= has[name] < given[name]:
-            message = f"quotas of '{name}' are {given[name]} {unit} with this, and its pools have {has[name]}"
+            message = f"the quotas of '{name}' add up to {given[name]} {unit}, but its pools have {has[name]}"
             hint = "Kueue admits by quota, and pods beyond the nodes wait: divide the pool by nominal numbers"
             place = (*entry.path, "pool")
             yield site.cluster.source.problem("QUOTA008", place, message, hint, warning=True)

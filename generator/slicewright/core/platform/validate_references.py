@@ -76,7 +76,7 @@ def _repeated(
     seen: set[str] = set()
     for name, path in named:
         if name in seen:
-            message = f"{kind} '{name}' comes twice"
+            message = f"duplicate {kind} '{name}'"
             yield site.cluster.source.problem("QUOTA001", path, message, hint)
         seen.add(name)
 
@@ -90,7 +90,7 @@ def _pools(site: ResolvedCluster) -> Iterator[Problem]:
             for index, quota in enumerate(quotas):
                 yield from _unknown(site, "pool", quota["pool"], known, (*base, index, "pool"))
             named = [(quota["pool"], (*base, index, "pool")) for index, quota in enumerate(quotas)]
-            yield from _repeated(site, "the quota of pool", named, "one quota says it all: make one of them")
+            yield from _repeated(site, "quota of pool", named, "merge them into one quota")
 
 
 def _cohorts(site: ResolvedCluster) -> Iterator[Problem]:

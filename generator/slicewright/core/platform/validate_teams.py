@@ -22,7 +22,7 @@ def validate_teams(site: ResolvedCluster) -> Iterator[Problem]:
         source, path = site.cluster.source, _path(team)
         if team.name in names:
             hint = "give each team its own name"
-            yield source.problem("TEAM001", (*path, "name"), f"team '{team.name}' comes twice", hint)
+            yield source.problem("TEAM001", (*path, "name"), f"duplicate team '{team.name}'", hint)
         names.add(team.name)
         if site.cluster.cluster_queues and team.namespace not in queues:
             message = f"team '{team.name}' has no queue in its namespace '{team.namespace}'"
@@ -45,7 +45,7 @@ def _given(site: ResolvedCluster, team: Team) -> Iterator[Problem]:
     written = site.cluster.spec["teams"][team.index]
     for field in ("labels", "podSecurity"):
         if is_given(team.namespace) and field in written:
-            message = f"namespace '{team.namespace}' is there in every cluster, and gets no {field}"
+            message = f"namespace '{team.namespace}' exists in every cluster and cannot get {field}"
             hint = "give the team a namespace of its own"
             place = (*_path(team), field)
             yield site.cluster.source.problem("TEAM005", place, message, hint, key=True)

@@ -135,8 +135,8 @@ def _extra(site: ResolvedCluster, pool: NodePool, path: Path, written: Any) -> I
         yield site.cluster.source.problem(number, (*path, *place), message, hint, key=key)
     if not wrong:
         names = ", ".join(_FLAG.sub(r"\g<name>", flag) for flag in written)
-        message = f"nothing here can check {names}"
-        hint = "try it on a cluster for tests, then acknowledge it with its reason: slicewright.dev/"
+        message = f"slicewright cannot check {names}"
+        hint = "try it on a test cluster, then ignore this problem with a reason: slicewright.dev/"
         hint += "ignore-POOL043 in metadata.annotations holds for all pools of the cluster, later flags too"
         yield site.cluster.source.problem("POOL043", path, message, hint, warning=True, key=True)
 
@@ -158,7 +158,7 @@ def _flags(pool: NodePool, written: list[str]) -> Iterator[_Wrong]:
             where = FLAGS.get(known[0], "the fields of the pool")
             yield (index,), "POOL042", f"'{name}' cannot be set here", _hint(where)
         elif name in taken:
-            yield (index,), "POOL044", f"'{name}' comes twice", "write it once"
+            yield (index,), "POOL044", f"duplicate '{name}'", "write it once"
         taken.add(name)
 
 

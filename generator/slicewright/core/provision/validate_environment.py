@@ -105,7 +105,7 @@ def _ranges(site: ResolvedCluster) -> Iterator[Problem]:
             found[field] = IPv4Network(fields[field])
         except ValueError as error:
             hint = "write the first address of the range and its length: 10.129.0.0/20"
-            yield _problem(site, "ENV004", field, f"no range of addresses: {error}", hint)
+            yield _problem(site, "ENV004", field, f"not a valid range of addresses: {error}", hint)
     for one, other in combinations(found, 2):
         if found[one].overlaps(found[other]):
             message = f"{found[other]} ({other}) overlaps {found[one]} ({one})"

@@ -96,7 +96,7 @@ def _unknown(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iter
         hint = f"{meant}write nominalQuota: {{cpu: ..., memory: ...}} in each quota of the pool"
         yield source.problem("QUOTA010", place, message, hint)
         return
-    message = f"no source says what a machine of type '{pool.machine_type}' has: GKE may not know it"
+    message = f"unknown machine type '{pool.machine_type}': no source lists it"
     families = ", ".join(sorted(catalogue.cpu_machines.families))
     hint = (
         f"{meant}known are {families}, with kind and vCPUs as in n2-standard-64; another family may be right"
@@ -110,7 +110,7 @@ def _empty(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Probl
         return
     source, path, kind = site.cluster.source, _path(pool), pool.provisioning.type
     if kind == "FlexStartQueued" and shape.machine.queued is None:
-        message = f"no source says that {shape.machine_type} can be had as FlexStartQueued"
+        message = f"no source says that {shape.machine_type} is available as FlexStartQueued"
         hint = "write FlexStart unless it is known to work in your project"
         yield source.problem("POOL021", (*path, "provisioning"), message, hint, warning=True)
     scales = autoscaling(site, pool)
@@ -151,7 +151,7 @@ def _autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool, unit: str) -> I
         return
     path: Path = (*_path(pool), "autoscaling")
     if scales.least > scales.most:
-        message = f"autoscaling from {scales.least} to {scales.most} {unit}: the least is more than the most"
+        message = f"autoscaling.min {scales.least} is above autoscaling.max {scales.most}"
         yield site.cluster.source.problem("POOL024", (*path, "min"), message, "write min: 0, or a larger max")
     elif scales.most < has:
         message = f"the pool has {unit}: {has}, and autoscaling.max is {scales.most}"
@@ -194,7 +194,7 @@ def _names(site: ResolvedCluster) -> Iterator[Problem]:
         for extra in slice_names(pool, most)[pool.slices :]:
             other = taken.setdefault(extra, pool.name)
             if other != pool.name or extra in pool.node_pool_names:
-                message = f"node pool '{extra}' comes twice"
+                message = f"duplicate node pool '{extra}'"
                 hint = f"pool '{other}' has it; it is the name of a further slice up to autoscaling.max"
                 yield source.problem("POOL001", (*_path(pool), "autoscaling", "max"), message, hint)
 

@@ -28,7 +28,7 @@ def problems(site: ResolvedCluster) -> Iterator[Problem]:
     for cpu in site.cluster.cpu_pools:
         yield from _outside(site, _path(cpu), declared(site, cpu).get("nodeLocations", []))
         if site.cluster.mode == "Standard" and not zones(site, cpu):
-            message = f"pool '{cpu.name}' names no zone: GKE makes so many nodes in each zone of the region"
+            message = f"pool '{cpu.name}' names no zone: GKE creates its nodes in each zone of the region"
             hint = "write nodeLocations, here or for the cluster; the nodes are spread over them"
             yield site.cluster.source.problem("POOL028", _path(cpu), message, hint)
 
@@ -53,9 +53,7 @@ def _of_slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[P
         hint = f"write nodeLocations: [{_proposed(site, pool, shape)}] for the pool, and a pool for each zone"
         yield site.cluster.source.problem("POOL028", (*path, "nodeLocations") if own else path, message, hint)
     if not known and (shape.multi_host or size_range(site, pool).least > 0):
-        message = (
-            f"pool '{pool.name}' names no zone: GKE makes a node pool's nodes in each zone of the region"
-        )
+        message = f"pool '{pool.name}' names no zone: GKE creates its nodes in each zone of the region"
         hint = f"write nodeLocations: [{_proposed(site, pool, shape)}], here or for the cluster"
         yield site.cluster.source.problem("POOL028", path, message, hint)
 
@@ -67,7 +65,7 @@ def _hinted(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Prob
     for index, zone in enumerate(zones(site, pool)):
         if listed and zone not in listed:
             way = f" as {pool.provisioning.type}" if starts_empty(pool) else ""
-            message = f"no source has {shape.machine_type}{way} in {zone}"
+            message = f"no source lists {shape.machine_type}{way} in {zone}"
             hint = f"known are {', '.join(listed)}; zones change, so look at what your project is offered"
             place: Path = ("spec", "nodeLocations", index)
             if own:

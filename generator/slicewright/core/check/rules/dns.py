@@ -22,7 +22,7 @@ def against_dns1035(name: str) -> str:
         return ""
     wrong = next((sign for sign in name if not _SIGN.fullmatch(sign)), "")
     if wrong:
-        return f"has {wrong!r}, which is no lower-case letter, digit or hyphen"
+        return f"has {wrong!r}, which is not a lower-case letter, digit or hyphen"
     if name and name[-1] == "-":
         return "must end with a letter or digit, not with a hyphen"
     return f"must begin with a letter, not with {name[0]!r}" if name else "must not be empty"

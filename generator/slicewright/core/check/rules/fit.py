@@ -281,7 +281,7 @@ def _beyond_pools(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for path, flavor, value in _nominal(resource, objects):
         chips = _chips_of(flavor, objects)
         if chips is not None and chips[1] and value > chips[1]:
-            message = f"quota of {plain(value)} chips of {flavor}, and its pools have {chips[1]}"
+            message = f"quota of {plain(value)} chips of {flavor}, but its pools have {chips[1]}"
             yield Finding(path, message)
 
 
@@ -303,9 +303,7 @@ def _removed(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     namespace = resource.namespace or "default"
     if name is None or RUN not in resource.labels or not known.has_queues or (namespace, name) in known.local:
         return
-    message = (
-        f"queue '{name}' of namespace '{namespace}' is gone, and run '{resource.name}' is frozen with it"
-    )
+    message = f"queue '{name}' is gone from namespace '{namespace}', but frozen run '{resource.name}' uses it"
     yield Finding(_LABEL, message)
 
 

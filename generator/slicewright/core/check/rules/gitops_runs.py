@@ -45,7 +45,7 @@ def _ttl(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 def _hook(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if HOOK in resource.annotations and QUEUE in resource.labels:
         path: Path = ("metadata", "annotations", HOOK)
-        yield Finding(path, "Argo CD takes a queued hook for done as soon as Kueue admits it")
+        yield Finding(path, "Argo CD treats a queued hook as done as soon as Kueue admits it")
 
 
 @rule("GIT104", {"JobSet"}, "warning")

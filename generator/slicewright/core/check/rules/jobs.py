@@ -118,7 +118,7 @@ def _twice(containers: Iterable[tuple[Path, dict[str, Any]]], *, on_host: bool) 
             value = number(port.get(field))
             key = text(port.get("protocol")) or "TCP", text(port.get("hostIP")), value or 0
             if value and key in taken:
-                message = f"port {value}/{key[0]} of the host comes twice in the pod"
+                message = f"port {value}/{key[0]} of the host is used twice in the pod"
                 yield Finding((*path, "ports", index, field), message)
             taken.add(key)
 

@@ -107,13 +107,13 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         return
     completions = number(found.job.get("completions"))
     if not 0 <= job_index < found.replicas:
-        message = f"job index {job_index} is not below the {found.replicas} replicas of '{name}'"
+        message = f"job index {job_index} is too large for the {found.replicas} replicas of '{name}'"
         yield Finding((*path, "jobIndex"), message)
     elif not is_indexed(found) or completions is None:
         message = f"replicatedJob '{name}' of the coordinator is not Indexed with completions"
         yield Finding((*path, "replicatedJob"), message)
     elif not 0 <= pod_index < completions:
-        message = f"pod index {pod_index} is not below the {completions} completions of '{name}'"
+        message = f"pod index {pod_index} is too large for the {completions} completions of '{name}'"
         yield Finding((*path, "podIndex"), message)
 
 
@@ -156,5 +156,7 @@ def _too_many(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     highest = 2**31 - 1
     for pods in resource.pods:
         if pods.parallelism * count(pods.replicas) > highest:
-            message = f"{pods.replicas} replicas of {pods.parallelism} pods are more than {highest}"
+            message = (
+                f"{pods.replicas} replicas of {pods.parallelism} pods exceed the limit of {highest} pods"
+            )
             yield Finding((*pods.path[:3], "replicas"), message)

@@ -65,7 +65,7 @@ def _rule_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, f"'{name}' is not a valid name for a failure rule")
         if taken.setdefault(name, index) != index:
             hint = "give each rule a name of its own; unnamed ones are called failurePolicyRule<index>"
-            yield Finding(path, f"failure rule '{name}' comes twice", hint)
+            yield Finding(path, f"duplicate failure rule '{name}'", hint)
 
 
 @rule("JS113", JOBSET)
@@ -147,7 +147,7 @@ def _claims(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             if text(at(template, "metadata", "namespace")):
                 yield Finding((*path, "namespace"), "a claim template names a namespace", "leave it out")
             for wrong, message in (
-                (name in taken, f"claim template '{name}' comes twice"),
+                (name in taken, f"duplicate claim template '{name}'"),
                 (not is_subdomain(name), f"'{name}' is not a valid name for a claim"),
                 (
                     len(f"{name}-{resource.name}") > MAX_LABEL,

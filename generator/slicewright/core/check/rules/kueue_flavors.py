@@ -52,7 +52,7 @@ def _taints(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         if not is_label_value(text(taint.get("value"))):
             yield Finding((*path, "value"), f"'{taint.get('value')}' is not a valid value of a taint")
         if (key, effect) in taken:
-            yield Finding(path, f"taint '{key}' with effect {effect} comes twice")
+            yield Finding(path, f"duplicate taint '{key}' with effect {effect}")
         taken.add((key, effect))
 
 
@@ -90,7 +90,7 @@ def _tolerated(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     tolerations = [entry for _, entry in entries(at(resource.data, *map(str, _TOLERATIONS)))]
     for index, taint in entries(at(resource.data, *map(str, _TAINTS))):
         if taint.get("key") == TPU and not tolerates(tolerations, taint):
-            message = f"no toleration of {TPU} is beside the taint"
+            message = f"the flavor has a taint {TPU}, but no toleration of it"
             yield Finding((*_TAINTS, index), message)
 
 
@@ -99,7 +99,7 @@ def _managed(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if at(resource.data, "spec", "provisioningClassName") != QUEUED_CLASS:
         return
     if TPU not in sequence(at(resource.data, "spec", "managedResources")):
-        message = "every pod set becomes part of the request, and GKE takes one"
+        message = "the ProvisioningRequest has all pod sets, but GKE accepts only one"
         yield Finding(("spec",), message)
 
 

@@ -60,7 +60,7 @@ def _requests(spec: dict[str, Any], path: Path) -> Iterator[Finding]:
             for resource, value in mapping(at(holder, "resources", kind)).items():
                 where = (*place, "resources", kind, resource)
                 if resource == "pods":
-                    yield Finding(where, "the resource pods is Kueue's own")
+                    yield Finding(where, "the resource 'pods' is reserved for Kueue")
                 if (amount(value) or 0) < 0:
                     yield Finding(where, f"{resource} is negative: {value}")
 
@@ -68,6 +68,6 @@ def _requests(spec: dict[str, Any], path: Path) -> Iterator[Finding]:
 def _slices(request: dict[str, Any], path: Path) -> Iterator[Finding]:
     topology, size = request.get("podSetSliceRequiredTopology"), request.get("podSetSliceSize")
     if (topology is None) != (size is None):
-        yield Finding(path, "podSetSliceRequiredTopology and podSetSliceSize come together")
+        yield Finding(path, "podSetSliceRequiredTopology and podSetSliceSize must be set together")
     elif isinstance(size, int) and size < 1:
         yield Finding((*path, "podSetSliceSize"), f"{size} is not a valid size of a slice")

@@ -176,7 +176,7 @@ def _on_flavors(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 def _selector(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if at(resource.data, "spec", "namespaceSelector") is None:
         yield Finding(
-            ("spec",), "the queue admits nothing: namespaceSelector matches no namespace when it is absent"
+            ("spec",), "the queue admits nothing: without namespaceSelector it selects no namespace"
         )
 
 

@@ -38,9 +38,9 @@ def _layers(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding(path, f"layers exclude {key}")
         layers = _read(written)
         if layers is None:
-            yield Finding(path, "the layers are no JSON list of {topology, size}")
+            yield Finding(path, "the layers are not a JSON list of {topology, size}")
         elif not 0 < len(layers) <= _MOST_LAYERS:
-            yield Finding(path, f"{len(layers)} layers; there are 1 to {_MOST_LAYERS}")
+            yield Finding(path, f"{len(layers)} layers; the limits are 1 to {_MOST_LAYERS}")
         else:
             yield from _of_layers(layers, pods, path)
 
@@ -55,7 +55,7 @@ def _of_layers(layers: list[_Layer], pods: Pods, path: Path) -> Iterator[Finding
         if not is_label_key(topology):
             yield Finding(path, f"'{topology}' is not a valid key of a node label")
         if topology in seen:
-            yield Finding(path, f"layer '{topology}' comes twice")
+            yield Finding(path, f"duplicate layer '{topology}'")
         if size < 1:
             yield Finding(path, f"{size} is not a valid size of a layer")
         elif above % size:

@@ -95,7 +95,7 @@ def _partial(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             least = _integer(written)
             if least is None or not 0 < least < pods.pods_per_job:
                 path: Path = ("metadata", "annotations", MIN_PARALLELISM)
-                yield Finding(path, f"'{written}' is not a valid number from 1 to {pods.pods_per_job - 1}")
+                yield Finding(path, f"'{written}' is not a number from 1 to {pods.pods_per_job - 1}")
         sync = resource.annotations.get(EQUAL_COMPLETIONS)
         if sync is None:
             continue
@@ -127,7 +127,7 @@ def _topology(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         if free is not None and free not in _BOOLEANS:
             yield Finding((*base, _TOPOLOGY[2]), f"'{free}' is neither true nor false")
         if (_SLICE in pods.annotations) != (_SLICE_SIZE in pods.annotations):
-            yield Finding(base, f"{_SLICE} and {_SLICE_SIZE} come together")
+            yield Finding(base, f"{_SLICE} and {_SLICE_SIZE} must be set together")
         yield from _slice_size(pods, (*base, _SLICE_SIZE))
 
 
@@ -161,7 +161,7 @@ def _podset_groups(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]
         members.setdefault(name, []).append(pods)
         path = (*pods.path, "metadata", "annotations", _GROUP)
         if name.isascii() and name.isdigit():
-            yield Finding(path, f"'{name}' is a number, and no name of a group")
+            yield Finding(path, f"'{name}' is a number, not a valid name of a group")
         if _SLICE in pods.annotations or _SLICE_SIZE in pods.annotations:
             yield Finding(path, "a group of pod sets has no slices")
         if not any(key in pods.annotations for key in _TOPOLOGY[:2]):
@@ -192,6 +192,7 @@ def _gates(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     seen: set[str] = set()
     for gate in (part.strip() for part in written.split(",")) if written else ():
         if gate in seen or len(gate) > MAX_LABEL or not is_domain_prefixed_path(gate):
-            why = "comes twice" if gate in seen else "is not a domain with a path of 63 characters at most"
-            yield Finding(("metadata", "annotations", GATED_BY), f"gate '{gate}' {why}")
+            wrong = "is not a domain with a path of 63 characters at most"
+            message = f"duplicate gate '{gate}'" if gate in seen else f"gate '{gate}' {wrong}"
+            yield Finding(("metadata", "annotations", GATED_BY), message)
         seen.add(gate)

@@ -143,7 +143,7 @@ def _needs_hash(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 def _functions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for key in ("generators", "transformers", "validators"):
         if sequence(resource.data.get(key)):
-            message = f"'{key}' but for kustomize's own needs flags that Argo CD does not pass"
+            message = f"'{key}' other than kustomize's own need flags that Argo CD does not pass"
             yield Finding((key,), message)
     for key in ("helmCharts", "helmChartInflationGenerator"):
         if sequence(resource.data.get(key)):
@@ -185,7 +185,7 @@ def _strict_json(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for index, entry in entries(resource.data.get("patches")):
         written = text(entry.get("patch")).lstrip()
         if written.startswith("[") and not written.startswith(('[{"', "[]", '[ {"', '[\n{"')):
-            message = "a patch that begins with [ is read as JSON, and this is none"
+            message = "a patch that begins with [ is read as JSON, but it is not valid JSON"
             yield Finding(("patches", index, "patch"), message)
 
 

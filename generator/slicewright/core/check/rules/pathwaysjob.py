@@ -83,7 +83,7 @@ def _head(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if mode == "colocate_head_with_workers" and selector:
         yield Finding((*path, "nodeSelector"), "the node selector of a head beside the workers is replaced")
     elif mode == "default" and "template" in controller and not selector:
-        message = "the head selects no nodes, and lands on any without TPUs"
+        message = "the head has no node selector, so it runs on any node without TPUs"
         yield Finding(path, message, "write nodeSelector: {cloud.google.com/gke-nodepool: <CPU pool>}")
 
 
@@ -93,7 +93,7 @@ def _elastic(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     slices = sum(number(worker.get("numSlices"), 0) or 0 for _, worker in _workers(resource))
     if slices and elastic >= slices:
         path: Path = ("spec", "controller", "elasticSlices")
-        yield Finding(path, f"{elastic} elastic slices of {slices} would leave none")
+        yield Finding(path, f"{elastic} elastic slices of {slices} leave no required slice")
 
 
 @rule("PW128", {"PathwaysJob"}, "warning")

@@ -46,12 +46,12 @@ def _host_network(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
             at(volume, "csi", "driver") == FUSE_DRIVER for _, volume in volumes
         ):
             # The driver itself can run beside the host's network since 1.33.3, and says so in the volume.
-            yield Finding(path, "GCS FUSE volumes do not mount in pods on the network of the host")
+            yield Finding(path, "GCS FUSE volumes do not mount in pods with hostNetwork")
         account = text(pods.spec.get("serviceAccountName"))
         found = objects.find("ServiceAccount", account, resource.namespace) if account else None
         impersonates = found is not None and GOOGLE_ACCOUNT in found.annotations
         if impersonates or pods.selector.get(METADATA_SERVER) == "true":
-            yield Finding(path, "pods on the network of the host get the node's Google account")
+            yield Finding(path, "pods with hostNetwork use the Google service account of the node")
 
 
 @rule("TPU132", POD_KINDS, "warning")
@@ -60,7 +60,7 @@ def _dns_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for pods in resource.pods if any(is_tpu(each) for each in resource.pods) else ():
         policy = pods.spec.get("dnsPolicy")
         if pods.spec.get("hostNetwork") is True and policy in (None, "ClusterFirst", "Default"):
-            message = "pods on the network of the host ask the node's DNS, which knows no Service"
+            message = "pods with hostNetwork use the DNS server of the node, which does not know Services"
             yield Finding((*pods.spec_path, "hostNetwork"), message)
 
 
@@ -139,4 +139,4 @@ def _accounts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     written = texts(resource.metadata.get("annotations")).get(GOOGLE_ACCOUNT)
     if written is not None and not written.endswith(".gserviceaccount.com"):
         path: Path = ("metadata", "annotations", GOOGLE_ACCOUNT)
-        yield Finding(path, f"'{written}' is no Google service account")
+        yield Finding(path, f"'{written}' is not a Google service account")

@@ -32,7 +32,9 @@ def _priorities(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         if rival is not None:
             other, theirs = rival
             said = f"'{theirs}'" if theirs else "no class"
-            message = f"pods of class '{name}' and of JobSet '{other}' ({said}) can meet in a node pool"
+            message = (
+                f"pods of priority class '{name}' and of JobSet '{other}' ({said}) can share a node pool"
+            )
             yield Finding((*pods.spec_path, "priorityClassName"), message)
 
 

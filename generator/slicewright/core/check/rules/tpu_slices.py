@@ -54,8 +54,8 @@ def _unjoined(resource: Resource, objects: ObjectSet, *, multislice: bool) -> It
 @rule("TPU111", _SLICES)
 def _multislice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods, row in _unjoined(resource, objects, multislice=False):
-        message = f"{pods.replicas} slices of {row.topology} on {row.machine_type}: {row.generation} has none"
-        yield Finding(_replicas_path(pods), message)
+        slices = f"{pods.replicas} slices of {row.topology} on {row.machine_type}"
+        yield Finding(_replicas_path(pods), f"{slices}, but {row.generation} has no multislice")
 
 
 @rule("TPU150", _SLICES, "warning")
@@ -97,7 +97,7 @@ def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Iterator[Fin
         elif EXCLUSIVE_TOPOLOGY in pods.annotations:
             holder = ((*pods.path, "metadata"), pods.annotations)
         path = (*holder[0], "annotations", EXCLUSIVE_TOPOLOGY)
-        message = f"the slices are parts of {NODE_POOL}, or several, and each wants a whole one for itself"
+        message = f"with {SLICE_TOPOLOGY} a slice is not one node pool, but exclusive placement needs one"
         yield Finding(path, message)
 
 

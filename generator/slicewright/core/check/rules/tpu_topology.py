@@ -41,7 +41,7 @@ def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodS
 def _tainted(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods, member, name, flavor in _placed(resource, objects):
         if not tolerates((*member.tolerations, *flavor.tolerations), _TAINT):
-            message = f"Kueue looks for nodes of flavor '{name}' that are not tainted {TPU}: there are none"
+            message = f"the pods do not tolerate the taint {TPU}, which all nodes of flavor '{name}' have"
             yield Finding(pods.spec_path, message)
 
 
@@ -50,5 +50,5 @@ def _exclusive(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for pods, _, name, _ in _placed(resource, objects):
         if exclusive(resource, pods) != NODE_POOL or SLICE_LEVEL in pods.annotations:
             continue
-        message = f"Kueue chooses the nodes by the Topology of flavor '{name}', and {EXCLUSIVE_TOPOLOGY} too"
+        message = f"two mechanisms choose the nodes: the Topology of flavor '{name}' and {EXCLUSIVE_TOPOLOGY}"
         yield Finding(pods.spec_path, message)
