@@ -181,6 +181,16 @@ class Catalogue:
         return found
 
     @cached_property
+    def pathways_hint(self) -> str:
+        """What to write where Pathways does not run on a shape: the hosts and the generations that it has."""
+        machines = [machine for machine in self.machine_types.values() if machine.pathways]
+        if not machines:
+            return "leave pathways out"
+        hosts = [f"-{chips}t" for chips in sorted({machine.chips_per_host for machine in machines})]
+        generations = list(dict.fromkeys(machine.generation for machine in machines))
+        return f"use a {geometry.joined(hosts, 'or')} machine type of {geometry.joined(generations, 'or')}"
+
+    @cached_property
     def not_offered(self) -> Mapping[str, NotOffered]:
         """What is known and left out: machine types, and the labels and prefixes that only they have."""
         found: dict[str, NotOffered] = {}

@@ -113,7 +113,7 @@ def decide_shape(workload: Workload, catalogue: Catalogue) -> Decision:
         path: Path = ("spec", "tpu", answer.field) if answer.field else ("spec", "tpu")
         found.append(workload.source.problem(answer.id, path, answer.message, answer.hint))
     else:
-        found += validate_workload.shape(workload, answer, catalogue.generations[answer.generation])
+        found += validate_workload.shape(workload, answer, catalogue)
     return Decision(workload, shape, tuple(found))
 
 

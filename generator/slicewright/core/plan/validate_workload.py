@@ -12,7 +12,8 @@ from slicewright.core.problem import Path, Problem, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.catalogue.shape import Generation, Shape
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.workload import Workload
 
 FUSE_VOLUME = "gcs-fuse-"
@@ -279,9 +280,9 @@ def _exit_codes(workload: Workload) -> Iterator[Problem]:
         yield workload.source.problem("FIELD001", path, message, f"write {limit} of 1 or more", key=True)
 
 
-def shape(workload: Workload, found: Shape, generation: Generation) -> Iterator[Problem]:
+def shape(workload: Workload, found: Shape, catalogue: Catalogue) -> Iterator[Problem]:
     """Yield what the resolved shape cannot do."""
-    source = workload.source
+    source, generation = workload.source, catalogue.generations[found.generation]
     label = f"{found.topology} on {found.machine_type}"
     yield from share_of_chips(workload, found)
     if workload.slices > 1 and workload.pathways is None and not found.multislice:
@@ -297,8 +298,7 @@ def shape(workload: Workload, found: Shape, generation: Generation) -> Iterator[
         return
     if found.pathways_instance_type is None:
         message = f"Pathways does not run on {label}"
-        hint = "use a -4t or -8t machine type of v4, v5e, v5p, v6e or tpu7x"
-        yield source.problem("TPU014", ("spec", "tpu"), message, hint)
+        yield source.problem("TPU014", ("spec", "tpu"), message, catalogue.pathways_hint)
     elif workload.api == "PathwaysJob" and _PATHWAYS_JOB not in found.listed_by:
         message = f"the controller of PathwaysJob does not accept {label}"
         hint = "write api: JobSet with the same pathways block"

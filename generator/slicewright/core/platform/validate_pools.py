@@ -94,5 +94,7 @@ def _rungs(site: ResolvedCluster) -> Iterator[Problem]:
                 yield source.problem("POOL014", path, message, hint)
             elif rung.placement_policy_name and not by_policy:
                 message = f"{shape.topology} on {shape.machine_type} takes no workload policy"
-                hint = "leave it out: only multi-host slices of tpu7x have one"
+                hint = (
+                    f"leave it out: GKE places slices of {shape.topology} on {shape.machine_type} without one"
+                )
                 yield source.problem("POOL014", (*path, "placementPolicyName"), message, hint, key=True)

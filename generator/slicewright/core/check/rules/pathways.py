@@ -66,7 +66,7 @@ def _one_chip(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         row = shape(pods, objects)
         if row is not None and all(found.pathways_instance_type is None for found in shapes(pods, objects)):
             message = f"Pathways does not run on {row.topology} of {row.machine_type}"
-            yield Finding(pods.spec_path, message)
+            yield Finding(pods.spec_path, message, objects.catalogue.pathways_hint)
 
 
 @rule("PW102", {"JobSet", "Job", "Pod"})
