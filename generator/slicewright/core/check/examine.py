@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
-from slicewright.core.check.doubles import without_doubles
 from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.suppress import inputs, suppress
 from slicewright.core.document.read import read_documents
@@ -170,7 +169,7 @@ def examine(
         )
         left = tuple(problem for problem in left if problem.id != _UNUSED or problem in unused)
     return Report(
-        in_order(without_doubles(left)),
+        in_order(rules.without_repeats(left)),
         tuple(checked.resource for checked in objects),
         len(examined),
         Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),

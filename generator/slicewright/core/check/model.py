@@ -203,10 +203,17 @@ class Rule:
     """The kinds that the rule looks at; empty: all."""
     check: Check
     sources: tuple[str, ...] = ()
+    says: tuple[str, ...] = ()
+    """Messages of CEL rules of CRDs that report the same mistake, at the place of a finding or above."""
 
 
 def rule(
-    ident: str, kinds: Iterable[str] = (), severity: Severity = "error", *, hint: str = ""
+    ident: str,
+    kinds: Iterable[str] = (),
+    severity: Severity = "error",
+    *,
+    hint: str = "",
+    says: tuple[str, ...] = (),
 ) -> Callable[[Check], Rule]:
     """Make a check a rule of slicewright. Only a hint that a rehearsal needs too is given here."""
-    return lambda check: Rule(ident, severity, "", "", hint, frozenset(kinds), check)
+    return lambda check: Rule(ident, severity, "", "", hint, frozenset(kinds), check, says=says)

@@ -57,6 +57,21 @@ _CONTAINERS = (("containers",), ("initContainers",))
 _PLACEMENT: tuple[Path, ...] = (("spec", "provisioning"), ("spec", "tpu"))
 
 
+_OF_INPUT = {"FIT120": "REF151", "FIT102": "REF152"}
+"""A rule of runs, and the problem of a TPUWorkload that names the field behind it."""
+
+
+def of_inputs(problems: Iterable[Problem]) -> dict[tuple[str, str], Problem]:
+    """Return the problems of TPUWorkloads that name the mistake behind a finding of a rule."""
+    return {(one.id, one.object): one for one in problems if one.id in _OF_INPUT.values()}
+
+
+def said_of_input(problem: Problem, inputs: Mapping[tuple[str, str], Problem]) -> Problem | None:
+    """Return the problem of the TPUWorkload that names the mistake behind a finding of its run, if any."""
+    workload = "/".join(problem.folder.split("/")[2:])
+    return inputs.get((_OF_INPUT.get(problem.id, ""), f"TPUWorkload {workload}"))
+
+
 class Origins:
     """The documents that the objects of a tree follow from."""
 

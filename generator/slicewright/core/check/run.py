@@ -1,14 +1,25 @@
-"""The one loop that runs rules over objects."""
+"""The one loop that runs rules over objects, and one report for each mistake."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from slicewright.core.check.origin import of_inputs, said_of_input
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from slicewright.core.check.model import ObjectSet, Resource, Rule
-    from slicewright.core.problem import Problem
+    from slicewright.core.problem import Path, Problem
+
+_OF_VALUES = frozenset({"SCHEMA004", "SCHEMA006", "SCHEMA007"})
+"""Findings about the very value (or key) at their path: unknown, none of the choices, out of range.
+
+What is missing (SCHEMA005) or has no form (SCHEMA008) is reported at the place of its holder, where a rule
+may speak of something else.
+"""
+_CEL = "CEL001"
 
 
 class RuleSet:
@@ -22,11 +33,14 @@ class RuleSet:
         self._hint_of = hint_of
         self._of_all: list[Rule] = []
         self._by_kind: dict[str, list[Rule]] = {}
+        self._says: dict[str, tuple[str, ...]] = {}
         for rule in rules:
             if not rule.kinds:
                 self._of_all.append(rule)
             for kind in rule.kinds:
                 self._by_kind.setdefault(kind, []).append(rule)
+            if rule.says:
+                self._says[rule.id] = rule.says
 
     def __bool__(self) -> bool:
         return bool(self._of_all or self._by_kind)
@@ -47,3 +61,30 @@ class RuleSet:
             for finding in rule.check(resource, objects):
                 hint = finding.hint or rule.hint or self._hint_of(rule.id)
                 yield resource.problem(rule.id, finding.path, finding.message, hint, severity=rule.severity)
+
+    def without_repeats(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
+        """Return the problems without those that another one reports in better words.
+
+        A rule speaks for schemas and CEL where it reports an error of the same object, a TPUWorkload for the
+        objects that are rendered from it. A number that nobody can read is no dispute of two parsers.
+        """
+        inputs = of_inputs(problems)
+        unportable = {(one.file, one.line, one.column) for one in problems if one.id == "YAML006"}
+        by_rules: dict[tuple[str, str], list[tuple[str, Path]]] = defaultdict(list)
+        left = []
+        for one in problems:
+            disputed = one.id == "YAML007" and (one.file, one.line, one.column) in unportable
+            if disputed or said_of_input(one, inputs) is not None:
+                continue
+            left.append(one)
+            if one.severity == "error" and not one.id.startswith(("SCHEMA", _CEL)):
+                by_rules[one.file, one.object].append((one.id, one.path))
+        return tuple(one for one in left if not self._repeats(one, by_rules.get((one.file, one.object), ())))
+
+    def _repeats(self, problem: Problem, by_rules: Iterable[tuple[str, Path]]) -> bool:
+        if problem.id in _OF_VALUES:
+            return any(path == problem.path for _, path in by_rules)
+        return problem.id == _CEL and any(
+            problem.message in self._says.get(ident, ()) and path[: len(problem.path)] == problem.path
+            for ident, path in by_rules
+        )

@@ -117,7 +117,7 @@ def _depends_on(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding((*path, place, "name"), f"replicatedJob '{name}' waits for itself")
 
 
-@rule("JS117", JOBSET)
+@rule("JS117", JOBSET, says=("StartupPolicy and DependsOn APIs are mutually exclusive",))
 def _order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if at(resource.data, "spec", "startupPolicy", "startupPolicyOrder") != "InOrder":
         return
@@ -128,7 +128,7 @@ def _order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             return
 
 
-@rule("JS118", JOBSET)
+@rule("JS118", JOBSET, says=("namespace cannot be set for VolumeClaimPolicies templates",))
 def _claims(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     taken: set[str] = set()
     mounted = {

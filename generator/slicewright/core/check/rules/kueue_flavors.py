@@ -22,7 +22,17 @@ _TOLERATIONS: Path = ("spec", "tolerations")
 _TAINTS: Path = ("spec", "nodeTaints")
 
 
-@rule("KQ113", {"ResourceFlavor"})
+@rule(
+    "KQ113",
+    {"ResourceFlavor"},
+    says=(
+        "operator must be Exists when 'key' is empty, which means 'match all values and all keys'",
+        "effect must be 'NoExecute' when 'tolerationSeconds' is set",
+        "supported toleration values: 'Equal'(default), 'Exists'",
+        "a value must be empty when 'operator' is 'Exists'",
+        "supported taint effect values: 'NoSchedule', 'PreferNoSchedule', 'NoExecute'",
+    ),
+)
 def _tolerations(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for index, entry in entries(at(resource.data, *map(str, _TOLERATIONS))):
         path = (*_TOLERATIONS, index)
@@ -39,7 +49,11 @@ def _tolerations(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding((*path, "tolerationSeconds"), "tolerationSeconds goes with the effect NoExecute")
 
 
-@rule("KQ114", {"ResourceFlavor"})
+@rule(
+    "KQ114",
+    {"ResourceFlavor"},
+    says=("supported taint effect values: 'NoSchedule', 'PreferNoSchedule', 'NoExecute'",),
+)
 def _taints(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     taken: set[tuple[str, str]] = set()
     for index, taint in entries(at(resource.data, *map(str, _TAINTS))):
@@ -56,7 +70,7 @@ def _taints(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         taken.add((key, effect))
 
 
-@rule("KQ115", {"ResourceFlavor"})
+@rule("KQ115", {"ResourceFlavor"}, says=("at least one nodeLabel is required when topology is set",))
 def _labels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     labels = mapping(at(resource.data, "spec", "nodeLabels"))
     for key, value in labels.items():
@@ -66,7 +80,11 @@ def _labels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(("spec", "topologyName"), "a flavor with a topology has no node labels")
 
 
-@rule("KQ116", {"Topology"})
+@rule(
+    "KQ116",
+    {"Topology"},
+    says=("the kubernetes.io/hostname label can only be used at the lowest level of topology",),
+)
 def _levels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     levels = [text(level.get("nodeLabel")) for _, level in entries(at(resource.data, "spec", "levels"))]
     for index, label in enumerate(levels[:-1]):
@@ -75,7 +93,11 @@ def _levels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(path, "kubernetes.io/hostname is not the last level")
 
 
-@rule("KQ117", {"MultiKueueCluster"})
+@rule(
+    "KQ117",
+    {"MultiKueueCluster"},
+    says=("exactly one of the fields in [kubeConfig clusterProfileRef] must be set",),
+)
 def _source(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     source = at(resource.data, "spec", "clusterSource")
     if resource.version != "v1beta1" and isinstance(source, dict):

@@ -38,7 +38,7 @@ def quotas(group: dict[str, Any], path: Path) -> Iterator[tuple[Path, str, dict[
             yield (*path, "flavors", index, "resources", place), text(flavor.get("name")), quota
 
 
-@rule("KQ101", _QUOTAS)
+@rule("KQ101", _QUOTAS, says=("flavors must have the same number of resources as the coveredResources",))
 def _order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for path, group in groups(resource):
         covered = [word for _, word in words(group.get("coveredResources"))]
@@ -69,7 +69,7 @@ def _once(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
                 yield Finding((*path, "flavors", index, "name"), message)
 
 
-@rule("KQ103", _QUOTAS)
+@rule("KQ103", _QUOTAS, says=("borrowingLimit must be nil when cohort is empty",))
 def _limits(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     if parent_of(resource):
         return
@@ -136,7 +136,7 @@ def _sizes(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(_GROUPS, f"{found} {what} in all groups, {_MOST_FLAVORS} at most")
 
 
-@rule("KQ108", _QUEUES)
+@rule("KQ108", _QUEUES, says=("reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never",))
 def _preemption(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     preemption = mapping(at(resource.data, "spec", "preemption"))
     policy = at(preemption, "borrowWithinCohort", "policy")
@@ -145,7 +145,11 @@ def _preemption(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(("spec", "preemption", "borrowWithinCohort"), message)
 
 
-@rule("KQ109", _QUEUES)
+@rule(
+    "KQ109",
+    _QUEUES,
+    says=("preference can only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor",),
+)
 def _fungibility(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     wanted = mapping(at(resource.data, "spec", "flavorFungibility"))
     if wanted.get("preference") is None:

@@ -173,7 +173,7 @@ def _queued(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding(pods.spec_path, message)
 
 
-@rule("TPU128", {"ComputeClass"})
+@rule("TPU128", {"ComputeClass"}, says=("Flex Start provisioning model is incompatible with Spot",))
 def _classes(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     for index, rung in entries(at(resource.data, "spec", "priorities")):
         if at(rung, "flexStart", "enabled") is not True:
