@@ -15,7 +15,7 @@ from slicewright.core.plan.resolve import ResolvedCluster, resolve_cluster
 from slicewright.core.problem import in_order
 from slicewright.core.provision import validate_node_pools
 from slicewright.core.provision.tree import files
-from slicewright.workspace.package import package, script_library
+from slicewright.workspace.package import package, provision
 
 ROOT = Path(__file__).parents[2]
 STUBS = Path(__file__).parent / "stubs"
@@ -70,6 +70,11 @@ def committed(name: str) -> ResolvedCluster:
     path = f"clusters/{name}.yaml"
     written = (ROOT / path).read_text(encoding="utf-8").replace("managed: false", "managed: true")
     return surveyed(written, path)[0]
+
+
+def terraform_files(of: ResolvedCluster) -> dict[str, str]:
+    """Return the environment of a cluster as Terraform, by path."""
+    return {path: text for path, text in files(of, provision()).items() if not path.endswith(".sh")}
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,7 @@ def machine(root: Path, of: ResolvedCluster) -> Machine:
     """Write the files of a cluster to a folder, and begin with an empty project."""
     (root / "cloud").mkdir()
     made = Machine(root, of.cluster.name)
-    for path, body in files(of, script_library()).items():
+    for path, body in files(of, provision()).items():
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(body, encoding="utf-8")

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.core.provision.environment import files
 from slicewright.core.provision.gcloud import flags, policy_flags
 from slicewright.core.provision.node_pool import node_pools
 
-from .kit import PLACE, site
+from .kit import PLACE, site, terraform_files
 from .opentofu import planned, resources
 from .test_gcloud import GROWING, SHAPES, STANDING
 
@@ -151,7 +150,7 @@ def test_every_machine_type_in_every_way(tmp_path: Path) -> None:
     specs = [pool(f"p{number}", *shape, f"provisioning: {way}") for number, (shape, way) in enumerate(rows)]
     cluster = site(f"{PLACE}environment: {{podsIpRange: 10.0.0.0/9}}\npools: [{', '.join(specs)}]")
 
-    made = of_terraform(planned(tmp_path, files(cluster)))
+    made = of_terraform(planned(tmp_path, terraform_files(cluster)))
 
     assert len(rows) == len(made)
     assert of_commands(cluster) == made
@@ -162,7 +161,7 @@ def test_what_a_pool_may_say(tmp_path: Path) -> None:
     specs = ", ".join(f"{{name: p{number}, {spec[1:]}" for number, spec in enumerate(POOLS))
     cluster = site(f"{PLACE}environment: {{}}\npools: [{specs}]")
 
-    made = of_terraform(planned(tmp_path, files(cluster)))
+    made = of_terraform(planned(tmp_path, terraform_files(cluster)))
 
     assert len(POOLS) < len(made)
     assert of_commands(cluster) == made
@@ -175,7 +174,7 @@ def test_node_pools_of_a_compute_class(tmp_path: Path) -> None:
         "pools: [{name: a, tpu: v5litepod-16, provisioning: {type: ComputeClass, name: x}}]\n"
         "computeClasses: [{name: x, nodePoolAutoCreation: false, priorities: [{tpu: v5litepod-16}]}]"
     )
-    made = of_terraform(planned(tmp_path, files(cluster)))
+    made = of_terraform(planned(tmp_path, terraform_files(cluster)))
 
     assert of_commands(cluster) == made
     assert ["cloud.google.com/compute-class=x:NoSchedule"] == made["a-0"]["taints"]
@@ -184,7 +183,9 @@ def test_node_pools_of_a_compute_class(tmp_path: Path) -> None:
 def test_workload_policy(tmp_path: Path) -> None:
     """The workload policy that Terraform makes is the one that the commands make."""
     cluster = site(f"{PLACE}environment: {{}}\npools: [{{name: a, tpu: tpu7x-4x4x4, slices: 2}}]")
-    (policy,) = resources(planned(tmp_path, files(cluster)), "google_compute_resource_policy").values()
+    (policy,) = resources(
+        planned(tmp_path, terraform_files(cluster)), "google_compute_resource_policy"
+    ).values()
 
     made = policy["workload_policy"]
     assert ("c1-a", "us-west4") == (policy["name"], policy["region"])

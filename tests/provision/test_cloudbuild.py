@@ -12,15 +12,14 @@ import pytest
 import yaml
 
 from slicewright.binaries.pins import versions
-from slicewright.core.provision.environment import files
 
-from .kit import PLACE, site
+from .kit import PLACE, site, terraform_files
 from .opentofu import tofu
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TEXT = files(site(f"{PLACE}environment: {{}}\npools: [{{name: a, tpu: v5litepod-16}}]"))[
+TEXT = terraform_files(site(f"{PLACE}environment: {{}}\npools: [{{name: a, tpu: v5litepod-16}}]"))[
     "provision/c1/cloudbuild.yaml"
 ]
 BUILD: dict[str, Any] = yaml.safe_load(TEXT)

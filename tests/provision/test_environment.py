@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.core.provision.environment import files
-from slicewright.core.provision.terraform_settings import GOOGLE
-from slicewright.core.provision.terraform_values import DEFAULTS
+from slicewright.core.provision.terraform_settings import DEFAULTS, GOOGLE
 from slicewright.core.run import header
 
-from .kit import PLACE, ROOT, site, surveyed, text
+from .kit import PLACE, ROOT, site, surveyed, terraform_files, text
 from .opentofu import VERSIONS, planned, resources, tables
 
 if TYPE_CHECKING:
@@ -77,7 +75,9 @@ def values(plan: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def guide(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The plan of the guide's cluster."""
-    return planned(tmp_path_factory.mktemp("guide"), files(site(GUIDE, name="gke-tpu-training-cluster")))
+    return planned(
+        tmp_path_factory.mktemp("guide"), terraform_files(site(GUIDE, name="gke-tpu-training-cluster"))
+    )
 
 
 @pytest.mark.tools
@@ -218,7 +218,7 @@ def test_every_field_reaches_terraform(tmp_path: Path) -> None:
         "tfStatePrefix": "lab/prefix",
     }
     pools = "pools: [{name: a, tpu: v5litepod-16}, {name: b, machineType: n2-standard-8}]"
-    rendered = files(site(f"{PLACE}{pools}\nenvironment: {json.dumps(written)}"))
+    rendered = terraform_files(site(f"{PLACE}{pools}\nenvironment: {json.dumps(written)}"))
     found = values(planned(tmp_path, rendered))
 
     names = {"".join(f"_{c.lower()}" if c.isupper() else c for c in field): field for field in written}
@@ -244,7 +244,7 @@ def test_every_field_reaches_terraform(tmp_path: Path) -> None:
 def test_places(spec: str, expected: tuple[str, list[str] | None, str, str], tmp_path: Path) -> None:
     """A zonal cluster names the zones besides its own only; the network is in the region of either."""
     made = site(f"project: p1\n{spec}\nenvironment: {{}}\npools: [{{name: b, machineType: n2-standard-8}}]")
-    plan = planned(tmp_path, files(made))
+    plan = planned(tmp_path, terraform_files(made))
     (cluster,) = resources(plan, "google_container_cluster").values()
     found = values(plan)
     assert expected == (
@@ -260,7 +260,7 @@ def test_version_and_channel(tmp_path: Path) -> None:
     """A version and a release channel of the file are those of the cluster."""
     gke = "gke: {version: 1.34.1-gke.1829001, releaseChannel: rapid}\n"
     made = site(f"{PLACE}{gke}environment: {{}}\npools: [{{name: b, machineType: n2-standard-8}}]")
-    (cluster,) = resources(planned(tmp_path, files(made)), "google_container_cluster").values()
+    (cluster,) = resources(planned(tmp_path, terraform_files(made)), "google_container_cluster").values()
     assert ("1.34.1-gke.1829001", {"channel": "RAPID"}) == (
         cluster["min_master_version"],
         cluster["release_channel"],
@@ -271,7 +271,7 @@ def test_version_and_channel(tmp_path: Path) -> None:
 def test_autopilot(tmp_path: Path) -> None:
     """An Autopilot cluster has no node pools of ours, and its nodes have the service account of nodes."""
     spec = "mode: Autopilot\nproject: p1\nlocation: us-west4\nenvironment: {}\n"
-    rendered = files(site(f"{spec}pools: [{{name: a, tpu: v5litepod-16}}]"))
+    rendered = terraform_files(site(f"{spec}pools: [{{name: a, tpu: v5litepod-16}}]"))
     plan = planned(tmp_path, rendered)
     (cluster,) = resources(plan, "google_container_cluster").values()
 
@@ -287,15 +287,15 @@ def test_autopilot(tmp_path: Path) -> None:
 def test_no_environment() -> None:
     """There is Terraform only where the file has the block, and only for a platform that is ours."""
     pools = "pools: [{name: a, tpu: v5litepod-16}]"
-    assert {} == files(site(f"{PLACE}{pools}"))
+    assert {} == terraform_files(site(f"{PLACE}{pools}"))
     theirs = text(f"{PLACE}{pools}\nenvironment: {{}}").replace("managed: true", "managed: false")
-    assert {} == files(surveyed(theirs)[0])
+    assert {} == terraform_files(surveyed(theirs)[0])
 
 
 def test_headers() -> None:
     """Every file has the header, names the file that it came from, and changes with what it is made of."""
-    before = files(site(GUIDE))
-    after = files(site(GUIDE.replace("v4-16", "v4-32")))
+    before = terraform_files(site(GUIDE))
+    after = terraform_files(site(GUIDE.replace("v4-16", "v4-32")))
     assert all(header.is_ours(body) for body in before.values())
     assert {"# inputs: clusters/c1.yaml, cluster c1"} == {body.split("\n")[1] for body in before.values()}
     assert {"provision/c1/node-pools.tf"} == {path for path in before if before[path] != after[path]}

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import hcl2
 import pytest
 
-from slicewright.core.provision.environment import files
 from slicewright.core.provision.further import ARGUMENTS, FLAGS, MAPS
 from slicewright.core.provision.gcloud import flags
 from slicewright.core.provision.node_pool import node_pools
 
-from .kit import PLACE, RICH, machine, site, surveyed, text
+from .kit import PLACE, RICH, machine, site, surveyed, terraform_files, text
 from .opentofu import VERSIONS, planned, resources, tables
 from .test_terraform_files import POOLS
 
@@ -65,7 +64,9 @@ def test_arguments_reach_the_provider_as_they_are_written(version: str, tmp_path
     pool = {"name": "a", "tpu": "v5litepod-16", "slices": 2, "nodeConfig": config}
     cluster = site(f"{PLACE}environment: {{}}\npools: [{json.dumps(pool)}]")
 
-    made = resources(planned(tmp_path, files(cluster), provider=version), "google_container_node_pool")
+    made = resources(
+        planned(tmp_path, terraform_files(cluster), provider=version), "google_container_node_pool"
+    )
 
     assert 2 == len(made)
     for values in made.values():
@@ -98,7 +99,7 @@ def test_every_argument_of_ours_is_refused_as_a_further_one() -> None:
     """An argument that some pool gets from a field cannot be written for any: Terraform refuses both."""
     config = "{serviceAccount: a@b.c, privateNodes: true, disk: {sizeGB: 50}}"
     pools = POOLS.replace("pools:", f"pools:\n- {{name: all, tpu: v6e-16, nodeConfig: {config}}}", 1)
-    rendered = files(site(f"{PLACE}environment: {{podsIpRange: 10.0.0.0/9}}\n{pools}"))
+    rendered = terraform_files(site(f"{PLACE}environment: {{podsIpRange: 10.0.0.0/9}}\n{pools}"))
     ours: set[str] = set()
     for entry in hcl2.loads(rendered["provision/c1/node-pools.tf"])["resource"]:
         ((kind, named),) = entry.items()

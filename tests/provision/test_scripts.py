@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from slicewright.core.provision.tree import files
-from slicewright.workspace.package import script_library
+from slicewright.workspace.package import provision
 
 from .kit import (
     AUTOPILOT,
@@ -33,7 +33,7 @@ SCRIPTS = ["cluster.sh", "destroy.sh", "lib.sh", "node-pools.sh", "verify.sh"]
 
 def written(spec: str) -> list[str]:
     """Return the names of the files of a cluster."""
-    return [path.removeprefix("provision/c1/") for path in files(site(spec), script_library())]
+    return [path.removeprefix("provision/c1/") for path in files(site(spec), provision())]
 
 
 @pytest.mark.slow
@@ -89,16 +89,16 @@ def test_nothing_of_a_platform_of_others() -> None:
     """A cluster that is not ours to manage has no files."""
     ours = text(f"{PLACE}pools: [{{name: a, tpu: v5e-4}}]")
 
-    assert len(files(surveyed(ours)[0], "")) == 5
-    assert files(surveyed(ours.replace("managed: true", "managed: false"))[0], "") == {}
+    assert len(files(surveyed(ours)[0], provision())) == 5
+    assert files(surveyed(ours.replace("managed: true", "managed: false"))[0], {}) == {}
 
 
 def test_first_lines() -> None:
     """A script says that it is generated from which file."""
-    one = files(site(f"{PLACE}pools: [{{name: a, tpu: v5e-4}}]"), "")[
+    one = files(site(f"{PLACE}pools: [{{name: a, tpu: v5e-4}}]"), provision())[
         "provision/c1/node-pools.sh"
     ].splitlines()
-    same = files(site(f"{PLACE}pools:\n- name: a\n  tpu: v5e-4"), "")[
+    same = files(site(f"{PLACE}pools:\n- name: a\n  tpu: v5e-4"), provision())[
         "provision/c1/node-pools.sh"
     ].splitlines()
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import hcl2
 import pytest
 
-from slicewright.core.provision.environment import files
-
-from .kit import PLACE, ROOT, site
+from .kit import PLACE, ROOT, site, terraform_files
 from .opentofu import VERSIONS, tables, tofu, written
 
 if TYPE_CHECKING:
@@ -48,7 +46,7 @@ BUILTIN = {"for_each", "depends_on", "lifecycle"}
 @EVERY
 def test_format(spec: str, tmp_path: Path) -> None:
     """`tofu fmt` has nothing to change, terraform.tfvars included."""
-    folder = written(tmp_path, files(site(spec)))
+    folder = written(tmp_path, terraform_files(site(spec)))
     done = tofu(folder, "fmt", "-check", "-diff", check=False)
     assert (0, "") == (done.returncode, done.stdout), done.stderr
 
@@ -58,7 +56,7 @@ def test_format(spec: str, tmp_path: Path) -> None:
 @EVERY
 def test_valid(spec: str, version: str, tmp_path: Path) -> None:
     """`tofu validate` finds no error and no warning with the oldest and the newest google provider."""
-    folder = written(tmp_path, files(site(spec)))
+    folder = written(tmp_path, terraform_files(site(spec)))
     tofu(folder, "init", "-backend=false", "-input=false", provider=version)
     assert f'version     = "{version}"' in (folder / ".terraform.lock.hcl").read_text(encoding="utf-8")
     said = tofu(folder, "validate", "-no-color", provider=version).stdout
@@ -95,7 +93,7 @@ def test_committed_terraform(tmp_path: Path) -> None:
 )
 def test_what_validation_finds(file: str, right: str, wrong: str, said: str, tmp_path: Path) -> None:
     """The tables are those that OpenTofu holds the files against: it finds what the provider would refuse."""
-    rendered = files(site(CLUSTERS["Standard"]))
+    rendered = terraform_files(site(CLUSTERS["Standard"]))
     path = f"provision/c1/{file}"
     assert right in rendered[path]
     folder = written(tmp_path, {**rendered, path: rendered[path].replace(right, wrong)})
@@ -110,7 +108,7 @@ def test_what_validation_finds(file: str, right: str, wrong: str, said: str, tmp
 def test_attributes(spec: str, version: str) -> None:
     """As another parser reads them, resources have known arguments, the required ones, and known blocks."""
     known = tables(version)["resources"]
-    found = list(blocks(files(site(spec)), "resource"))
+    found = list(blocks(terraform_files(site(spec)), "resource"))
     problems = [
         problem
         for (kind, name), body in found
@@ -123,7 +121,7 @@ def test_attributes(spec: str, version: str) -> None:
 @EVERY
 def test_every_resource_of_the_tables_is_used(spec: str) -> None:
     """Of the tables nothing is left over but what Autopilot does without."""
-    used = {kind for (kind, _), _ in blocks(files(site(spec)), "resource")}
+    used = {kind for (kind, _), _ in blocks(terraform_files(site(spec)), "resource")}
     left = set(tables()["resources"]) - used
     of_nodes = {"google_container_node_pool", "google_compute_resource_policy"}
     assert left == (of_nodes if "Autopilot" in spec else set())
@@ -133,7 +131,7 @@ def test_every_resource_of_the_tables_is_used(spec: str) -> None:
 @EVERY
 def test_variables_are_declared_used_and_given(spec: str) -> None:
     """Each variable is used and has a value: its default, or that in terraform.tfvars."""
-    rendered = files(site(spec))
+    rendered = terraform_files(site(spec))
     text = "".join(body for path, body in rendered.items() if not path.endswith(".tfvars"))
     declared = {names[0]: body for names, body in blocks(rendered, "variable")}
     given = set(hcl2.loads(rendered["provision/c1/terraform.tfvars"])) - {"__comments__"}

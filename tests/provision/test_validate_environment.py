@@ -10,7 +10,7 @@ import yaml
 from tests.words import places
 
 from slicewright.core.problem import in_order
-from slicewright.core.provision.environment import problems
+from slicewright.core.provision.validate_environment import problems
 
 from .kit import PLACE, site, surveyed, text
 

@@ -101,9 +101,9 @@ def releases() -> dict[str, str]:
 
 
 @cache
-def script_library() -> str:
-    """Return what the scripts that provision a cluster share, in bash."""
-    return (HERE / "provision" / "lib.sh").read_text(encoding="utf-8")
+def provision() -> dict[str, str]:
+    """Return the files of `provision/<cluster>/` that are equal for all clusters, by name."""
+    return {path.name: path.read_text(encoding="utf-8") for path in (HERE / "provision").iterdir()}
 
 
 @cache
@@ -121,7 +121,7 @@ def hint_of(ident: str) -> str:
 @cache
 def package() -> Package:
     """Return all of it."""
-    return Package(__version__, catalogue(), schemas(), health(), releases(), script_library(), hint_of)
+    return Package(__version__, catalogue(), schemas(), health(), releases(), provision(), hint_of)
 
 
 HERE = Path(__file__).resolve().parents[1]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.document.write import write_document
 
 if TYPE_CHECKING:
-    from slicewright.core.provision.terraform_values import Environment
+    from slicewright.core.provision.terraform_settings import Environment
 
 OPENTOFU = "ghcr.io/opentofu/opentofu:1.12.6"
 """The image of OpenTofu; its version is that of versions.yaml, with which the tests run."""

@@ -8,8 +8,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from slicewright.core.provision.node_pool import node_pools
-from slicewright.core.provision.terraform_pools import TPU_MAX_PODS
-from slicewright.core.provision.terraform_values import environment
+from slicewright.core.provision.terraform import TPU_MAX_PODS
+from slicewright.core.provision.terraform_settings import environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

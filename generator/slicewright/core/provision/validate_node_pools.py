@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.shape import is_below
 from slicewright.core.plan import placement
+from slicewright.core.plan.resolve import region_of
 from slicewright.core.plan.scaling import autoscaling, count, size_range, slice_names, starts_empty
-from slicewright.core.provision import environment, further, node_pool, where
-from slicewright.core.provision.node_pool import creates_itself, declared
+from slicewright.core.provision import further, node_pool, validate_environment
+from slicewright.core.provision.node_pool import creates_itself, declared, zones
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,78 @@ if TYPE_CHECKING:
     from slicewright.core.intent.cluster import CpuPool, TpuPool
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
+
+
+def zone_problems(site: ResolvedCluster) -> Iterator[Problem]:
+    """Yield what is wrong with the zones of a cluster and of its pools."""
+    yield from _outside(site, ("spec",), site.cluster.spec.get("nodeLocations", []))
+    for pool, shape in site.pools:
+        yield from _outside(site, _pool_path(pool), declared(site, pool).get("nodeLocations", []))
+        if site.cluster.mode == "Standard" and not creates_itself(site, pool):
+            yield from _of_slices(site, pool, shape)
+            yield from _hinted(site, pool, shape)
+    for cpu in site.cluster.cpu_pools:
+        yield from _outside(site, _pool_path(cpu), declared(site, cpu).get("nodeLocations", []))
+        if site.cluster.mode == "Standard" and not zones(site, cpu):
+            message = f"pool '{cpu.name}' names no zone: GKE creates its nodes in each zone of the region"
+            hint = "write nodeLocations, here or for the cluster; the nodes are spread over them"
+            yield site.cluster.source.problem("POOL028", _pool_path(cpu), message, hint)
+
+
+def _outside(site: ResolvedCluster, path: Path, written: list[str]) -> Iterator[Problem]:
+    """Yield zones that are not of the cluster's region."""
+    location = site.cluster.spec.get("location", "")
+    for index, zone in enumerate(written):
+        if location and region_of(zone) != region_of(location):
+            message = f"zone '{zone}' is not in {region_of(location)}, where the cluster is"
+            place = (*path, "nodeLocations", index)
+            hint = f"write a zone of {region_of(location)}, or another location"
+            yield site.cluster.source.problem("POOL029", place, message, hint)
+
+
+def _of_slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
+    """Yield too many zones for a slice that spans hosts, and no zone where the nodes are counted."""
+    known, path = zones(site, pool), _pool_path(pool)
+    if shape.multi_host and len(known) > 1:
+        own = "nodeLocations" in declared(site, pool)
+        message = f"a slice of {shape.hosts} hosts lies in one zone, and pool '{pool.name}' has {len(known)}"
+        hint = f"write nodeLocations: [{_proposed(site, pool, shape)}] for the pool, and a pool for each zone"
+        yield site.cluster.source.problem("POOL028", (*path, "nodeLocations") if own else path, message, hint)
+    if not known and (shape.multi_host or size_range(site, pool).least > 0):
+        message = f"pool '{pool.name}' names no zone: GKE creates its nodes in each zone of the region"
+        hint = f"write nodeLocations: [{_proposed(site, pool, shape)}], here or for the cluster"
+        yield site.cluster.source.problem("POOL028", path, message, hint)
+
+
+def _hinted(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
+    """Yield a warning for zones that no source names; zones change, so it is no more than that."""
+    listed = _listed(pool, shape)
+    own = "nodeLocations" in declared(site, pool)
+    for index, zone in enumerate(zones(site, pool)):
+        if listed and zone not in listed:
+            way = f" as {pool.provisioning.type}" if starts_empty(pool) else ""
+            message = f"no source lists {shape.machine_type}{way} in {zone}"
+            hint = f"known are {', '.join(listed)}; zones change, so look at what your project is offered"
+            place: Path = ("spec", "nodeLocations", index)
+            if own:
+                place = (*_pool_path(pool), "nodeLocations", index)
+            elif "nodeLocations" not in site.cluster.spec:
+                place = ("spec", "location")
+            yield site.cluster.source.problem("POOL030", place, message, hint, warning=True)
+
+
+def _listed(pool: TpuPool, shape: Shape) -> tuple[str, ...]:
+    """Return the zones that sources name for a shape, with flex-start where the pool is of that kind."""
+    return (shape.machine.flex_start_zones if starts_empty(pool) else ()) or shape.zones
+
+
+def _proposed(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> str:
+    """Return a zone to propose: of those that the pool has, else of the region, one that sources name."""
+    location = site.cluster.spec.get("location", "")
+    listed = _listed(pool, shape)
+    choices = zones(site, pool) or [zone for zone in listed if zone.startswith(f"{region_of(location)}-")]
+    return next((zone for zone in choices if zone in listed), choices[0] if choices else "ZONE")
+
 
 NAME_LENGTH = 40
 """The longest name of a cluster and of a node pool that GKE takes."""
@@ -35,7 +108,7 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> tuple[Problem, ...]
     Nothing stands against the pools of one that somebody else provisions.
     """
     if not site.cluster.managed:
-        return environment.problems(site)
+        return tuple(validate_environment.problems(site))
     found: list[Problem] = []
     if "location" not in site.cluster.spec:
         hint = "write location: us-west4, the region of the cluster, or the zone of a zonal one"
@@ -49,7 +122,7 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> tuple[Problem, ...]
     for cpu in site.cluster.cpu_pools:
         found += _machine(site, catalogue, cpu)
         found += _autoscaling(site, cpu, "nodes")
-    found += where.problems(site)
+    found += zone_problems(site)
     total = _node_pools(site)
     if total > NODE_POOLS:
         message = f"{total} node pools: scripts are written for at most {NODE_POOLS}, one command each"
@@ -58,7 +131,7 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> tuple[Problem, ...]
     else:
         found += _names(site)
         found += further.problems(site)
-        found += environment.problems(site)
+        found += validate_environment.problems(site)
     return tuple(found)
 
 
@@ -73,7 +146,7 @@ def _machine(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iter
     hint = (
         f"write {{name: {pool.name}, tpu: {{{tpu}}}, slices: 1}}, with the topology and slices that you have"
     )
-    yield site.cluster.source.problem("POOL033", (*_path(pool), "machineType"), message, hint)
+    yield site.cluster.source.problem("POOL033", (*_pool_path(pool), "machineType"), message, hint)
 
 
 def _unknown(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
@@ -88,7 +161,7 @@ def _unknown(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iter
     computed = any(quota.nominal_quota is None for quota in quotas)
     if pool.name in site.machines or (quotas and not computed):
         return
-    source, place = site.cluster.source, (*_path(pool), "machineType")
+    source, place = site.cluster.source, (*_pool_path(pool), "machineType")
     near = catalogue.cpu_machines.near(pool.machine_type)
     meant = f"did you mean '{near}'? Else: " if near else ""
     if computed:
@@ -108,7 +181,7 @@ def _empty(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Probl
     """Yield what is doubtful or wrong about a pool that starts empty."""
     if not starts_empty(pool):
         return
-    source, path, kind = site.cluster.source, _path(pool), pool.provisioning.type
+    source, path, kind = site.cluster.source, _pool_path(pool), pool.provisioning.type
     if kind == "FlexStartQueued" and shape.machine.queued is None:
         message = f"no source says that {shape.machine_type} is available as FlexStartQueued"
         hint = "write FlexStart unless it is known to work in your project"
@@ -149,7 +222,7 @@ def _autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool, unit: str) -> I
     scales, has = autoscaling(site, pool), count(pool)
     if scales is None:
         return
-    path: Path = (*_path(pool), "autoscaling")
+    path: Path = (*_pool_path(pool), "autoscaling")
     if scales.least > scales.most:
         message = f"autoscaling.min {scales.least} is above autoscaling.max {scales.most}"
         yield site.cluster.source.problem("POOL024", (*path, "min"), message, "write min: 0, or a larger max")
@@ -164,7 +237,7 @@ def _autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool, unit: str) -> I
 
 def _policy(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield a name of a workload policy that has no effect, or that Compute Engine would refuse."""
-    path = _path(pool)
+    path = _pool_path(pool)
     name = placement.policy_name(site, pool)
     if not placement.placed_by_policy(shape):
         if "placementPolicyName" in declared(site, pool):
@@ -196,7 +269,7 @@ def _names(site: ResolvedCluster) -> Iterator[Problem]:
             if other != pool.name or extra in pool.node_pool_names:
                 message = f"duplicate node pool '{extra}'"
                 hint = f"pool '{other}' has it; it is the name of a further slice up to autoscaling.max"
-                yield source.problem("POOL001", (*_path(pool), "autoscaling", "max"), message, hint)
+                yield source.problem("POOL001", (*_pool_path(pool), "autoscaling", "max"), message, hint)
 
 
 def _too_long(site: ResolvedCluster) -> Iterator[Problem]:
@@ -212,7 +285,7 @@ def _too_long(site: ResolvedCluster) -> Iterator[Problem]:
             field = "nodePoolNames" if name in pool.node_pool_names and name != pool.name else "name"
             message = f"node pool '{name}' has {len(name)} characters: GKE takes at most {NAME_LENGTH}"
             hint = "write shorter nodePoolNames, or a shorter name"
-            yield site.cluster.source.problem("POOL026", (*_path(pool), field), message, hint)
+            yield site.cluster.source.problem("POOL026", (*_pool_path(pool), field), message, hint)
 
 
 def _counts(site: ResolvedCluster) -> list[tuple[TpuPool, int]]:
@@ -228,5 +301,5 @@ def _node_pools(site: ResolvedCluster) -> int:
     )
 
 
-def _path(pool: TpuPool | CpuPool) -> Path:
+def _pool_path(pool: TpuPool | CpuPool) -> Path:
     return ("spec", "pools", pool.index)

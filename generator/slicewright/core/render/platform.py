@@ -59,7 +59,7 @@ def files(
         found += controllers.problems(site, wanted, read_text, repository.package.releases)
         made |= controllers.files(site, wanted)
         made |= platform.files(site, (untainted or {}).get(name, ()))
-        made |= provision.files(site, repository.package.script_library)
+        made |= provision.files(site, repository.package.provision)
     return made, found
 
 

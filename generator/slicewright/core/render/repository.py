@@ -52,8 +52,8 @@ class Package:
     """Health checks for Argo CD, in Lua, by `<group>_<Kind>`."""
     releases: Mapping[str, str] = field(default_factory=dict)
     """Digests of the manifests of controllers, by the names of their folders, such as `kueue-v0.19.2`."""
-    script_library: str = ""
-    """The text of `lib.sh`, which the scripts that provision a cluster source."""
+    provision: Mapping[str, str] = field(default_factory=dict)
+    """Files of `provision/<cluster>/` that are equal for all clusters, by name."""
     hint_of: Callable[[str], str] = str
     """Returns the hint of a rule by its id; the texts are read when a rule is broken."""
 

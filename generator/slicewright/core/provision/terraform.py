@@ -1,4 +1,4 @@
-"""The node pools in Terraform: one resource for those of a pool that differ by nothing but their name."""
+"""The cluster in Terraform; what is equal for all clusters is a file of its own beside `lib.sh`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,83 @@ from slicewright.core.kubernetes.labels import RESERVATION_AFFINITY
 from slicewright.core.plan.scaling import FLEX_START
 from slicewright.core.provision.further import with_arguments
 from slicewright.core.provision.gcloud import reservation
-from slicewright.core.provision.hcl import Block, Call, Expression, block
-from slicewright.core.provision.terraform_cluster import OAUTH_SCOPES, zones
+from slicewright.core.provision.hcl import Block, Call, Comment, Expression, block
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slicewright.core.provision.hcl import Item, Value
     from slicewright.core.provision.node_pool import NodePool
-    from slicewright.core.provision.terraform_values import Environment
+    from slicewright.core.provision.terraform_settings import Environment
+
+OAUTH_SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
+_NODE_ROLES = [Expression(f"google_project_iam_member.{name}") for name in ("gke", "gke_nodes")]
+"""What nodes may do must be settled before there are any, and until there are none."""
+
+
+def cluster(environment: Environment) -> tuple[Item, ...]:
+    """Return cluster.tf: a VPC-native cluster with Workload Identity and no node pool of its own."""
+    autopilot = environment.autopilot
+    body = [
+        block(
+            "ip_allocation_policy",
+            cluster_secondary_range_name="pods",
+            services_secondary_range_name="services",
+        ),
+        block("release_channel", channel=Expression("var.gke_release_channel")),
+        block("workload_identity_config", workload_pool=Expression('"${var.project_id}.svc.id.goog"')),
+    ]
+    if autopilot:
+        nodes = block(
+            "auto_provisioning_defaults",
+            service_account=Expression("google_service_account.gke.email"),
+            oauth_scopes=OAUTH_SCOPES,
+        )
+        body.append(block("cluster_autoscaling", body=[nodes]))
+    else:
+        fuse = block("gcs_fuse_csi_driver_config", enabled=True)
+        body.append(block("addons_config", body=[fuse]))
+    items: list[Item] = list(body)
+    if not autopilot:
+        account = Expression("google_service_account.gke.email")
+        items += [
+            Comment(
+                "Of the default node pool, which is made and removed again; node-pools.tf has the real ones."
+            ),
+            block("node_config", service_account=account, oauth_scopes=OAUTH_SCOPES),
+            block("lifecycle", ignore_changes=[Expression("node_config")]),
+        ]
+    return (
+        block(
+            *("resource", "google_container_cluster", "cluster"),
+            name=Expression("var.cluster_name"),
+            description=Expression("var.cluster_description"),
+            location=environment.location if environment.zonal else Expression("var.region"),
+            node_locations=_node_locations(environment),
+            min_master_version=Expression("var.gke_version"),
+            network=Expression("google_compute_network.network.id"),
+            subnetwork=Expression("google_compute_subnetwork.subnet.id"),
+            networking_mode="VPC_NATIVE",
+            enable_autopilot=True if autopilot else None,
+            remove_default_node_pool=None if autopilot else True,
+            initial_node_count=None if autopilot else 1,
+            deletion_protection=Expression("var.deletion_protection"),
+            depends_on=_NODE_ROLES,
+            body=items,
+        ),
+    )
+
+
+def zones(environment: Environment, names: tuple[str, ...]) -> Value:
+    """Return zones as they are written: the variable for the one that nodes are in by default."""
+    return [Expression("var.zone") if name == environment.zone else name for name in names]
+
+
+def _node_locations(environment: Environment) -> Value:
+    """Return the zones of the nodes; a zonal cluster names those besides its own only."""
+    others = tuple(zone for zone in environment.node_locations if zone != environment.location)
+    return zones(environment, others) if others and not environment.autopilot else None
+
 
 TPU_MAX_PODS = 15
 """Pods a TPU node may run, as xpk sets it: one uses the chips, and a node takes addresses for all of them."""
