@@ -149,7 +149,7 @@ bench-validate: $(VENV)/.dev ## Measure validation against kubeconform; prints J
 
 .PHONY: bench-cluster
 bench-cluster: $(VENV)/.dev tools ## Measure the test cluster, up to 1,024 nodes; prints JSON.
-	@$(BIN)/python -m slicewright.testbed.bench
+	@$(BIN)/python -m bench.cluster
 
 .PHONY: bench-rehearse
 bench-rehearse: $(VENV)/.dev tools ## Measure rehearsals of 1,024 and 4,000 nodes; prints JSON.

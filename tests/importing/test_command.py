@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,13 +14,12 @@ from slicewright.cli.main import cli
 from slicewright.importing import kubectl
 
 from . import stub
-from .kit import TPU, flavor, queue, slice_nodes
+from .kit import TPU, flavor, queue, slice_nodes, with_labels
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import Repo
 
+EXTEND = Path(__file__).parents[2] / "docs" / "extend.md"
 GROUP = {"versions": [{"version": "v1beta2"}, {"version": "v1beta1"}]}
 NAME = "/apis/kueue"
 FOUND: dict[str, Any] = {
@@ -49,6 +49,21 @@ def run(*options: str, code: int = 0) -> Done:
     )
     assert code == done.exit_code, done.output
     return Done(done.exit_code, done.stdout, done.stderr)
+
+
+def test_generation_of_the_repository(program: Path, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes of a generation that only the repository's own catalogue knows become a pool."""
+    (text,) = (part for part in EXTEND.read_text("utf-8").split("```yaml\n") if part.startswith("generation"))
+    repo.write("catalog/v9.yaml", text.partition("```")[0])
+    labels = {"gke-tpu-accelerator": "tpu-v9-slice", "gke-tpu-topology": "2x4", "gke-accelerator-count": "4"}
+    labels = {f"cloud.google.com/{key}": value for key, value in {**labels, "gke-nodepool": "np-0"}.items()}
+    labels["node.kubernetes.io/instance-type"] = "ct9-standard-4t"
+    stub.answers(program, **FOUND | {"nodes": [with_labels(name, labels) for name in ("a", "b")]})
+    monkeypatch.chdir(repo.root)
+
+    (pool,) = yaml.safe_load(run().out)["spec"]["pools"]
+
+    assert ("np", "v9-8", 1) == (pool["name"], pool["tpu"], pool["slices"])
 
 
 @pytest.mark.slow

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from slicewright.core.importing.document import text_of
+from slicewright.core.importing.document import name_from, text_of
 from slicewright.core.importing.inventory import Inventory, Note
-from slicewright.core.importing.place import name_from
 from slicewright.core.intent.decode import DEFAULT_PRIORITY_CLASSES
 
 from .kit import TPU, flavor, kueue, node, notes, of, queue, slice_nodes, spec

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, did_you_mean, dotted, errors
 
 if TYPE_CHECKING:
+    from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.importing.document import Imported
     from slicewright.importing.kubectl import Kubectl
 
@@ -51,11 +53,9 @@ def import_cluster(
     from slicewright.cli.repository import repository_root  # noqa: PLC0415
     from slicewright.core.document.read import read_documents  # noqa: PLC0415
     from slicewright.core.document.write import write_document  # noqa: PLC0415
-    from slicewright.core.importing.document import imported, text_of  # noqa: PLC0415 - commands start fast
-    from slicewright.core.importing.place import name_from  # noqa: PLC0415
-    from slicewright.importing.kubectl import Kubectl, KubectlError, program  # noqa: PLC0415
-    from slicewright.importing.read import read  # noqa: PLC0415
-    from slicewright.workspace.package import catalogue  # noqa: PLC0415
+    from slicewright.core.importing.document import imported, name_from, text_of  # noqa: PLC0415 - fast start
+    from slicewright.importing.kubectl import Kubectl, KubectlError, program, read_inventory  # noqa: PLC0415
+    from slicewright.workspace.repository_reader import catalogue_at  # noqa: PLC0415
 
     if name is not None and not _NAME.fullmatch(name):
         hint = "use small letters, digits and hyphens, a letter first"
@@ -67,19 +67,21 @@ def import_cluster(
     kubectl = Kubectl(binary, context, kubeconfig)
     try:
         _check_context(kubectl)
-        inventory, problems = read(kubectl)
+        inventory, problems = read_inventory(kubectl)
     except KubectlError as error:
         show.stop((error.problem,), 1 if error.refused else BROKEN)
+    catalogue, refused_files = catalogue_at(Path())
+    problems = (*problems, *refused_files)
     if errors(problems):
         show.stop(problems)
-    made = imported(inventory, catalogue(), name=name or name_from(context), context=context)
+    made = imported(inventory, catalogue, name=name or name_from(context), context=context)
     refused = read_documents(write_document(made.document), "")[1]
     if refused:
         hint = "look at kubectl get -o yaml of the objects that hold it"
         message = f"the cluster holds what no file can: {refused[0].message}"
         show.stop((Problem("IMP012", message, hint),), BROKEN)
     text = text_of(made, context)
-    problems = (*problems, *_empty(made), *_file_problems(made, text))
+    problems = (*problems, *_empty(made), *_file_problems(made, text, catalogue))
     if target is not None and not errors(problems):
         problems = (*problems, *_written(target, text))
     written = f"clusters/{target.name}" if target is not None and not errors(problems) else ""
@@ -107,14 +109,15 @@ def _empty(made: Imported) -> tuple[Problem, ...]:
     return (Problem("IMP005", message, hint, severity="warning"),)
 
 
-def _file_problems(made: Imported, text: str) -> tuple[Problem, ...]:
+def _file_problems(made: Imported, text: str, catalogue: Catalogue) -> tuple[Problem, ...]:
     """Return the problems that the file would have in a repository."""
     from slicewright.core.intent.source import SourceFile  # noqa: PLC0415
     from slicewright.core.render.repository import Settings, read_repository  # noqa: PLC0415
     from slicewright.workspace.package import package  # noqa: PLC0415
 
     path = f"clusters/{made.document['metadata']['name']}.yaml"
-    repository = read_repository([SourceFile(path, text)], Settings(), package(), lambda _: None)
+    known = replace(package(), catalogue=catalogue)
+    repository = read_repository([SourceFile(path, text)], Settings(), known, lambda _: None)
     return repository.problems
 
 

@@ -13,11 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.binaries.find import find, which
-from slicewright.core.importing.answer import flaw
+from slicewright.core.importing.inventory import Inventory, flaw
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP
+from slicewright.core.kubernetes.read import entries, mapping, text
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from slicewright.core.kubernetes.types import Object
 
 _SECONDS = 120
 """For how long one answer may take; thousands of nodes come in pieces."""
@@ -166,3 +170,50 @@ def _unreachable(said: str) -> Problem:
 def _forbidden(said: str, arguments: tuple[str, ...]) -> Problem:
     hint = "ask for a role with get and list on it; on GKE roles/container.viewer has them"
     return Problem("IMP003", f"may not read {arguments[1]}: {_last(said)}", hint)
+
+
+_NEWEST_FIRST = ("v1beta2", "v1beta1")
+_KUEUE = {
+    "flavors": "resourceflavors",
+    "cluster_queues": "clusterqueues",
+    "cohorts": "cohorts",
+    "local_queues": "localqueues",
+    "workload_priority_classes": "workloadpriorityclasses",
+    "topologies": "topologies",
+    "admission_checks": "admissionchecks",
+    "provisioning_request_configs": "provisioningrequestconfigs",
+}
+_OLDER = {"cohorts": "v1alpha1", "topologies": "v1alpha1"}
+"""What was an alpha version for longer."""
+
+
+def read_inventory(kubectl: Kubectl) -> tuple[Inventory, tuple[Problem, ...]]:
+    """Return what a cluster holds and what could not be read. Raises KubectlError where nothing can."""
+    found: dict[str, tuple[Object, ...]] = {}
+    problems: list[Problem] = []
+
+    def fetch(field: str, resource: str, *options: str, needed: bool = True) -> None:
+        try:
+            found[field] = tuple(kubectl.list(resource, *options))
+        except KubectlError as error:
+            if not error.refused:
+                raise
+            if needed:
+                problems.append(error.problem)
+
+    fetch("nodes", "nodes")
+    group = mapping(kubectl.raw(f"/apis/{KUEUE_GROUP}"))
+    versions = tuple(text(entry.get("version")) for _, entry in entries(group.get("versions")))
+    fetch("priority_classes", "priorityclasses.v1.scheduling.k8s.io", needed=False)
+    fetch("deployments", "deployments.v1.apps", needed=False)
+    for field, resource in _KUEUE.items() if versions else ():
+        # A version may lack a kind that an older one has; kubectl itself prefers what the server prefers.
+        served = next((one for one in _NEWEST_FIRST if one in versions), versions[0])
+        fetch(field, f"{resource}.{served}.{KUEUE_GROUP}")
+        if not found.get(field) and _OLDER.get(field) in versions:
+            fetch(field, f"{resource}.{_OLDER[field]}.{KUEUE_GROUP}", needed=False)
+    if not versions:
+        hint = "install Kueue, or add clusterQueues by hand later"
+        message = "the cluster has no Kueue, so the file has no queues, quotas and priority classes"
+        problems.append(Problem("IMP004", message, hint, severity="warning"))
+    return Inventory(**found, kueue_versions=versions), tuple(problems)

@@ -142,7 +142,8 @@ def operator_command(kubeconfig: Path, environ: Mapping[str, str]) -> list[str]:
     """Return the command line of the operator. Raises BedError where the variable names no program."""
     binary = environ.get(OPERATOR_VARIABLE, "")
     if not binary:
-        return [sys.executable, "-m", "slicewright.testbed.simulated_operator", str(kubeconfig)]
+        module = "slicewright.testbed.simulated_operator"
+        return [sys.executable, "-m", module, str(kubeconfig), str(Path.cwd())]
     if not Path(binary).is_file():
         message = f"{OPERATOR_VARIABLE} names {binary}, which is not a file"
         raise BedError(Problem("BED005", message, "name the controller's binary, or unset the variable"))

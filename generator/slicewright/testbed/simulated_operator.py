@@ -1,6 +1,7 @@
 """The simulated operator: a process that makes a JobSet for each PathwaysJob and reports how it goes.
 
-`python -m slicewright.testbed.simulated_operator KUBECONFIG` runs until it is killed.
+`python -m slicewright.testbed.simulated_operator KUBECONFIG FOLDER` runs until it is killed. It knows the TPU
+generations that the repository of the folder adds, too.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from slicewright.testbed import kubeconfig
 from slicewright.testbed.api import Api
 from slicewright.testbed.errors import ApiError
 from slicewright.testbed.pathways_jobset import UnknownShapeError, jobset, shape_of
-from slicewright.workspace.package import catalogue
+from slicewright.workspace.repository_reader import catalogue_at
 
 if TYPE_CHECKING:
+    from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.kubernetes.types import Object
 
 
@@ -28,7 +30,7 @@ _LAST = {"Completed": "Completed", "Failed": "Failed"}
 _RETRY_SECONDS = 1.0
 
 
-def run(api: Api) -> None:
+def run(api: Api, catalogue: Catalogue) -> None:
     """Reconcile whatever changes, one name at a time, forever."""
     names: queue.Queue[tuple[str, str]] = queue.Queue()
     watchers = [
@@ -40,13 +42,13 @@ def run(api: Api) -> None:
     while True:
         name = names.get()
         try:
-            reconcile(api, *name)
+            reconcile(api, catalogue, *name)
         except (ApiError, OSError) as error:
             _say(f"{'/'.join(name)}: {error}")
             threading.Timer(_RETRY_SECONDS, names.put, (name,)).start()
 
 
-def reconcile(api: Api, namespace: str, name: str) -> None:
+def reconcile(api: Api, catalogue: Catalogue, namespace: str, name: str) -> None:
     """Make the JobSet of a PathwaysJob if there is none, and write down how it goes."""
     pathwaysjob = api.find(*_PATHWAYSJOB, name, namespace)
     if pathwaysjob is None or pathwaysjob["metadata"].get("deletionTimestamp"):
@@ -56,7 +58,7 @@ def reconcile(api: Api, namespace: str, name: str) -> None:
     made = api.find(*_JOBSET, name, namespace)
     if made is None:
         try:
-            made = api.create(jobset(pathwaysjob, shape_of(pathwaysjob, catalogue())))
+            made = api.create(jobset(pathwaysjob, shape_of(pathwaysjob, catalogue)))
         except UnknownShapeError as error:
             _report(api, pathwaysjob, "Failed", str(error))
             return
@@ -110,4 +112,4 @@ def _say(text: str) -> None:
 
 if __name__ == "__main__":
     with Api(kubeconfig.read(Path(sys.argv[1]))) as client:
-        run(client)
+        run(client, catalogue_at(Path(sys.argv[2]))[0])

@@ -1,9 +1,15 @@
-"""What a living cluster holds, as its API server tells it, and what cannot be said of it in a file."""
+"""What a living cluster holds, as its API server lists it, and what a file cannot say of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+
+from slicewright.core.kubernetes.quantity import LONGEST, QUANTITY
+from slicewright.core.pattern import LINEAR
+from slicewright.core.problem import dotted
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
@@ -36,3 +42,57 @@ class Note:
 
     message: str
     path: Path = ()
+
+
+_TEXT = {"type": "string", "maxLength": 253}
+_TEXTS = {"type": "array", "items": _TEXT}
+_LABELS = {"type": "object", "propertyNames": {"maxLength": 317}, "additionalProperties": _TEXT}
+_MAP = {"type": ["object", "null"]}
+_MAPS = {"type": "array", "items": {"type": "object", "properties": {"key": _TEXT, "nodeLabel": _TEXT}}}
+_INT32 = {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}
+_QUANTITY = {"type": ["string", "integer", "null"], "maxLength": LONGEST, "pattern": f"^(?:{QUANTITY})$"}
+
+
+def _open(**fields: Any) -> dict[str, Any]:
+    return {"type": ["object", "null"], "properties": fields}
+
+
+def _list(**fields: Any) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "object", "properties": fields}}
+
+
+_RESOURCES = _list(name=_TEXT, **dict.fromkeys(("nominalQuota", "borrowingLimit", "lendingLimit"), _QUANTITY))
+_SPEC = _open(
+    **dict.fromkeys(("cohort", "cohortName", "parent", "parentName", "clusterQueue", "topologyName"), _TEXT),
+    **dict.fromkeys(("queueingStrategy", "stopPolicy", "providerID"), _TEXT),
+    **dict.fromkeys(("namespaceSelector", "preemption", "parameters"), _MAP),
+    **dict.fromkeys(("taints", "nodeTaints", "tolerations", "levels"), _MAPS),
+    nodeLabels=_LABELS,
+    flavorFungibility=_LABELS,
+    fairSharing=_open(weight=_QUANTITY),
+    admissionChecks=_TEXTS,
+    admissionChecksStrategy=_open(admissionChecks=_list(name=_TEXT, onFlavors=_TEXTS)),
+    resourceGroups=_list(flavors=_list(name=_TEXT, resources=_RESOURCES)),
+)
+_METADATA = {
+    **_open(name={**_TEXT, "minLength": 1}, namespace=_TEXT, labels=_LABELS),
+    "type": "object",
+    "required": ["name"],
+}
+_OBJECT = {
+    "type": "object",
+    "properties": {"metadata": _METADATA, "spec": _SPEC, "value": _INT32},
+    "required": ["metadata"],
+}
+_ANSWER = {
+    "type": "object",
+    "properties": {"items": {"type": "array", "items": _OBJECT}},
+    "required": ["items"],
+}
+
+
+def flaw(answer: Any) -> str:
+    """Return where a list is not what an API server answers, and why; empty where it is."""
+    checker = jsonschema_rs.Draft7Validator(_ANSWER, pattern_options=LINEAR)
+    error = next(checker.iter_errors(answer), None)
+    return "" if error is None else f"{dotted(tuple(error.instance_path)) or 'the list'}: {error.message}"

@@ -4,20 +4,91 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.importing.flavors import name_of
 from slicewright.core.importing.inventory import Note
-from slicewright.core.importing.quota import quota_of
-from slicewright.core.kubernetes.quantity import canonical
-from slicewright.core.kubernetes.read import at, entries, mapping, text, words
+from slicewright.core.importing.node_pools import name_of, quotas_of
+from slicewright.core.intent.decode import DEFAULT_PRIORITY_CLASSES
+from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.quantity import amount, canonical, whole
+from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
 from slicewright.core.platform.checks import QUEUED_CHECK
+from slicewright.core.platform.quota import allocatable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.importing.inventory import Inventory
-    from slicewright.core.importing.pools import Pools
+    from slicewright.core.importing.pools import Pool, Pools
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Path
+
+_LIMITS = ("borrowingLimit", "lendingLimit")
+
+
+def quota_of(holder: Object, pools: Pools, path: Path) -> tuple[list[dict[str, Any]], list[Note]]:
+    """Return the `quota` of a queue or a cohort at a path of the file, and what has no place in it."""
+    found: list[dict[str, Any]] = []
+    notes: list[Note] = []
+
+    def note(message: str) -> None:
+        notes.append(Note(message, path))
+
+    for flavor, quotas in quotas_of(holder):
+        chips = [quota for quota in quotas if quota.get("name") == TPU]
+        others = {text(quota.get("name")): quota for quota in quotas if quota.get("name") != TPU}
+        pool = pools.of_flavor(flavor, tpu=True)
+        if chips and pool is None:
+            note(f"quota of {chips[0].get('nominalQuota')} chips of flavor '{flavor}' has no pool: left out")
+        elif chips and pool is not None:
+            each = pool.chips
+            found.append({"pool": pool.name, **_of_chips(chips[0], each)})
+            if "nominalChips" in found[-1]:
+                said = f"no whole number of slices, each of {each} chips; a managed platform would refuse it"
+                notes.append(Note(said, (*path, "quota", len(found) - 1)))
+        cpus = pools.of_flavor(flavor, tpu=False)
+        if not others:
+            continue
+        if cpus is None:
+            note(f"quota of {', '.join(sorted(others))} of flavor '{flavor}' has no CPU pool: left out")
+            continue
+        entry, is_whole = _of_resources(others, cpus)
+        found.append(entry)
+        if not is_whole:
+            note(f"limits of {', '.join(sorted(others))} of flavor '{flavor}' are no whole nodes: left out")
+    return found, notes
+
+
+def _of_chips(quota: Mapping[str, Any], each: int) -> dict[str, int]:
+    """Return a quota in slices, or in chips where a number of it is not a whole number of slices."""
+    numbers = {key: whole(quota[key]) for key in ("nominalQuota", *_LIMITS) if quota.get(key) is not None}
+    unit, name = each, "nominalSlices"
+    if any(number % each for number in numbers.values()):
+        unit, name = 1, "nominalChips"
+    nominal = numbers.pop("nominalQuota", 0) // unit
+    return {name: nominal, **{key: number // unit for key, number in numbers.items()}}
+
+
+def _of_resources(quotas: Mapping[str, Mapping[str, Any]], pool: Pool) -> tuple[dict[str, Any], bool]:
+    """Return a quota in nodes, or else by resource; and whether its limits could be said."""
+    nominal = {name: canonical(quota.get("nominalQuota", 0)) for name, quota in sorted(quotas.items())}
+    limits = {
+        key: {name: canonical(quota[key]) for name, quota in quotas.items() if quota.get(key) is not None}
+        for key in _LIMITS
+    }
+    counts = {key: _nodes(values, pool) for key, values in limits.items() if values}
+    nodes = _nodes(nominal, pool)
+    if nodes is None or None in counts.values():
+        return {"pool": pool.name, "nominalQuota": nominal}, not counts
+    return {"pool": pool.name, "nominalNodes": nodes, **counts}, True
+
+
+def _nodes(amounts: Mapping[str, str], pool: Pool) -> int | None:
+    """Return how many nodes have just these amounts, None where no whole number has."""
+    cpu = amount(amounts.get("cpu"))
+    if pool.machine is None or cpu is None:
+        return None
+    count = int(cpu * 1000) // pool.machine.allocatable_millicpus
+    return count if allocatable(pool.machine, count) == amounts else None
+
 
 _BEFORE_V1BETA2 = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
 _PREEMPTION: dict[str, Any] = {
@@ -165,3 +236,88 @@ def _changed(defaults: dict[str, Any], written: dict[str, Any]) -> dict[str, Any
 def _present(**fields: Any) -> dict[str, Any]:
     """Return fields without those that are empty."""
     return {key: value for key, value in fields.items() if value not in ("", {}, [])}
+
+
+_CHECK = ("controllerName", "parameters")
+_CONFIG = (
+    *("provisioningClassName", "managedResources", "parameters", "podSetMergePolicy"),
+    "retryStrategy",
+)
+
+
+def priority_classes(inventory: Inventory) -> tuple[list[dict[str, Any]], list[Note]]:
+    """Return the `priorityClasses` beside those that every TPUCluster has, and which of these are missing."""
+    pods = {
+        (name_of(item), item.get("value"))
+        for item in inventory.priority_classes
+        if item.get("preemptionPolicy") == "Never"
+    }
+    found: list[dict[str, Any]] = []
+    for item in sorted(
+        inventory.workload_priority_classes, key=lambda one: (one.get("value", 0), name_of(one))
+    ):
+        name, value = name_of(item), item.get("value", 0)
+        entry: dict[str, Any] = {"name": name, "value": value}
+        if text(item.get("description")):
+            entry["description"] = item["description"]
+        if (name, value) in pods:
+            entry["podPriorityClass"] = True
+        if entry != {"name": name, "value": DEFAULT_PRIORITY_CLASSES.get(name)}:
+            found.append(entry)
+    there = {name_of(item) for item in inventory.workload_priority_classes}
+    missing = [name for name in DEFAULT_PRIORITY_CLASSES if name not in there]
+    notes = []
+    if inventory.kueue_versions and missing:
+        message = (
+            f"{', '.join(missing)}: priority classes that workloads may name here, and the cluster has none"
+        )
+        notes.append(Note(message))
+    return found, notes
+
+
+def topologies(inventory: Inventory) -> list[dict[str, Any]]:
+    """Return the `topologies`."""
+    return [
+        {
+            "name": name_of(item),
+            "levels": [
+                {"nodeLabel": text(level.get("nodeLabel"))}
+                for _, level in entries(at(item, "spec", "levels"))
+            ],
+        }
+        for item in sorted(inventory.topologies, key=name_of)
+    ]
+
+
+def admission_checks(inventory: Inventory) -> list[dict[str, Any]]:
+    """Return the `admissionChecks`; the one of queued flex-start pools is made on its own."""
+    return [
+        {"name": name_of(item), **_some(item, _CHECK)}
+        for item in sorted(inventory.admission_checks, key=name_of)
+        if name_of(item) != QUEUED_CHECK
+    ]
+
+
+def provisioning_request_configs(inventory: Inventory) -> tuple[list[dict[str, Any]], list[Note]]:
+    """Return the `provisioningRequestConfigs`, and what they have beside the fields of a TPUCluster."""
+    found: list[dict[str, Any]] = []
+    notes: list[Note] = []
+    for item in sorted(inventory.provisioning_request_configs, key=name_of):
+        name = name_of(item)
+        if name == QUEUED_CHECK:
+            continue
+        unsaid = [key for key in sorted(mapping(item.get("spec"))) if key not in _CONFIG]
+        if unsaid:
+            path = ("spec", "provisioningRequestConfigs", len(found))
+            notes.append(Note(f"it also has {', '.join(unsaid)}, which this file cannot say", path))
+        found.append({"name": name, **_some(item, _CONFIG)})
+    return found, notes
+
+
+def _some(item: Object, fields: tuple[str, ...]) -> dict[str, Any]:
+    spec = mapping(item.get("spec"))
+    return {
+        key: spec[key]
+        for key in fields
+        if mapping(spec.get(key)) or sequence(spec.get(key)) or text(spec.get(key))
+    }

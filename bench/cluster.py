@@ -1,4 +1,4 @@
-"""`python -m slicewright.testbed.bench [TPU]`: how fast a cluster starts, fills and works. Prints JSON.
+"""`python -m bench.cluster [TPU]`: how fast a cluster starts, fills and works. Prints JSON.
 
 TPU is the name of the slices, 64 of them; without it v5litepod-64, which makes 1,024 nodes.
 """
