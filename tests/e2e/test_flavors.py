@@ -173,6 +173,7 @@ def flavor_names(site: ResolvedCluster) -> dict[str, str]:
     return {name: one.flavor.name for name, one in capacities(site).items()}
 
 
+@pytest.mark.ci
 @pytest.mark.untraced
 def test_each_run_gets_its_own_flavor_and_its_own_nodes(platform_bed: Bed) -> None:  # noqa: F811
     """In every ordered pair and triple of ways in a queue or a cohort, each run has the way it asks for."""

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     ("moment", "number", "said"),
     [
         ("API server ready", signal.SIGINT, "c1: interrupted; 1 not submitted; played 0.0s"),
-        ("2 simulated nodes", signal.SIGTERM, "c1: interrupted; 1 not submitted; played 0.0s"),
-        ("team/a running", signal.SIGHUP, "c1: interrupted; 1 still ran; played"),
+        pytest.param(
+            *("2 simulated nodes", signal.SIGTERM, "c1: interrupted; 1 not submitted; played 0.0s"),
+            marks=pytest.mark.ci,
+        ),
+        pytest.param(
+            *("team/a running", signal.SIGHUP, "c1: interrupted; 1 still ran; played"), marks=pytest.mark.ci
+        ),
     ],
 )
 def test_interruption_ends_with_a_partial_report(
@@ -37,6 +42,7 @@ def test_interruption_ends_with_a_partial_report(
     assert (128 + number, said) == (code, out[: len(said)])
 
 
+@pytest.mark.ci
 def test_program_that_dies_is_named_and_others_do_not_notice(repo: Repo) -> None:
     """Three rehearsals side by side: two lose a program each, which is named with its log; one plays on."""
     with (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from .kit import allow, play, run, spec, states
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ patches:
 """A JobSet that takes one of the two hosts of its slice, so that there is room beside it."""
 
 
+@pytest.mark.ci
 def test_spans_of_nothing_and_of_days_are_played(bed: Bed, empty: Repo) -> None:
     """Pods that end at once have run; nodes that go at once are used first; nobody waits for idle days."""
     empty.cluster(

@@ -6,6 +6,8 @@ import json
 from random import Random
 from typing import TYPE_CHECKING
 
+import pytest
+
 from .kit import allow, play, spec
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
+
+pytestmark = pytest.mark.ci  # many queues
 
 
 TPUS = {"small": "v5litepod-8", "large": "v5litepod-16"}

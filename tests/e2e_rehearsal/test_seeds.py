@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 _WORKLOADS = [kit.ROOT / "workloads" / f"{name}.yaml" for name in ("demo", "multislice")]
 
 
-@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.cluster)
+@pytest.mark.parametrize(
+    "seed",
+    [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.ci) for seed in SEEDS[1:])],
+    ids=lambda seed: seed.cluster,
+)
 def test_tutorial_shows_what_it_promises(bed: Bed, seed: Seed) -> None:
     """A tutorial's cluster passes, and shows in its order, quota, pools and faults what it is about."""
     record = kit.play(bed, kit.scenario(kit.ROOT, seed.cluster), speed=seed.speed)

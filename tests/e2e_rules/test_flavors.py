@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.e2e_rules.drawn import draw
 
 from slicewright.core.check.assignment import admit
@@ -18,6 +19,8 @@ from slicewright.workspace.package import package
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.api import Api
+
+pytestmark = pytest.mark.ci  # hundreds of queues
 
 Flavors = dict[str, dict[str, str]] | None
 """The flavors of each pod set by resource; None where a workload is not admitted."""

@@ -11,6 +11,8 @@ import yaml
 from tests.e2e_rules.modules import ROOT, go
 from tests.schema_kinds.kit import SCHEMAS, rebuild
 
+pytestmark = pytest.mark.ci  # what is committed is compared with pinned sources
+
 INDEX = yaml.safe_load((SCHEMAS / "sources" / "index.yaml").read_text(encoding="utf-8"))["sources"]
 CONFIGURATIONS = [entry for entry in INDEX if "configuration" in entry]
 VERSIONS = yaml.safe_load((ROOT / "generator" / "slicewright" / "versions.yaml").read_text(encoding="utf-8"))

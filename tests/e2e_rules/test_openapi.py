@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import yaml
 from tests.schema_kinds.kit import KINDS, SCHEMAS, is_same, load, rebuild
 
@@ -14,6 +15,8 @@ from slicewright.core.schema.openapi import from_openapi, trimmed
 
 if TYPE_CHECKING:
     from slicewright.testbed.api import Api
+
+pytestmark = pytest.mark.ci  # what is committed is compared with pinned programs
 
 OWN = ("jobset.x-k8s.io", "kueue.x-k8s.io", "pathways-job.pathways.domain", "autoscaling.x-k8s.io")
 """Groups whose CRDs the test bed installs."""

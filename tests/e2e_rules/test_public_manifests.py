@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from slicewright.testbed.api import Api
 
+pytestmark = pytest.mark.ci  # hundreds of manifests
+
 MODULES = yaml.safe_load((Path(__file__).parent / "public.yaml").read_text(encoding="utf-8"))
 
 

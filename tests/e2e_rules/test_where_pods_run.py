@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.api import Api
 
+pytestmark = pytest.mark.ci  # unit tests hold the rule to these cases
+
 
 WRONG = ("bad-machines", "bad-only-on-demand", "bad-order", "bad-pools", "bad-reservation", "bad-terms")
 RIGHT = ("good-one-group", "good-spot-first", "good-taints")

@@ -45,6 +45,7 @@ POD: dict[str, Any] = {
 }
 
 
+@pytest.mark.ci
 def test_two_clusters_side_by_side(tmp_path: Path) -> None:
     """Two clusters start at once and share nothing; each is on the loopback address only, with own keys."""
     started = time.monotonic()

@@ -83,6 +83,7 @@ def test_a_client_side_apply_is_refused(bare: Bed, rendered: Path) -> None:
     assert "metadata.annotations: Too long" in done.stderr
 
 
+@pytest.mark.ci
 def test_the_platform_needs_the_controllers(rendered: Path, tmp_path: Path) -> None:
     """Before them the API server knows no queue."""
     with Bare(root=tmp_path / "empty") as bed:

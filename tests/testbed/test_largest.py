@@ -10,6 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 import slicewright
 from slicewright.core.compose.kustomization import compose
 from slicewright.testbed.cluster import Cluster
@@ -19,6 +21,8 @@ from slicewright.workspace.package import catalogue
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.kubernetes.types import Object
+
+pytestmark = pytest.mark.ci  # thousands of pods
 
 ROOT = Path(__file__).parents[2]
 NODE_POOL = "cloud.google.com/gke-nodepool"

@@ -20,7 +20,8 @@ from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.process_group import ProcessGroup
 
-from .kit import assert_nothing_left, clusters, eventually, processes
+from .bare import Bare
+from .kit import DEADLINE, assert_nothing_left, clusters, eventually, processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,7 +85,9 @@ def after(seconds: float, root: Path) -> list[int]:
     return ports
 
 
-@pytest.mark.parametrize("number", range(len(MOMENTS)))
+@pytest.mark.parametrize(
+    "number", [0, *(pytest.param(at, marks=pytest.mark.ci) for at in range(1, len(MOMENTS)))]
+)
 def test_killed_holder(number: int, tmp_path: Path) -> None:
     """A holder that is killed at any moment leaves nothing, whether its cluster was ready or half there."""
     root = tmp_path / "clusters"
@@ -96,7 +99,10 @@ def test_killed_holder(number: int, tmp_path: Path) -> None:
         assert_nothing_left(root, ports)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGINT, *(pytest.param(one, marks=pytest.mark.ci) for one in (signal.SIGTERM, signal.SIGHUP))],
+)
 def test_signalled_holder(number: signal.Signals, tmp_path: Path) -> None:
     """Ctrl-C, a polite kill and a closed terminal reach the whole process group and leave nothing."""
     root = tmp_path / "clusters"
@@ -126,7 +132,7 @@ def test_killed_supervisor(tmp_path: Path) -> None:
 
 def test_block_that_is_left_after_the_supervisor(tmp_path: Path) -> None:
     """A block that is left by an exception because its supervisor was killed puts away all the same."""
-    bed = Cluster(root=tmp_path)
+    bed = Bare(root=tmp_path)
     ports: list[int] = []
 
     def fail() -> None:
@@ -170,7 +176,7 @@ def test_leftover_of_a_supervisor_is_ended(tmp_path: Path) -> None:
 
         ProcessGroup(tmp_path, "next", 1).close()
 
-        assert outlived.wait(10) == -signal.SIGKILL
+        assert outlived.wait(DEADLINE) == -signal.SIGKILL
         assert other.poll() is None
         other.kill()
     assert clusters(tmp_path) == []
@@ -178,7 +184,7 @@ def test_leftover_of_a_supervisor_is_ended(tmp_path: Path) -> None:
 
 def test_exception_keeps_the_logs(tmp_path: Path) -> None:
     """When the block is left by an exception, the logs are kept and everything else goes."""
-    bed = Cluster(root=tmp_path)
+    bed = Bare(root=tmp_path)
     ports: list[int] = []
 
     def fail() -> None:
@@ -189,11 +195,11 @@ def test_exception_keeps_the_logs(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="on purpose"):
         fail()
     assert bed.logs is not None
-    assert {path.name for path in bed.logs.iterdir()} >= {"etcd.log", "kube-apiserver.log", "kueue.log"}
+    assert {path.name for path in bed.logs.iterdir()} >= {"etcd.log", "kube-apiserver.log"}
     assert_nothing_left(tmp_path, ports)
 
 
-@pytest.mark.parametrize("step", range(3))
+@pytest.mark.parametrize("step", [0, *(pytest.param(at, marks=pytest.mark.ci) for at in (1, 2))])
 def test_interruption_at_each_step_of_a_start(step: int, tmp_path: Path) -> None:
     """A Ctrl-C while a cluster starts, up to its last word, leaves nothing, though the holder lives on."""
     said: list[str] = []
