@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.intent.check import Schemas
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.plan import Pattern
+    from slicewright.core.plan.pattern import Pattern
 
 Step = str | int | tuple[str]
 """A key, the index of an element, or the name of one."""

@@ -47,21 +47,21 @@ class RunKind:
     """With its group, as `apiVersion` has it."""
     plural: str
     """The resource, as roles name it."""
-    template: Way
+    templates: tuple[Way, ...]
     """To its pod templates."""
 
 
 RUNS = (
-    RunKind("Job", "batch", "batch/v1", "jobs", ("spec", "template")),
+    RunKind("Job", "batch", "batch/v1", "jobs", (("spec", "template"),)),
     RunKind(
         "JobSet",
         JOBSET_GROUP,
         JOBSET_VERSION,
         "jobsets",
-        ("spec", "replicatedJobs", EACH, "template", "spec", "template"),
+        (("spec", "replicatedJobs", EACH, "template", "spec", "template"),),
     ),
     RunKind(
-        "PathwaysJob", PATHWAYS_GROUP, PATHWAYS_VERSION, "pathwaysjobs", ("spec", "controller", "template")
+        "PathwaysJob", PATHWAYS_GROUP, PATHWAYS_VERSION, "pathwaysjobs", (("spec", "controller", "template"),)
     ),
 )
 """All kinds of runs: nothing else lists them."""
@@ -70,7 +70,7 @@ RUN_VERSIONS: dict[str, tuple[str, str]] = {run.kind: (run.version, run.kind) fo
 """The `apiVersion` and the kind of runs, by kind."""
 
 TEMPLATES: dict[str, tuple[Way, ...]] = {
-    **{run.kind: (run.template,) for run in RUNS},
+    **{run.kind: run.templates for run in RUNS},
     "CronJob": (("spec", "jobTemplate", "spec", "template"),),
     "DaemonSet": (("spec", "template"),),
     "Deployment": (("spec", "template"),),

@@ -19,7 +19,8 @@ from slicewright.core.plan import (
     validate_pools,
     validate_workload,
 )
-from slicewright.core.plan.plan import Auxiliary, PathwaysPlan, Pattern, Plan
+from slicewright.core.plan.pattern import PATTERNS, Pattern, pattern_of
+from slicewright.core.plan.plan import Auxiliary, PathwaysPlan, Plan
 from slicewright.core.plan.resolve import is_older
 from slicewright.core.plan.ways import apart
 from slicewright.core.problem import Path, Problem, did_you_mean, errors
@@ -129,7 +130,7 @@ def decide(decision: Decision, site: ResolvedCluster) -> tuple[Plan | None, tupl
     given = accounts.with_account(workload, cluster)
     found += accounts.problems(given, cluster)
     plan = _plan(given, shape, site)
-    found += _names(workload, plan)
+    found += names.problems(workload, plan)
     found += validate_pools.problems(workload, shape, site)
     found += topology.problems(workload, shape, site)
     if errors(found) or errors(decision.problems):
@@ -139,7 +140,7 @@ def decide(decision: Decision, site: ResolvedCluster) -> tuple[Plan | None, tupl
 
 def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
     cluster = site.cluster
-    pattern = _pattern(workload, shape)
+    pattern = pattern_of(workload, shape)
     intent = intent_digest(workload.spec) if workload.naming == "Hashed" else ""
     run = id_of(intent)
     name = f"{workload.name}-{run}" if run else workload.name
@@ -233,29 +234,8 @@ def _head_pool(workload: Workload, cluster: Cluster) -> str:
     return names[0] if len(names) == 1 and not own else ""
 
 
-def _pattern(workload: Workload, shape: Shape) -> Pattern:
-    if workload.api == "PathwaysJob":
-        return "pathwaysjob"
-    if workload.api == "Job":
-        return "indexed-job" if shape.multi_host else "job"
-    if workload.pathways is None:
-        return "jobset"
-    return "pathways-headless" if workload.pathways.headless else "pathways"
-
-
-_VARIANT: dict[Pattern, str] = {
-    "jobset": "jobset",
-    "job": "job",
-    "indexed-job": "job",
-    "pathways": "pathways",
-    "pathways-headless": "pathways",
-    "pathwaysjob": "pathwaysjob",
-}
-"""Which variant of a component fits a pattern: the folder below bases/components/<concern>/."""
-
-
 def _components(workload: Workload, pattern: Pattern, provisioning: str, *, standard: bool) -> Iterator[str]:
-    variant = _VARIANT[pattern]
+    variant = PATTERNS[pattern].variant
     runtime = workload.pathways
     direct = runtime if pattern in ("pathways", "pathways-headless") else None
     concerns = {
@@ -357,28 +337,3 @@ def _pool_reference(workload: Workload, cluster: Cluster, pool: str, path: Path)
         message = f"CPU pool '{pool}' has several node pools, and a pod can select only one"
         hint = "declare a CPU pool for each node pool"
         yield workload.source.problem("REF004", path, message, hint)
-
-
-def _names(workload: Workload, plan: Plan) -> Iterator[Problem]:
-    room = _room(plan)
-    if len(plan.name) <= room.length:
-        return
-    left = room.length - (len(plan.name) - len(workload.name))
-    has = "1 character" if len(workload.name) == 1 else f"{len(workload.name)} characters"
-    message = f"name '{workload.name}' has {has}; {max(left, 0)} are available: {room.because}"
-    hint = f"shorten it to {left} characters" if left > 0 else "shorten the name of the auxiliary job"
-    if plan.run:
-        hint += f" (the run's id '-{plan.run}' takes {len(plan.run) + 1})"
-    yield workload.source.problem("NAME001", ("metadata", "name"), message, hint)
-
-
-def _room(plan: Plan) -> names.Room:
-    if plan.pattern == "pathwaysjob":
-        return names.room_in_pathwaysjob()
-    if plan.pattern in ("job", "indexed-job"):
-        return names.room_in_job(plan.hosts)
-    jobs = {auxiliary.name: (1, 1) for auxiliary in plan.auxiliaries}
-    if plan.pathways is None:
-        return names.room_in_jobset({"slice": (plan.slices, plan.hosts), **jobs})
-    jobs |= {"worker": (plan.slices, plan.hosts), names.PATHWAYS_HEAD: (1, 1)}
-    return names.room_in_jobset(jobs, coordinator_subdomain=plan.pathways.subdomain)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
+from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.record import record
 
 if TYPE_CHECKING:
@@ -61,17 +62,13 @@ def _choice(shape: Shape, same_count: tuple[Shape, ...]) -> str:
 
 
 def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
-    hosts = str(plan.hosts)
+    base = PATTERNS[plan.pattern]
     run = "a hash of the spec as written" if plan.run else "naming: Fixed"
     yield Fact("object", plan.name, f"{plan.base}; {run}")
-    if plan.pattern == "pathwaysjob":
-        yield Fact("workers[0].numSlices", str(plan.slices), "slices")
-    elif plan.pattern in ("job", "indexed-job"):
-        yield Fact("completions, parallelism", hosts, "one pod a host")
-    else:
-        yield Fact("replicas", str(plan.slices), "one replica a slice")
-        yield Fact("completions, parallelism", hosts, "one pod a host")
-    if plan.pattern != "pathwaysjob":
+    for counted, number in ((base.slices, plan.slices), (base.hosts, plan.hosts)):
+        if counted is not None:
+            yield Fact(counted[0], str(number), counted[1])
+    if base.hosts is not None:
         why = "requests = limits = chips of a host, one pod takes them all"
         if plan.containers_per_host > 1:
             copies = plan.containers_per_host
@@ -80,18 +77,18 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
         yield Fact(TPU, str(plan.chips_per_container), why)
     for key, value in plan.node_selector.items():
         yield Fact(f"nodeSelector {key}", value, "shape and provisioning")
-    for toleration in plan.apart.tolerations if plan.pattern != "pathwaysjob" else ():
+    for toleration in plan.apart.tolerations if base.hosts else ():
         of = f"{toleration['key']}={toleration['value']}" if "value" in toleration else toleration["key"]
         yield Fact(
             "toleration",
             of,
             "the cluster has this shape with several kinds of provisioning: their flavors have such taints",
         )
-    for entry in plan.apart.required if plan.pattern != "pathwaysjob" else ():
+    for entry in plan.apart.required if base.hosts else ():
         values = " ".join(entry.get("values", ()))
         because = "keeps the pods off nodes that are had in another way"
         yield Fact(f"node affinity {entry['key']}", f"{entry['operator']} {values}".rstrip(), because)
-    if plan.exclusive_topology and plan.pattern in ("jobset", "pathways", "pathways-headless"):
+    if plan.exclusive_topology and base.is_exclusive:
         yield Fact("exclusive-topology", NODE_POOL, "one slice is one node pool")
     yield from _account(plan, workload)
     for key, value in plan.topology_request.items():

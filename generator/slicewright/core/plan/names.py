@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.intent.workload import Workload
+    from slicewright.core.plan.plan import Plan
+    from slicewright.core.problem import Problem
 
 MAX_LABEL = 63
 """Characters of a DNS label and of a label value (RFC 1123, Kubernetes)."""
@@ -69,3 +77,29 @@ def room_in_job(completions: int) -> Room:
         MAX_LABEL - len(f"-{completions - 1}") - _POD_SUFFIX,
         f"a Job names pods '<name>-{completions - 1}-xxxxx', 63 characters at most",
     )
+
+
+def problems(workload: Workload, plan: Plan) -> Iterator[Problem]:
+    """Yield a problem for a run whose name is longer than its controllers can take."""
+    room = _room(plan)
+    if len(plan.name) <= room.length:
+        return
+    left = room.length - (len(plan.name) - len(workload.name))
+    has = "1 character" if len(workload.name) == 1 else f"{len(workload.name)} characters"
+    message = f"name '{workload.name}' has {has}; {max(left, 0)} are available: {room.because}"
+    hint = f"shorten it to {left} characters" if left > 0 else "shorten the name of the auxiliary job"
+    if plan.run:
+        hint += f" (the run's id '-{plan.run}' takes {len(plan.run) + 1})"
+    yield workload.source.problem("NAME001", ("metadata", "name"), message, hint)
+
+
+def _room(plan: Plan) -> Room:
+    if plan.pattern == "pathwaysjob":
+        return room_in_pathwaysjob()
+    if plan.pattern in ("job", "indexed-job"):
+        return room_in_job(plan.hosts)
+    jobs = {auxiliary.name: (1, 1) for auxiliary in plan.auxiliaries}
+    if plan.pathways is None:
+        return room_in_jobset({"slice": (plan.slices, plan.hosts), **jobs})
+    jobs |= {"worker": (plan.slices, plan.hosts), PATHWAYS_HEAD: (1, 1)}
+    return room_in_jobset(jobs, coordinator_subdomain=plan.pathways.subdomain)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.run.folder import RunFolder
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.workload import FailurePolicy, GcsFuse, OnChange
+    from slicewright.core.plan.pattern import Pattern
     from slicewright.core.plan.ways import Apart
-
-Pattern = Literal["jobset", "job", "indexed-job", "pathways", "pathways-headless", "pathwaysjob"]
-"""The base that a workload stands on: the name of its folder below bases/."""
 
 MARKER = "replaced-by-slicewright"
 """What bases and components write where the generator must put a value; it survives nowhere."""

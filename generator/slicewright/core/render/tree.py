@@ -11,7 +11,8 @@ from slicewright.core.build.objects import build, patched
 from slicewright.core.build.overlay import makes, overlay
 from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity, origins
 from slicewright.core.document.write import write_document, write_documents
-from slicewright.core.kubernetes.kinds import RUN_VERSIONS, is_namespaced
+from slicewright.core.kubernetes.kinds import is_namespaced
+from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.plan.plan import MARKER
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from slicewright.core.intent.check import Schemas
     from slicewright.core.intent.source import Source
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.plan import Pattern, Plan
+    from slicewright.core.plan.plan import Plan
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.repository import ReadText
 
@@ -135,24 +136,13 @@ def _twins(plan: Plan, objects: list[Object], source: Source) -> Iterator[Proble
         seen.add(found)
 
 
-_OBJECTS: dict[Pattern, list[tuple[str, str]]] = {
-    "jobset": [RUN_VERSIONS["JobSet"]],
-    "job": [RUN_VERSIONS["Job"]],
-    "indexed-job": [RUN_VERSIONS["Job"], ("v1", "Service")],
-    "pathways": [RUN_VERSIONS["JobSet"]],
-    "pathways-headless": [RUN_VERSIONS["JobSet"]],
-    "pathwaysjob": [RUN_VERSIONS["PathwaysJob"]],
-}
-"""What each base must hold under the marker's name: with less, a run would silently be empty."""
-
-
 def _unlike(plan: Plan, objects: list[Object]) -> Problem | None:
     """Return the problem of a base whose objects are not those of its pattern."""
     ours = [item for item in objects if item["metadata"]["name"] == MARKER]
     found = sorted((item.get("apiVersion", ""), item["kind"]) for item in ours if item["kind"] in _KINDS)
-    if found == sorted(_OBJECTS[plan.pattern]):
+    if found == sorted(PATTERNS[plan.pattern].objects):
         return None
-    wanted = ", ".join(f"{kind} {version}" for version, kind in _OBJECTS[plan.pattern])
+    wanted = ", ".join(f"{kind} {version}" for version, kind in PATTERNS[plan.pattern].objects)
     has = ", ".join(f"{kind} {version}".strip() for version, kind in found) or "nothing"
     message = f"{plan.base} must hold {wanted} called {MARKER}; it holds {has}"
     return Problem("BASE001", message, _COMPARE, file=f"{plan.base}/{FILE_NAME}")
@@ -166,7 +156,7 @@ def _unfit(plan: Plan, what: str, file: str) -> Problem:
 _COMPARE = "compare it with the base that slicewright brings along"
 
 
-_KINDS = frozenset(kind for objects in _OBJECTS.values() for _, kind in objects)
+_KINDS = frozenset(kind for base in PATTERNS.values() for _, kind in base.objects)
 
 
 def _at_component(planned: Planned, problem: Problem) -> Problem:
@@ -206,7 +196,7 @@ _FRAGILE = "it comes from the base or a component: change it there, or write nam
 
 def own(plan: Plan) -> list[Identity]:
     """Return the objects that every run of a plan's pattern makes, under its own name."""
-    kinds = ((version.rpartition("/")[0], kind) for version, kind in _OBJECTS[plan.pattern])
+    kinds = ((version.rpartition("/")[0], kind) for version, kind in PATTERNS[plan.pattern].objects)
     return [(group, kind, plan.namespace, plan.name) for group, kind in kinds]
 
 

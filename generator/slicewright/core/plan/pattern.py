@@ -1,0 +1,59 @@
+"""The patterns of runs: which base a workload stands on, what the base holds, and what counts in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from slicewright.core.kubernetes.kinds import RUN_VERSIONS
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.workload import Workload
+
+Pattern = Literal["jobset", "job", "indexed-job", "pathways", "pathways-headless", "pathwaysjob"]
+"""The base that a workload stands on: the name of its folder below bases/."""
+
+_HOSTS = ("completions, parallelism", "one pod a host")
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What the base of a pattern is like."""
+
+    objects: tuple[tuple[str, str], ...]
+    """What it must hold under the marker's name, as apiVersion and kind: with less, a run would be empty."""
+    variant: str
+    """Which variant of a component fits: the folder below bases/components/<concern>/."""
+    slices: tuple[str, str] | None = None
+    """The field that counts slices, and why; None where there is one slice."""
+    hosts: tuple[str, str] | None = _HOSTS
+    """The fields that count the hosts of a slice, and why; None where a controller makes the pods."""
+    is_exclusive: bool = False
+    """Whether each slice can claim a node pool for itself."""
+
+
+_JOBSET = RUN_VERSIONS["JobSet"]
+_SLICES = ("replicas", "one replica a slice")
+PATTERNS: dict[Pattern, Base] = {
+    "jobset": Base((_JOBSET,), "jobset", _SLICES, is_exclusive=True),
+    "job": Base((RUN_VERSIONS["Job"],), "job"),
+    "indexed-job": Base((RUN_VERSIONS["Job"], ("v1", "Service")), "job"),
+    "pathways": Base((_JOBSET,), "pathways", _SLICES, is_exclusive=True),
+    "pathways-headless": Base((_JOBSET,), "pathways", _SLICES, is_exclusive=True),
+    "pathwaysjob": Base(
+        (RUN_VERSIONS["PathwaysJob"],), "pathwaysjob", ("workers[0].numSlices", "slices"), None
+    ),
+}
+"""All patterns: nothing else lists them, but for what a builder fills in."""
+
+
+def pattern_of(workload: Workload, shape: Shape) -> Pattern:
+    """Return the pattern of a workload on slices of a shape."""
+    if workload.api == "PathwaysJob":
+        return "pathwaysjob"
+    if workload.api == "Job":
+        return "indexed-job" if shape.multi_host else "job"
+    if workload.pathways is None:
+        return "jobset"
+    return "pathways-headless" if workload.pathways.headless else "pathways"
