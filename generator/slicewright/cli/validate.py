@@ -102,7 +102,7 @@ def validate(
     found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(kind_schemas(schemas), [SkipKind(text) for text in skip_kind])
-    reading = examine_each(found.units, by_schema, metadata_only=schemas_only and second is None)
+    reading = examine_each(found.units, by_schema)
     rules = RuleSet(() if schemas_only else semantic_rules(), package.hint_of)
     unusable = () if schemas_only else added().problems
     against, sites, origins = ((), {}, None) if paths else _input(root)

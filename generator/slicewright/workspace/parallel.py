@@ -1,176 +1,152 @@
-"""Work on many units or objects, by several processes: YAML and rules are what takes the time."""
+"""Work on many units or objects, shared by forked processes: YAML and rules take most of the time."""
 
 from __future__ import annotations
 
 import gc
-import marshal
 import multiprocessing
 import os
+import pickle
+import signal
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slicewright.core.check.examine import Checked, Examined
 from slicewright.core.check.model import Resource
 from slicewright.core.check.unpack import unpack
-from slicewright.core.document.read import Document
 from slicewright.core.intent.source import Source, SourceFile
-from slicewright.core.problem import Problem
-from slicewright.workspace.load import Loaded, load
+from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from multiprocessing.pool import IMapIterator, Pool
-    from multiprocessing.process import BaseProcess
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from multiprocessing.connection import Connection
 
     from slicewright.core.check.engine import Engine
     from slicewright.core.check.examine import Unit
+    from slicewright.core.problem import Problem
+    from slicewright.workspace.load import Loaded
 
 _MANY = 100
 """Units or objects from which a second process is worth its start."""
 _CHUNK = 25
-"""How many of them a process takes at once."""
-_PATIENCE = 0.5
-"""Seconds without an answer after which we look whether all processes are still there."""
+"""How many of them a process sends at once."""
+
+Result = TypeVar("Result")
 
 
-def map_forked(work: Work, count: int) -> Iterator[Any]:
-    """Return an iterator over what some work returns for each of `count` numbers, in their order.
+def map_forked(work: Callable[[int], Result], count: int) -> Iterator[Result]:
+    """Return an iterator over the results of `work` for each number below `count`, in order.
 
-    Where many wait, processes begin with it at once, before anybody asks for the first answer. They are
-    forked, so that they start with everything that `work` knows; they send plain data back. Until the last
-    answer was taken no process looks for garbage: all of them make data without cycles, which is needed to
-    the end, so that looking would be lost on them.
+    Where there are many, forked processes begin at once, before the first result is asked for. They know all
+    that `work` knows, and send pickled results. Until the last result is taken, garbage collection is off in
+    all of them: results have no cycles and are needed to the end.
     """
     processes = _processes()
     if processes < 2 or count < _MANY:  # noqa: PLR2004 - more than one
         return map(work, range(count))
-    global _WORK  # noqa: PLW0603 - how a forked process gets what cannot be sent to it
-    _WORK = work
-    before = set(multiprocessing.active_children())
+    chunks = [range(start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
     was_enabled = gc.isenabled()
     gc.disable()
-    pool = multiprocessing.get_context("fork").Pool(processes)
-    helpers = set(multiprocessing.active_children()) - before
-    ranges = [(start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
-    answers = _answers(work, pool, helpers, ranges)
-    return _then_enable(answers) if was_enabled else answers
-
-
-def _then_enable(answers: Iterator[Any]) -> Iterator[Any]:
-    """Yield all answers, and then look for garbage again."""
-    try:
-        yield from answers
-    finally:
-        gc.enable()
-
-
-def _answers(
-    work: Work, pool: Pool, helpers: set[BaseProcess], ranges: Sequence[tuple[int, int]]
-) -> Iterator[Any]:
-    """Yield the answers as they come; those of a helper that was killed are found here instead.
-
-    A pool starts another process in its place, and waits forever for what the first one took along.
-    """
-    with pool:
-        parts = pool.imap(_part, ranges)
-        for start, _ in ranges:
-            part = _next(parts, helpers)
-            if part is None:
-                pool.terminate()
-                yield from map(work, range(start, ranges[-1][1]))
-                return
-            yield from marshal.loads(part)  # noqa: S302 - from our own child
-
-
-def _next(parts: IMapIterator[bytes], helpers: set[BaseProcess]) -> bytes | None:
-    """Return the next part; None where it does not come, because a process is gone."""
-    while True:
-        try:
-            return parts.next(_PATIENCE)
-        except multiprocessing.TimeoutError:
-            if not all(helper.is_alive() for helper in helpers):
-                return None
-
-
-Work = Callable[[int], Any]
-"""Returns plain data for a number: None, numbers, strings, lists, tuples and dicts of them."""
-_WORK: Work | None = None
+    context = multiprocessing.get_context("fork")
+    receivers = []
+    for first in range(processes):
+        receiver, sender = context.Pipe(duplex=False)
+        context.Process(target=_send, args=(sender, work, chunks[first::processes]), daemon=True).start()
+        sender.close()
+        receivers.append(receiver)
+    # Threads begin after the last fork, for a fork does not copy them.
+    return _results(work, chunks, [_inbox(receiver) for receiver in receivers], was_enabled=was_enabled)
 
 
 def _processes() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 
-def _part(numbers: tuple[int, int]) -> bytes:
-    assert _WORK is not None  # noqa: S101 - set before the fork
-    return marshal.dumps([_WORK(number) for number in range(*numbers)])
+def _send(sender: Connection, work: Callable[[int], Any], chunks: Iterable[range]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
+    with sender:
+        for chunk in chunks:
+            sender.send_bytes(pickle.dumps([work(number) for number in chunk]))
+
+
+def _inbox(receiver: Connection) -> SimpleQueue[bytes | None]:
+    """Return what a process sends, None at its end; it never waits until somebody asks for a result."""
+    inbox: SimpleQueue[bytes | None] = SimpleQueue()
+
+    def receive() -> None:
+        try:
+            while True:
+                inbox.put(receiver.recv_bytes())
+        except (EOFError, OSError):  # OSError: the process was killed in the middle of a message
+            inbox.put(None)
+
+    Thread(target=receive, daemon=True).start()
+    return inbox
+
+
+def _results(
+    work: Callable[[int], Result],
+    chunks: Sequence[range],
+    inboxes: Sequence[SimpleQueue[bytes | None]],
+    *,
+    was_enabled: bool,
+) -> Iterator[Result]:
+    """Yield the results as they come; those of a process that was killed are made here instead."""
+    try:
+        for number, chunk in enumerate(chunks):
+            inbox = inboxes[number % len(inboxes)]
+            sent = inbox.get()
+            if sent is None:
+                inbox.put(None)
+                yield from map(work, chunk)
+            else:
+                yield from pickle.loads(sent)  # noqa: S301 - from our own child
+        for inbox in inboxes:
+            inbox.get()  # the end: a thread that still reads must not be there at the next fork
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def problems_of_each(work: Callable[[int], Iterable[Problem]], count: int) -> Iterator[Problem]:
-    """Yield the problems that some work finds for each of `count` numbers, in their order."""
-    for found in map_forked(lambda number: packed(work(number)), count):
-        yield from unpacked(found)
+    """Yield the problems that `work` finds for each number below `count`, in order."""
+    for problems in map_forked(lambda number: tuple(work(number)), count):
+        yield from problems
 
 
-def examine_each(units: Sequence[Unit], engine: Engine, *, metadata_only: bool = False) -> Iterator[Examined]:
-    """Return an iterator over the units, each read and checked, in the order that was given.
-
-    With `metadata_only` nothing but apiVersion, kind and metadata is left of units in which everything is
-    clean: enough where nobody asks for more than the verdict, and quicker to send.
-    """
+def examine_each(units: Sequence[Unit], engine: Engine) -> Iterator[Examined]:
+    """Return an iterator over the units, each read and checked, in the order that was given."""
     # Another process has no stdin, and would find nothing to check.
     piped = {number: load(unit) for number, unit in enumerate(units) if unit.form == "stdin"}
 
-    def work(number: int) -> tuple[Any, ...]:
+    def work(number: int) -> Examined:
         loaded = piped.get(number) or load(units[number])
-        items, others = _items(loaded)
-        verdicts = [engine.verdict(item) for item in items]
-        checks = [
-            (verdict, engine.is_clean(item, verdict)) for item, verdict in zip(items, verdicts, strict=True)
-        ]
-        is_clean = not others and all(clean for _, clean in checks)
-        part = _head if metadata_only and is_clean else _whole
-        documents = [(part(document.data), document.index, document.line) for document in loaded.documents]
-        text = "" if part is _head else loaded.text
-        return text, documents, packed(loaded.problems), checks, loaded.kustomizations
+        resources, problems = _resources(loaded)
+        objects = []
+        for resource in resources:
+            verdict = engine.verdict(resource)
+            objects.append(Checked(resource, verdict, engine.is_clean(resource, verdict)))
+        return Examined(units[number], tuple(objects), (*loaded.problems, *problems), loaded.kustomizations)
 
-    return map(_examined, units, map_forked(work, len(units)))
+    return map_forked(work, len(units))
 
 
-def _whole(data: Any) -> Any:
-    return data
-
-
-def _head(data: Any) -> Any:
-    if not isinstance(data, dict) or "items" in data:
-        return data
-    return {key: data[key] for key in ("apiVersion", "kind", "metadata") if key in data}
-
-
-def _examined(unit: Unit, answer: tuple[Any, ...]) -> Examined:
-    text, data, problems, checks, written = answer
-    loaded = Loaded(unit, text, tuple(Document(*document) for document in data), unpacked(problems))
-    items, others = _items(loaded)
-    objects = tuple(Checked(item, *check) for item, check in zip(items, checks, strict=True))
-    return Examined(unit, objects, (*loaded.problems, *others), written)
-
-
-def _items(loaded: Loaded) -> tuple[list[Resource], list[Problem]]:
+def _resources(loaded: Loaded) -> tuple[list[Resource], list[Problem]]:
     unit = loaded.unit
-    items: list[Resource] = []
+    resources: list[Resource] = []
     problems: list[Problem] = []
     file = SourceFile(unit.name, loaded.text)
     for document in loaded.documents:
         source = None if unit.form == "folder" else Source(file, document)
         if not unit.named and not _looks_like_an_object(document.data):
             continue
-        for found in unpack(document.data, unit.name, source):
-            if isinstance(found, Resource):
-                items.append(found)
+        for unpacked in unpack(document.data, unit.name, source):
+            if isinstance(unpacked, Resource):
+                resources.append(unpacked)
             else:
-                problems.append(found)
-    return items, problems
+                problems.append(unpacked)
+    return resources, problems
 
 
 def _looks_like_an_object(data: Any) -> bool:
@@ -183,16 +159,3 @@ def _looks_like_an_object(data: Any) -> bool:
         return False
     known = ("apiVersion" in data) + ("kind" in data)
     return known == 2 or (known == 1 and ("metadata" in data or "spec" in data))  # noqa: PLR2004 - both
-
-
-_FIELDS = ("id", "message", "hint", "severity", "file", "line", "column", "object", "path")
-
-
-def packed(problems: Iterable[Problem]) -> list[tuple[Any, ...]]:
-    """Return problems as plain data."""
-    return [tuple(getattr(problem, name) for name in _FIELDS) for problem in problems]
-
-
-def unpacked(problems: Iterable[tuple[Any, ...]]) -> tuple[Problem, ...]:
-    """Return the problems that were packed."""
-    return tuple(Problem(*values) for values in problems)
