@@ -41,8 +41,8 @@ def find(name: str, environ: Mapping[str, str] = os.environ) -> Path | Problem:
 def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Problem:
     """Return a program of exactly the pinned version.
 
-    A variable is an order: what it names must fit, nothing else is tried. The cache is trusted, because only
-    `make tools` writes there and it asks each new program. Copies on PATH of other versions are passed over.
+    A program that a variable names must fit: nothing else is tried. The cache is trusted, because only
+    `make tools` writes there, and it asks each new program. Copies of other versions on PATH are skipped.
     """
     if environ.get(tool.variable):
         return _named(tool, Path(environ[tool.variable]))
@@ -50,7 +50,7 @@ def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Probl
     if executable(kept):
         return Found(kept, "in the cache")
     others: list[str] = []
-    for path in _on_path(tool, environ):
+    for path in _on_path(tool.path_names, environ):
         version = version_of(tool, path)
         if version == tool.version:
             return Found(path, "on PATH")
@@ -67,15 +67,7 @@ def version_of(tool: Tool, binary: Path) -> str:
     if not tool.ask:
         return module_version(binary, tool.module)
     try:
-        answer = subprocess.run(
-            [binary, *tool.ask],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=_ANSWER_SECONDS,
-            encoding="utf-8",
-            errors="replace",
-        )
+        answer = run(binary, *tool.ask, seconds=_ANSWER_SECONDS)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     match = _VERSION.search(answer.stdout + answer.stderr)
@@ -101,13 +93,20 @@ def _named(tool: Tool, path: Path) -> Found | Problem:
     return Found(path.absolute(), f"named by {tool.variable}")
 
 
-def _on_path(tool: Tool, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield every candidate on PATH, each file once: the right version may stand behind another one."""
-    seen: set[Path] = set()
-    for path in on_path(tool.path_names, environ):
-        if path.resolve() not in seen:
-            seen.add(path.resolve())
-            yield path
+def run(
+    program: Path | str, *arguments: str, seconds: float, environ: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program without input and return what it printed. Raises OSError and TimeoutExpired."""
+    return subprocess.run(
+        [program, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=seconds,
+        encoding="utf-8",
+        errors="replace",
+        env=environ,
+    )
 
 
 def _get(tool: Tool) -> str:
@@ -150,15 +149,20 @@ def tools_folder() -> Path | None:
 
 def which(name: str, environ: Mapping[str, str] = os.environ) -> str | None:
     """Return the first program of a name, None where there is none."""
-    return next((str(path) for path in on_path((name,), environ)), None)
+    return next((str(path) for path in _on_path((name,), environ)), None)
 
 
-def on_path(names: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield every program of some names."""
+def _on_path(names: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the programs of some names on PATH, each file once.
+
+    Relative folders of PATH are left out: they may lie among the files that we read.
+    """
+    seen: set[Path] = set()
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
         for name in names if os.path.isabs(folder) else ():  # noqa: PTH117 - a text
             path = Path(folder) / name
-            if executable(path):
+            if executable(path) and path.resolve() not in seen:
+                seen.add(path.resolve())
                 yield path
 
 
@@ -186,6 +190,11 @@ def module_version(binary: Path, module: str) -> str:
 
 
 def _module_info(binary: Path) -> str:
+    """Return what the Go linker wrote about modules, as Go's `debug/buildinfo` documents it.
+
+    A header of 32 bytes begins with a magic string at an address divisible by 16. Two strings follow, each
+    behind its length as a varint.
+    """
     if not binary.stat().st_size:
         return ""
     with binary.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slicewright.binaries.find import which
+from slicewright.binaries.find import run, which
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ _DIRECTIVE = re.compile(r"^go (\d+(?:\.\d+)*)", re.MULTILINE)
 
 def needed(modules: Iterable[Path]) -> Release:
     """Return the newest Go release that the go.mod files of some folders ask for."""
-    found = (_DIRECTIVE.search((module / "go.mod").read_text(encoding="utf-8")) for module in modules)
-    return max((_release(match[1]) for match in found if match), default=(1,))
+    directives = (_DIRECTIVE.search((module / "go.mod").read_text(encoding="utf-8")) for module in modules)
+    return max((_release(match[1]) for match in directives if match), default=(1,))
 
 
 def find_go(
@@ -52,16 +52,7 @@ def find_go(
 def _release_of(go: Path, environ: Mapping[str, str]) -> Release:
     """Return what a Go command says that it is; nothing where it cannot be run."""
     try:
-        answer = subprocess.run(
-            [go, "version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=30,
-            encoding="utf-8",
-            errors="replace",
-            env={**environ, "GOTOOLCHAIN": "local"},
-        )
+        answer = run(go, "version", seconds=30, environ={**environ, "GOTOOLCHAIN": "local"})
     except (OSError, subprocess.TimeoutExpired):
         return ()
     match = _ANSWER.search(answer.stdout)

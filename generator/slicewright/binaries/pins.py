@@ -63,139 +63,83 @@ def versions() -> Mapping[str, str]:
 @cache
 def tools() -> Mapping[str, Tool]:
     """Return every program that can be built, by name, in the order in which `make tools` builds them."""
-    pinned = versions()
+    pin = versions()
+    kustomize = "sigs.k8s.io/kustomize/kustomize/v5"
+    major, minor, _ = pin["kubernetes"].removeprefix("v").split(".", 2)
+
+    def kustomize_tool(name: str, version: str) -> Tool:
+        stamps = {"sigs.k8s.io/kustomize/api/provenance.version": version}
+        return _tool(name, version, kustomize, 20, binary="kustomize", ask=("version",), stamps=stamps)
+
+    def kubernetes_tool(name: str, seconds: int, ask: tuple[str, ...] = ("--version",)) -> Tool:
+        stamps = {
+            "k8s.io/component-base/version.gitVersion": pin["kubernetes"],
+            "k8s.io/component-base/version.gitMajor": major,
+            "k8s.io/component-base/version.gitMinor": minor,
+            "k8s.io/client-go/pkg/version.gitVersion": pin["kubernetes"],
+        }
+        module, folder = "k8s.io/kubernetes", "kubernetes"
+        return _tool(
+            name, pin[folder], module, seconds, f"/cmd/{name}", folder=folder, ask=ask, stamps=stamps
+        )
+
+    def kwok_tool(name: str, seconds: int) -> Tool:
+        return _tool(name, pin["kwok"], "sigs.k8s.io/kwok", seconds, f"/cmd/{name}", folder="kwok")
+
+    def controller(name: str, seconds: int, command: str = "") -> Tool:
+        # It has no arguments for its version: its build information tells it.
+        module = f"sigs.k8s.io/{name}"
+        stamps = {f"{module}/pkg/version.GitVersion": pin[name]}
+        return _tool(name, pin[name], module, seconds, command, ask=(), stamps=stamps)
+
     rows = (
-        _kustomize("kustomize", pinned["kustomize"]),
-        _kustomize("kustomize-oldest", pinned["kustomizeOldest"]),
-        Tool(
-            name="kubeconform",
-            version=pinned["kubeconform"],
-            module="github.com/yannh/kubeconform",
-            package="github.com/yannh/kubeconform/cmd/kubeconform",
-            folder="kubeconform",
-            binary="kubeconform",
+        kustomize_tool("kustomize", pin["kustomize"]),
+        kustomize_tool("kustomize-oldest", pin["kustomizeOldest"]),
+        _tool(
+            *("kubeconform", pin["kubeconform"], "github.com/yannh/kubeconform", 10, "/cmd/kubeconform"),
             ask=("-v",),
-            seconds=10,
-            stamps=(("main.version", pinned["kubeconform"]),),
+            stamps={"main.version": pin["kubeconform"]},
         ),
-        Tool(
-            name="kind",
-            version=pinned["kind"],
-            module="sigs.k8s.io/kind",
-            package="sigs.k8s.io/kind",
-            folder="kind",
-            binary="kind",
+        _tool("kind", pin["kind"], "sigs.k8s.io/kind", 10, ask=("version",)),
+        _tool("etcd", pin["etcd"], "go.etcd.io/etcd/server/v3", 30),
+        kubernetes_tool("kube-apiserver", 200),
+        kubernetes_tool("kube-controller-manager", 60),
+        kubernetes_tool("kube-scheduler", 5),
+        kubernetes_tool("kubectl", 20, ask=("version", "--client")),
+        kwok_tool("kwok", 60),
+        kwok_tool("kwokctl", 10),
+        controller("jobset", 75),
+        controller("kueue", 230, "/cmd/kueue"),
+        _tool(
+            *("tofu", pin["opentofu"], "github.com/opentofu/opentofu", 230, "/cmd/tofu"),
             ask=("version",),
-            seconds=10,
+            stamps={"github.com/opentofu/opentofu/version.dev": "no"},
         ),
-        Tool(
-            name="etcd",
-            version=pinned["etcd"],
-            module="go.etcd.io/etcd/server/v3",
-            package="go.etcd.io/etcd/server/v3",
-            folder="etcd",
-            binary="etcd",
-            ask=("--version",),
-            seconds=30,
-        ),
-        _kubernetes("kube-apiserver", pinned["kubernetes"], ask=("--version",), seconds=200),
-        _kubernetes("kube-controller-manager", pinned["kubernetes"], ask=("--version",), seconds=60),
-        _kubernetes("kube-scheduler", pinned["kubernetes"], ask=("--version",), seconds=5),
-        _kubernetes("kubectl", pinned["kubernetes"], ask=("version", "--client"), seconds=20),
-        _kwok("kwok", pinned["kwok"], seconds=60),
-        _kwok("kwokctl", pinned["kwok"], seconds=10),
-        _controller("jobset", pinned["jobset"], package="sigs.k8s.io/jobset", seconds=75),
-        _controller("kueue", pinned["kueue"], package="sigs.k8s.io/kueue/cmd/kueue", seconds=230),
-        Tool(
-            name="tofu",
-            version=pinned["opentofu"],
-            module="github.com/opentofu/opentofu",
-            package="github.com/opentofu/opentofu/cmd/tofu",
-            folder="tofu",
-            binary="tofu",
-            ask=("version",),
-            seconds=230,
-            stamps=(("github.com/opentofu/opentofu/version.dev", "no"),),
-        ),
-        Tool(
-            name="argocd",
-            version=pinned["argoCDTested"],
-            module="github.com/argoproj/argo-cd/v3",
-            package="github.com/argoproj/argo-cd/v3/cmd",
-            folder="argocd",
-            binary="argocd",
+        _tool(
+            *("argocd", pin["argoCDTested"], "github.com/argoproj/argo-cd/v3", 390, "/cmd"),
             ask=(),
-            seconds=390,
-            stamps=(
-                (
-                    "github.com/argoproj/argo-cd/v3/common.version",
-                    pinned["argoCDTested"].removeprefix("v"),
-                ),
-            ),
+            stamps={"github.com/argoproj/argo-cd/v3/common.version": pin["argoCDTested"].removeprefix("v")},
             asked=True,
         ),
     )
     return MappingProxyType({tool.name: tool for tool in rows})
 
 
-def _kustomize(name: str, version: str) -> Tool:
+def _tool(
+    name: str,
+    version: str,
+    module: str,
+    seconds: int,
+    command: str = "",
+    *,
+    folder: str = "",
+    binary: str = "",
+    ask: tuple[str, ...] = ("--version",),
+    stamps: Mapping[str, str] = MappingProxyType({}),
+    asked: bool = False,
+) -> Tool:
+    """Return a program; its package is `command` below the module, and other names are by default its own."""
+    package, stamped = module + command, tuple(stamps.items())
     return Tool(
-        name=name,
-        version=version,
-        module="sigs.k8s.io/kustomize/kustomize/v5",
-        package="sigs.k8s.io/kustomize/kustomize/v5",
-        folder=name,
-        binary="kustomize",
-        ask=("version",),
-        seconds=20,
-        stamps=(("sigs.k8s.io/kustomize/api/provenance.version", version),),
-    )
-
-
-def _kubernetes(name: str, version: str, *, ask: tuple[str, ...], seconds: int) -> Tool:
-    major, minor, _ = version.removeprefix("v").split(".", 2)
-    return Tool(
-        name=name,
-        version=version,
-        module="k8s.io/kubernetes",
-        package=f"k8s.io/kubernetes/cmd/{name}",
-        folder="kubernetes",
-        binary=name,
-        ask=ask,
-        seconds=seconds,
-        stamps=(
-            ("k8s.io/component-base/version.gitVersion", version),
-            ("k8s.io/component-base/version.gitMajor", major),
-            ("k8s.io/component-base/version.gitMinor", minor),
-            ("k8s.io/client-go/pkg/version.gitVersion", version),
-        ),
-    )
-
-
-def _kwok(name: str, version: str, *, seconds: int) -> Tool:
-    return Tool(
-        name=name,
-        version=version,
-        module="sigs.k8s.io/kwok",
-        package=f"sigs.k8s.io/kwok/cmd/{name}",
-        folder="kwok",
-        binary=name,
-        ask=("--version",),
-        seconds=seconds,
-    )
-
-
-def _controller(name: str, version: str, *, package: str, seconds: int) -> Tool:
-    """Return a controller that has no arguments for its version: its build information tells it."""
-    module = f"sigs.k8s.io/{name}"
-    return Tool(
-        name=name,
-        version=version,
-        module=module,
-        package=package,
-        folder=name,
-        binary=name,
-        ask=(),
-        seconds=seconds,
-        stamps=((f"{module}/pkg/version.GitVersion", version),),
+        name, version, module, package, folder or name, binary or name, ask, seconds, stamped, asked=asked
     )

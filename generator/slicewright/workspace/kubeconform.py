@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slicewright.binaries.find import run
 from slicewright.core.schema.kind import LOCATION
 
 if TYPE_CHECKING:
@@ -88,19 +89,11 @@ class Kubeconform:
         return answers
 
     def _run(self, folder: str) -> dict[str, Any]:
-        command = [str(self.program), "-strict", "-summary", "-output", "json", "-n", "8"]
+        options = ["-strict", "-summary", "-output", "json", "-n", "8"]
         for schemas in self.folders:
-            command += ["-schema-location", f"{schemas.absolute()}/{LOCATION}"]
+            options += ["-schema-location", f"{schemas.absolute()}/{LOCATION}"]
         try:
-            done = subprocess.run(
-                [*command, folder],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                check=False,
-                timeout=_SECONDS,
-                encoding="utf-8",
-                errors="replace",
-            )
+            done = run(self.program, *options, folder, seconds=_SECONDS)
             report = json.loads(done.stdout)
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             raise BrokenToolError(f"kubeconform gave no report: {error}") from error

@@ -14,7 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slicewright.binaries.find import find
+from slicewright.binaries.find import find, run
 from slicewright.core.compose.kustomization import FILE_NAME, MAX_FOLDERS, too_many
 from slicewright.core.compose.spec import is_remote
 from slicewright.core.document.read import read_documents
@@ -24,20 +24,9 @@ from slicewright.workspace.text_file import read_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-
 FILE_NAMES = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
 """The names that kustomize knows; it refuses a folder with two of them."""
 _GROUP = "kustomize.config.k8s.io/"
-_ENTRIES = (
-    "resources",
-    "bases",
-    "components",
-    "crds",
-    "configurations",
-    "generators",
-    "transformers",
-    "validators",
-)
 
 
 class Kustomizations:
@@ -51,14 +40,14 @@ class Kustomizations:
         return path.name in FILE_NAMES and self.kind_of(str(path.parent)) != ""
 
     def kind_of(self, folder: str) -> str:
-        """Return `Kustomization` or `Component`; empty for a folder that is none.
+        """Return `Kustomization` or `Component`; empty for another folder.
 
         A file of that name that cannot be read as YAML counts: building it says what is wrong.
         """
-        found = self.spec_of(folder)
-        if found is None:
+        spec = self.spec_of(folder)
+        if spec is None:
             return ""
-        kind = found[1].get("kind", "Kustomization")
+        kind = spec[1].get("kind", "Kustomization")
         return kind if kind in ("Kustomization", "Component") else "Kustomization"
 
     def spec_of(self, folder: str) -> tuple[str, dict[str, Any]] | None:
@@ -74,29 +63,14 @@ class Kustomizations:
         waiting = [os.path.normpath(folder)]
         while waiting:
             current = waiting.pop()
-            for entry in self._entries(current):
+            spec = self.spec_of(current)
+            for _, entry in _paths(spec[1] if spec else {}):
                 below = os.path.normpath(os.path.join(current, entry))  # noqa: PTH118 - text, not yet a path
                 if below not in included and os.path.isdir(below):  # noqa: PTH112 - any text
                     included.add(below)
                     waiting.append(below)
         included.discard(os.path.normpath(folder))
         return included
-
-    def _entries(self, folder: str) -> Iterator[str]:
-        found = self.spec_of(folder)
-        if found is None:
-            return
-        spec = found[1]
-        for key in _ENTRIES:
-            yield from (entry for entry in _listed(spec, key) if isinstance(entry, str))
-        for patch in _listed(spec, "patches"):
-            if isinstance(patch, dict) and isinstance(patch.get("path"), str):
-                yield patch["path"]
-
-
-def _listed(spec: dict[str, Any], key: str) -> list[Any]:
-    found = spec.get(key)
-    return found if isinstance(found, list) else []
 
 
 def _load(folder: str) -> tuple[str, dict[str, Any]] | None:
@@ -129,16 +103,16 @@ _PATHS = _FOLDERS | {
 }
 """Fields of a kustomization, and of what it generates with, whose texts are paths."""
 _VALUES = frozenset({"annotations", "commonannotations", "commonlabels", "labels", "valuesinline"})
-"""Fields whose keys are somebody's own."""
+"""Fields whose keys are free."""
 _PLAIN = frozenset({"apiversion", "kind", "metadata", "resources"})
 
 
-def fetched(folder: str) -> list[Problem]:
-    """Return a problem for all that a build would fetch or wait for, and for all that would hide it.
+def fetch_problems(folder: str) -> list[Problem]:
+    """Return a problem for each path that a build would fetch or wait for, and for all that would hide one.
 
     Files are named by their absolute path.
     """
-    found: list[Problem] = []
+    problems: list[Problem] = []
     top = (os.path.realpath(folder), False)
     waiting = [top]
     included: dict[_Node, list[_Node]] = {}
@@ -149,14 +123,14 @@ def fetched(folder: str) -> list[Problem]:
         below = included[node] = []
         for file in sorted(FILE_NAMES):
             path = f"{here}/{file}"
-            for data in _documents(path, found) if os.path.lexists(path) else ():
+            for data in _documents(path, problems) if os.path.lexists(path) else ():
                 if configures and isinstance(data, dict) and not _PLAIN.issuperset(map(str.casefold, data)):
-                    found.append(_hidden(path))
-                below += _of_document(data, here, path, found, configures=configures)
+                    problems.append(_generated(path))
+                below += _folders_in(data, here, path, problems, configures=configures)
         waiting += below
     if _built(top, included) > MAX_FOLDERS:
-        found.append(too_many(f"{top[0]}/{FILE_NAME}"))
-    return found
+        problems.append(too_many(f"{top[0]}/{FILE_NAME}"))
+    return problems
 
 
 def _built(top: _Node, included: Mapping[_Node, list[_Node]]) -> int:
@@ -170,45 +144,47 @@ def _built(top: _Node, included: Mapping[_Node, list[_Node]]) -> int:
     return count[top]
 
 
-def _of_document(
-    data: Any, here: str, path: str, found: list[Problem], *, configures: bool
+def _folders_in(
+    data: Any, here: str, path: str, problems: list[Problem], *, configures: bool
 ) -> Iterator[_Node]:
     """Yield the folders that a kustomization includes, and whether they hold configurations."""
     for key, entry in _paths(data):
         is_plugin = configures or key in _PLUGINS
         inline = read_documents(entry, path)[0] if is_plugin else ()
         if any(isinstance(document.data, dict) for document in inline):
-            found += [one for document in inline for one in _barred_in(document.data, here, path)]
-        elif barred := list(_barred(entry, here, path)):
-            found += barred
+            for document in inline:
+                problems += _problems_of_paths(document.data, here, path)
+        elif refused := list(_problems_of_path(entry, here, path)):
+            problems += refused
         elif key in _FOLDERS and "\0" not in entry:
             target = os.path.realpath(os.path.join(here, entry))  # noqa: PTH118 - text, not yet a path
             if os.path.isdir(target):  # noqa: PTH112
                 yield target, is_plugin
             elif is_plugin and os.path.exists(target):  # noqa: PTH110
-                documents = _documents(target, found)
-                found += [one for data in documents for one in _barred_in(data, here, target)]
+                for configuration in _documents(target, problems):
+                    problems += _problems_of_paths(configuration, here, target)
 
 
-def _documents(path: str, found: list[Problem]) -> list[Any]:
-    """Return the documents of a file; what stands against reading it is a problem, for it hides the rest."""
+def _documents(path: str, problems: list[Problem]) -> list[Any]:
+    """Return the documents of a file; one that cannot be read is a problem, for it hides the rest."""
     text = read_file(path, path)
     if isinstance(text, Problem):
-        found.append(text)
+        problems.append(text)
         return []
-    documents, problems = read_documents(text, path)
-    found += problems
+    documents, unreadable = read_documents(text, path)
+    problems += unreadable
     return [document.data for document in documents]
 
 
-def _barred_in(data: Any, here: str, file: str) -> Iterator[Problem]:
-    return (one for _, entry in _paths(data) for one in _barred(entry, here, file))
+def _problems_of_paths(data: Any, here: str, file: str) -> Iterator[Problem]:
+    for _, entry in _paths(data):
+        yield from _problems_of_path(entry, here, file)
 
 
-def _barred(entry: str, here: str, file: str) -> Iterator[Problem]:
-    """Yield what stands against reading what a path names: it is fetched, or kustomize would wait for it."""
+def _problems_of_path(entry: str, here: str, file: str) -> Iterator[Problem]:
+    """Yield a problem for a path that kustomize would fetch, or wait for."""
     if is_remote(entry):
-        message = f"'{entry}' is fetched from elsewhere, and validate asks no network"
+        message = f"'{entry}' is fetched from elsewhere, and validate does not use the network"
         hint = "vendor it into the repository, at a version that you chose"
         yield Problem("KUS010", message, hint, file=file)
         return
@@ -232,7 +208,7 @@ def _paths(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
         yield key, data
 
 
-def _hidden(file: str) -> Problem:
+def _generated(file: str) -> Problem:
     message = "the configuration of a transformer or generator is itself made by a build"
     hint = "name the files that hold it, or a kustomization with nothing but resources"
     return Problem("KUS020", message, hint, file=file)
@@ -250,42 +226,33 @@ def binary() -> Path | Problem:
 
 
 def build(folder: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:
-    """Return what a kustomization builds to, or the problem that stands against it."""
+    """Return the objects that the real kustomize builds, or the problem."""
     program = binary()
     if isinstance(program, Problem):
         message = f"the kustomization uses what only kustomize evaluates, and {program.message}"
         return [], (Problem("TOOL001", message, program.hint, file=name),)
     try:
-        done = subprocess.run(
-            [program, "build", folder],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=_SECONDS,
-            env=_offline(),
-            encoding="utf-8",
-            errors="replace",
-        )
+        done = run(program, "build", folder, seconds=_SECONDS, environ=_offline())
     except subprocess.TimeoutExpired:
         return [], (_refused(name, f"kustomize did not finish in {_SECONDS} seconds"),)
     except OSError as error:
         return [], (_refused(name, f"kustomize cannot be started: {error.strerror}"),)
     if done.returncode:
-        said = done.stderr.strip().splitlines() or ["it says nothing"]
-        return [], (_refused(name, f"kustomize: {said[-1].removeprefix('Error: ')[:500]}"),)
+        lines = done.stderr.strip().splitlines() or ["it says nothing"]
+        return [], (_refused(name, f"kustomize: {lines[-1].removeprefix('Error: ')[:500]}"),)
     return _objects(done.stdout, name)
 
 
 def _objects(text: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:
     """Read the objects one by one: together they may be more than one file may hold."""
-    found: list[Any] = []
+    objects: list[Any] = []
     problems: list[Problem] = []
     for part in text.split("\n---\n"):
         documents, wrong = read_documents(part, name)
-        found += [document.data for document in documents]
-        # Lines of what kustomize prints are of no use to anybody.
+        objects += [document.data for document in documents]
+        # Line numbers in the output of kustomize help nobody.
         problems += [Problem(problem.id, problem.message, problem.hint, file=name) for problem in wrong]
-    return found, tuple(problems)
+    return objects, tuple(problems)
 
 
 def _refused(name: str, message: str) -> Problem:

@@ -16,7 +16,7 @@ from slicewright.core.platform.release import problems as release_problems
 from slicewright.core.problem import Problem
 from slicewright.core.run.header import is_ours
 from slicewright.workspace import kustomize
-from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetched
+from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetch_problems
 from slicewright.workspace.package import releases
 from slicewright.workspace.text_file import read_file, read_stdin, unreadable
 
@@ -161,7 +161,7 @@ def _built(folder: str, unit: Unit, tree: _Tree) -> tuple[list[Any], tuple[Probl
         if found is not None:
             with contextlib.suppress(Stopped):
                 tree(found[0].lstrip("/"))
-    refused = tuple(fetched(folder))
+    refused = tuple(fetch_problems(folder))
     return ([], refused) if refused else kustomize.build(folder, unit.name)
 
 
