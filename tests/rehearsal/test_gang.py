@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slicewright.rehearsal.event_log import EventLog
-from slicewright.rehearsal.gang import Programs
-from slicewright.rehearsal.model.gang import ends_by_itself, gangs, has_head
+from slicewright.rehearsal.gang import begin_programs
+from slicewright.rehearsal.model.gang import ends_by_itself, gangs
 from slicewright.rehearsal.model.timeline import Timelines
 from slicewright.rehearsal.timers import Clock
 from slicewright.testbed.errors import ApiError
@@ -54,22 +54,17 @@ def test_programs_end_that_the_run_waits_for(item: Object, expected: set[str]) -
     assert expected == gangs(item, 4).ends
 
 
-@pytest.mark.parametrize(
-    ("item", "head", "ends"),
-    [
-        (job(), False, True),
-        (jobset(), False, True),
-        (jobset("a", *HEAD, successPolicy=targets("pathways-head")), True, True),
-        (jobset("a", *HEAD, successPolicy={"operator": "All"}), False, False),
-        (pathwaysjob(template={}), True, True),
-        (pathwaysjob(deploymentMode="default"), False, False),
-        (pathwaysjob(), False, False),
-    ],
-    ids=["job", "jobset", "pathways", "headless", "pathwaysjob", "headless pathwaysjob", "bare pathwaysjob"],
-)
-def test_headless_pathways_runs_without_end(item: Object, head: bool, ends: bool) -> None:
-    """It waits for clients until a person deletes it."""
-    assert (head, ends) == (has_head(item), ends_by_itself(item))
+def test_headless_pathways_runs_without_end() -> None:
+    """It waits for clients until a person deletes it; a run with a head, or with pods that end, ends."""
+    headless = [jobset("a", *HEAD), pathwaysjob(deploymentMode="default"), pathwaysjob()]
+    ending = [
+        job(),
+        jobset(),
+        jobset("a", *HEAD, successPolicy=targets(HEAD[0]["name"])),
+        pathwaysjob(template={}),
+    ]
+
+    assert [False] * 3 + [True] * 4 == [ends_by_itself(item) for item in (*headless, *ending)]
 
 
 def begun(item: Object, *events: Event) -> list[tuple[float, list[str]]]:
@@ -176,17 +171,16 @@ class Pods:
 
 def test_pods_are_told_for_how_long_their_program_runs() -> None:
     """In real seconds; one that has gone meanwhile is passed over, and all is at work until they end."""
-    clock = Clock(10.0)
-    event_log = EventLog(clock, {A: 3}, ())
+    event_log = EventLog(Clock(10.0), {A: 3}, ())
     api: Any = Pods(gone="y")
-    programs = Programs(api, event_log, clock, {A: (gangs(job(pods=3), 0), 15.0)})
+    runs = {A: (gangs(job(pods=3), 0), 1.5)}
     event_log.note("submitted", A)
     for name in ("x", "y", "z"):
-        programs.begin()
+        begin_programs(api, event_log, runs)
         assert {} == api.told
         event_log.note("podStarted", A, pod=name, chips=4)
-    programs.begin()
+    begin_programs(api, event_log, runs)
 
     seconds = {"slicewright.dev/simulated-seconds": "1.500"}
     assert {"x": seconds, "z": seconds} == api.told
-    assert event_log.ask(lambda timelines: timelines.is_at_work)
+    assert event_log.timelines.is_at_work

@@ -58,10 +58,10 @@ def test_faults_whose_time_did_not_come_are_told_last() -> None:
     assert [
         (A, 15.0, ""),
         (A, 19.0, ""),
-        *[("default/b", None, "it had ended before")] * 2,
+        *[("default/b", None, "default/b had ended before")] * 2,
         *[("default/c", None, "the rehearsal ended before")] * 2,
     ] == [(one.run, one.at, one.missed) for one in found]
-    assert ["it never ran"] * 2 == [
+    assert ["default/b never ran"] * 2 == [
         one.missed for one in all_faults(parts[1:2], {}, {"default/b": Timeline("default/b")})
     ]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.rehearsal.model import usage
 from slicewright.rehearsal.model.event import Event
-from slicewright.rehearsal.model.observe import Observer, chips_of
+from slicewright.rehearsal.model.observe import Observer
 from slicewright.rehearsal.model.timeline import Timelines
 
 if TYPE_CHECKING:
@@ -335,17 +335,6 @@ def test_pod_before_its_jobset_belongs_to_the_run_all_the_same() -> None:
     after = observer.see(2.0, "ADDED", pod("Running", "two"))
 
     assert ["default/a", "default/of-pathways"] == [event.run for event in (*before, *after)]
-
-
-def test_chips_are_counted_over_containers() -> None:
-    """From requests, else from limits, which are their default."""
-    containers = [
-        {"resources": {"requests": {"google.com/tpu": "4"}, "limits": {"google.com/tpu": "4"}}},
-        {"resources": {"limits": {"google.com/tpu": "2"}}},
-        {},
-    ]
-
-    assert (6, 0) == (chips_of({"containers": containers}), chips_of({}))
 
 
 # -- Events

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Self
 
 from slicewright.core.check.scheduler import node_selector, tolerates
 from slicewright.core.kubernetes.labels import JOB_UID, NODE_POOL, TPU
+from slicewright.core.kubernetes.pods import pods_of
 from slicewright.rehearsal.event_log import alive
-from slicewright.rehearsal.model.observe import chips_of
 from slicewright.rehearsal.model.simulate import OWNER_LABEL
 from slicewright.testbed.errors import ApiError
 
@@ -288,10 +288,9 @@ def _is_alive(pod: Object) -> bool:
 
 def _is_stuck(pod: Object) -> bool:
     """Tell whether the scheduler has said that there is no node for a pod."""
-    if not chips_of(pod["spec"]) or pod["spec"].get("nodeName"):
-        return False
     conditions = pod.get("status", {}).get("conditions") or ()
-    return any(entry["type"] == "PodScheduled" and entry["status"] == "False" for entry in conditions)
+    is_refused = any(entry["type"] == "PodScheduled" and entry["status"] == "False" for entry in conditions)
+    return is_refused and "nodeName" not in pod["spec"] and pods_of(pod, "Pod")[0].chips > 0
 
 
 def _fits(pod: Object, pool: NodePool) -> bool:

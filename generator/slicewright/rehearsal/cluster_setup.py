@@ -33,40 +33,30 @@ if TYPE_CHECKING:
     from slicewright.testbed.bed import Bed
 
 
-_ORDER = (
-    *("Namespace", "ServiceAccount", "PriorityClass", "WorkloadPriorityClass", "Topology"),
-    *("ResourceFlavor", "ProvisioningRequestConfig", "AdmissionCheck", "Cohort", "ClusterQueue"),
-    *("LocalQueue", "Role", "RoleBinding", "ResourceQuota"),
+_NAMESPACE, _NODE = ("v1", "Namespace"), ("v1", "Node")
+_PLATFORM = (
+    ("v1", "ServiceAccount"),
+    (SCHEDULING_VERSION, "PriorityClass"),
+    (KUEUE_VERSION, "WorkloadPriorityClass"),
+    (KUEUE_VERSION, "Topology"),
+    (KUEUE_VERSION, "ResourceFlavor"),
+    (KUEUE_VERSION, "ProvisioningRequestConfig"),
+    (KUEUE_VERSION, "AdmissionCheck"),
+    (KUEUE_VERSION, "Cohort"),
+    (KUEUE_VERSION, "ClusterQueue"),
+    (KUEUE_VERSION, "LocalQueue"),
+    (RBAC_VERSION, "Role"),
+    (RBAC_VERSION, "RoleBinding"),
+    ("v1", "ResourceQuota"),
 )
+_ORDER = tuple(kind for _, kind in (_NAMESPACE, *_PLATFORM))
 """Kinds in which order they are made; what is not listed has no part in a rehearsal."""
-_NODE = ("v1", "Node")
-_OF_A_RUN = (JOBSET_NAME, JOB_NAME)
+_RUN_LABELS = (JOBSET_NAME, JOB_NAME)
 """Labels of a pod that name its run."""
 _RUNS = tuple(reversed(RUN_VERSIONS.values()))
 """What has pods. It goes when they have gone, and they need their nodes for that."""
-_MADE = (
-    *_RUNS,
-    ("v1", "Service"),
-    ("v1", "PersistentVolumeClaim"),
-    ("v1", "PersistentVolume"),
-    ("v1", "Secret"),
-    ("v1", "ConfigMap"),
-    (KUEUE_VERSION, "LocalQueue"),
-    (KUEUE_VERSION, "ClusterQueue"),
-    (KUEUE_VERSION, "Cohort"),
-    (KUEUE_VERSION, "AdmissionCheck"),
-    (KUEUE_VERSION, "ProvisioningRequestConfig"),
-    (KUEUE_VERSION, "ResourceFlavor"),
-    (KUEUE_VERSION, "Topology"),
-    (KUEUE_VERSION, "WorkloadPriorityClass"),
-    (SCHEDULING_VERSION, "PriorityClass"),
-    (RBAC_VERSION, "RoleBinding"),
-    (RBAC_VERSION, "Role"),
-    ("v1", "ResourceQuota"),
-    ("v1", "ServiceAccount"),
-    _NODE,
-    ("v1", "Namespace"),
-)
+_BESIDE = ("Service", "PersistentVolumeClaim", "PersistentVolume", "Secret", "ConfigMap")
+_MADE = (*_RUNS, *(("v1", kind) for kind in _BESIDE), *reversed(_PLATFORM), _NODE, _NAMESPACE)
 """What a rehearsal may have made, in the order in which it goes."""
 _GONE_SECONDS = 90
 """For how long what was made may take to go: pods whose node is gone are collected within 60."""
@@ -243,7 +233,7 @@ def _name(item: Object) -> str:
 
 def _runs_of(pod: Object) -> set[str]:
     labels = pod["metadata"].get("labels", {})
-    return {f"{pod['metadata']['namespace']}/{labels[key]}" for key in _OF_A_RUN if key in labels}
+    return {f"{pod['metadata']['namespace']}/{labels[key]}" for key in _RUN_LABELS if key in labels}
 
 
 def _counted(number: int, noun: str) -> str:

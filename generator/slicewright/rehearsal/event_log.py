@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from slicewright.core.kubernetes.kinds import KUEUE_VERSION, RUN_VERSIONS
@@ -17,7 +18,7 @@ from slicewright.testbed.api import Api
 from slicewright.testbed.errors import ApiError, BedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.timers import Clock
@@ -66,10 +67,11 @@ class EventLog:
         text = f"{len(nodes)} node{'' if len(nodes) == 1 else 's'}{what}"
         self.note(kind, reason=reason, node_pool=node_pool, chips=chips_of(nodes), text=text)
 
-    def ask(self, question: Callable[[Timelines], Any]) -> Any:
-        """Return an answer about the timelines, while nobody writes."""
+    @contextmanager
+    def reading(self) -> Iterator[Timelines]:
+        """Hold the timelines as they are: nobody writes meanwhile."""
         with self._changed:
-            return question(self.timelines)
+            yield self.timelines
 
     def so_far(self) -> list[Event]:
         """Return the events until now."""

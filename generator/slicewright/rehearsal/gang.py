@@ -7,38 +7,27 @@ from typing import TYPE_CHECKING
 
 from slicewright.rehearsal.faults.injection import patch_if_there
 from slicewright.rehearsal.model.simulate import SECONDS
-from slicewright.rehearsal.model.timeline import Timelines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.model.gang import Gangs
-    from slicewright.rehearsal.timers import Clock
     from slicewright.testbed.api import Api
 
 
-class Programs:
-    """The programs of all runs; `runs` has the gangs of each, and how long its programs last."""
+def begin_programs(api: Api, event_log: EventLog, runs: Mapping[str, tuple[Gangs, float]]) -> None:
+    """Tell the pods of those gangs that run now, and were not told, when to end.
 
-    def __init__(
-        self, api: Api, event_log: EventLog, clock: Clock, runs: Mapping[str, tuple[Gangs, float]]
-    ) -> None:
-        self._api = api
-        self._event_log = event_log
-        self._clock = clock
-        self._runs = runs
-
-    def begin(self) -> None:
-        """Tell the pods of those gangs that run now, and were not told, when to end."""
-        for run, (gangs, duration) in self._runs.items():
-            pods: list[str] = self._event_log.ask(partial(Timelines.begin, run=run, gangs=gangs))
-            if pods:
-                told = {"metadata": {"annotations": {SECONDS: f"{self._clock.real(duration):.3f}"}}}
-                namespace = run.partition("/")[0]
-                self._api.each(
-                    partial(patch_if_there, self._api, change=told), [_pod(namespace, name) for name in pods]
-                )
+    `runs` has the gangs of each run, and how many real seconds its programs last.
+    """
+    for run, (gangs, seconds) in runs.items():
+        with event_log.reading() as timelines:
+            names = timelines.begin(run, gangs)
+        if names:
+            told = {"metadata": {"annotations": {SECONDS: f"{seconds:.3f}"}}}
+            namespace = run.partition("/")[0]
+            api.each(partial(patch_if_there, api, change=told), [_pod(namespace, name) for name in names])
 
 
 def _pod(namespace: str, name: str) -> dict[str, object]:

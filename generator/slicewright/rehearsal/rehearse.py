@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.origin import of_cluster
@@ -14,19 +15,19 @@ from slicewright.rehearsal.cluster_setup import ClusterSetup
 from slicewright.rehearsal.event_log import EventLog, Watch
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.faults.injector import Injector
-from slicewright.rehearsal.gang import Programs
+from slicewright.rehearsal.gang import begin_programs
 from slicewright.rehearsal.model import usage
+from slicewright.rehearsal.model.event import NOT_IN_TREE
 from slicewright.rehearsal.model.expectation import answers
 from slicewright.rehearsal.model.gang import gangs
 from slicewright.rehearsal.model.offline import never_fits
 from slicewright.rehearsal.model.scenario_part import gangs_of, is_queued, run_key
 from slicewright.rehearsal.model.simulate import OWNER_LABEL
-from slicewright.rehearsal.model.surroundings import need_of, not_in_tree, surroundings
+from slicewright.rehearsal.model.surroundings import held_back, need_of, not_in_tree, surroundings
 from slicewright.rehearsal.model.timeline import Timeline
 from slicewright.rehearsal.model.verdict import judge
 from slicewright.rehearsal.node_pools import capacity
 from slicewright.rehearsal.report.report import Report
-from slicewright.rehearsal.runner import Runner
 from slicewright.rehearsal.termination import Termination
 from slicewright.rehearsal.timers import Clock, Timers
 from slicewright.testbed import controllers, kubeconfig
@@ -36,13 +37,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.faults.higher_priority_arrival import Arrivals
     from slicewright.rehearsal.lease import Lease
     from slicewright.rehearsal.model.clock import ClockSettings
     from slicewright.rehearsal.model.expectation import Answer
+    from slicewright.rehearsal.model.gang import Gangs
     from slicewright.rehearsal.model.scenario_part import ScenarioPart
     from slicewright.rehearsal.model.surroundings import Need
     from slicewright.rehearsal.scenario import Scenario
     from slicewright.testbed.bed import Bed
+
+
+_LOOK_SECONDS = 0.2
 
 
 class Rehearsal:
@@ -70,27 +76,16 @@ class Rehearsal:
         self._progress = progress
         self._mark = lease.mark if lease else secrets.token_hex(4)
         self._runs = [item for part in scenario.parts for item in part.runs]
-        coming = arrivals(scenario.parts)
-        self._programs = {
-            run: (of_run, part.duration) for part in scenario.parts for run, of_run in gangs_of(part).items()
-        }
-        durations = {
-            (part.current, index): fault.duration or 0.0
-            for part in scenario.parts
-            for index, fault in enumerate(part.faults)
-        }
-        self._programs |= {
-            run_key(item): (gangs(item, 0), durations[cause]) for cause, item in coming.items()
-        }
-        pods = {run: of_run.all_tpu_pods for run, (of_run, _) in self._programs.items()}
-        everything = (*self._runs, *coming.values())
-        self._clock = Clock(time.speed)
         self._room = capacity(scenario.site, played=bed.plays)
-        queued = {run_key(item) for item in everything if is_queued(item)}
+        self._clock = Clock(time.speed)
+        arriving = arrivals(scenario.parts)
+        self._programs = _programs(scenario.parts, arriving, self._clock)
+        queued = {run_key(item) for item in (*self._runs, *arriving.values()) if is_queued(item)}
+        pods = {run: gangs.all_tpu_pods for run, (gangs, _) in self._programs.items()}
         self._event_log = EventLog(self._clock, pods, queued)
         self._timers = Timers(self._clock)
         self._setup = ClusterSetup(bed, self._mark, progress=progress)
-        self._faults = Injector(self._setup, self._event_log, self._timers, scenario.parts, coming)
+        self._faults = Injector(self._setup, self._event_log, self._timers, scenario.parts, arriving)
         self._around = surroundings(
             scenario.parts, (*scenario.platform, *scenario.beside), scenario.site.cluster.existing
         )
@@ -128,24 +123,24 @@ class Rehearsal:
         timelines = event_log.timelines.close(self._end)
         fits = never_fits(self._runs, scenario.platform, scenario.catalogue)
         faults = self._faults.injected(timelines)
-        judged = judge(
-            scenario.parts,
-            timelines,
-            fits,
-            cut_short=is_cut_short,
-            speed=self._time.speed,
-            injected=faults,
-            missing=self._missing,
-        )
-        judged = (
+        problems = [
+            *self._against,
+            *scenario.notes,
             *not_in_tree(scenario.parts, self._missing, scenario.site.cluster.source.file.path),
-            *judged,
-        )
-        found = [*self._against, *scenario.notes, *judged]
+            *judge(
+                scenario.parts,
+                timelines,
+                fits,
+                cut_short=is_cut_short,
+                speed=self._time.speed,
+                injected=faults,
+                missing=self._missing,
+            ),
+        ]
         if not is_cut_short:
-            found += self._faults.against(self._end)
+            problems += self._faults.against()
         if self._clean and self._left:
-            found.append(self._not_removed())
+            problems.append(self._not_removed())
         has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)
         room = self._room
         return Report(
@@ -158,7 +153,7 @@ class Rehearsal:
             queues=usage.by_queue(event_log.events, usage.quotas(scenario.platform)),
             pools=usage.by_pool(event_log.events, room.chips(), room.pools(), room.chips_at_start()),
             events=tuple(event_log.events),
-            problems=tuple(found),
+            problems=tuple(problems),
             never_fits=fits,
             is_cut_short=is_cut_short,
             faults=faults,
@@ -168,33 +163,61 @@ class Rehearsal:
         )
 
     def _play(self, show: Callable[[EventLog, Clock], object]) -> None:
-        scenario, setup, event_log, clock = self._scenario, self._setup, self._event_log, self._clock
+        scenario, clock = self._scenario, self._clock
         if self._lease and self._lease.left:
             self._progress("removing what an earlier rehearsal has left")
             self._clear()
         with ExitStack() as stack:
-            self._touch()
+            self._left = "it was interrupted"
+            if self._lease:
+                self._lease.is_clear = False
             namespaces = sorted({part.workload.namespace for part in scenario.parts})
-            setup.set_up(self._room, scenario.platform, namespaces, self._refused)
+            self._setup.set_up(self._room, scenario.platform, namespaces, self._refused)
             self._surround(set(namespaces))
-            watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), event_log))
-            grower = stack.enter_context(self._autoscaler(namespaces))
-            programs = Programs(setup.api, event_log, clock, self._programs)
-            termination = Termination(event_log, clock, self._time, scenario.parts)
-
-            def is_over() -> bool:
-                for check in (self._check, watch.check, grower.check):
-                    check()
-                return termination.has_come(self._timers, grower)
-
+            watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), self._event_log))
+            autoscaler = stack.enter_context(
+                Autoscaler(
+                    self._setup, self._event_log, clock, self._room.growing, self._time, namespaces=namespaces
+                )
+            )
+            termination = Termination(self._event_log, clock, self._time, scenario.parts)
+            for part in scenario.parts:
+                self._timers.at(part.submit_at, partial(self._submit, part))
             clock.start()
             try:
-                runner = Runner(
-                    setup, event_log, clock, scenario.parts, self._timers, self._faults, self._missing
-                )
-                runner.run(programs, is_over, lambda: show(event_log, clock))
+                while not termination.has_come(self._timers, autoscaler):
+                    self._event_log.wait(self._timers.pause(_LOOK_SECONDS))
+                    begin_programs(self._setup.api, self._event_log, self._programs)
+                    self._faults.schedule()
+                    self._timers.do_what_is_due()
+                    show(self._event_log, clock)
+                    for check in (self._check, watch.check, autoscaler.check):
+                        check()
             finally:
                 self._end = clock.now()
+
+    def _submit(self, part: ScenarioPart) -> None:
+        """Submit the runs of a part; what is refused is noted, with the API server's words."""
+        try:
+            for item in sorted(part.others, key=lambda item: item["kind"] != "PersistentVolume"):
+                self._setup.create(item)
+        except ApiError as error:
+            for run in map(run_key, part.runs):
+                self._event_log.note("submitted", run)
+                self._event_log.note("refused", run, reason=error.reason, text=error.message)
+            return
+        for item in part.runs:
+            # Said before it is done: the controllers are faster than the answer to us.
+            run = run_key(item)
+            self._event_log.note("submitted", run)
+            missing = self._missing.get(run, ())
+            if missing:
+                told = "; ".join(need.told() for need in missing)
+                self._event_log.note("warned", run, reason=NOT_IN_TREE, text=told)
+            try:
+                self._setup.create(held_back(item, missing))
+            except ApiError as error:
+                self._event_log.note("refused", run, reason=error.reason, text=error.message)
 
     def _refused(self, item: Object, message: str, hint: str) -> Problem:
         """Return the problem of an object of the platform, at the nearest place of its TPUCluster file."""
@@ -209,16 +232,6 @@ class Rehearsal:
             lacks = tuple(need for need in needs if need.key or not self._setup.has(need))
             if lacks:
                 self._missing[run] = lacks
-
-    def _autoscaler(self, namespaces: list[str]) -> Autoscaler:
-        return Autoscaler(
-            self._setup, self._event_log, self._clock, self._room.growing, self._time, namespaces=namespaces
-        )
-
-    def _touch(self) -> None:
-        self._left = "it was interrupted"
-        if self._lease:
-            self._lease.is_clear = False
 
     def _clear(self) -> None:
         self._setup.clear(*(self._lease.left if self._lease else ()))
@@ -274,15 +287,23 @@ def not_played(scenario: Scenario, time: ClockSettings, problem: Problem | None)
         speed=time.speed,
         seconds=0.0,
         interrupted=problem is None,
-        operator="",
         timelines=tuple(_in_order(scenario.parts, timelines)),
-        queues=(),
-        pools=(),
-        events=(),
         problems=(problem,) if problem else (),
-        never_fits={},
         is_cut_short=True,
     )
+
+
+def _programs(
+    parts: Iterable[ScenarioPart], arriving: Arrivals, clock: Clock
+) -> dict[str, tuple[Gangs, float]]:
+    """Return the gangs of all runs, and how many real seconds their programs last."""
+    programs: dict[str, tuple[Gangs, float]] = {}
+    for part in parts:
+        programs |= {run: (of_run, clock.real(part.duration)) for run, of_run in gangs_of(part).items()}
+        for index, fault in enumerate(part.faults):
+            if item := arriving.get((part.current, index)):
+                programs[run_key(item)] = gangs(item, 0), clock.real(fault.duration or 0.0)
+    return programs
 
 
 def _answers(

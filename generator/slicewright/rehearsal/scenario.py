@@ -87,7 +87,7 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
     if found:
         return made, tuple(found)
     stale = list(_stale(checkout, {part.plan.folder for scenario in made for part in scenario.parts}))
-    return [replace(scenario, notes=(*scenario.notes, *_of(scenario, stale))) for scenario in made], ()
+    return [_with_notes(scenario, stale) for scenario in made], ()
 
 
 def _custom(root: Path) -> tuple[Object, ...]:
@@ -108,8 +108,9 @@ def _against(scenario: Scenario) -> tuple[Problem, ...]:
     return validate_blocks(scenario.parts, Known(scenario.site.cluster.name, classes, hopeless))
 
 
-def _of(scenario: Scenario, notes: list[tuple[str, Problem]]) -> tuple[Problem, ...]:
-    return tuple(problem for cluster, problem in notes if cluster == scenario.site.cluster.name)
+def _with_notes(scenario: Scenario, stale: Iterable[tuple[str, Problem]]) -> Scenario:
+    notes = (problem for cluster, problem in stale if cluster == scenario.site.cluster.name)
+    return replace(scenario, notes=(*scenario.notes, *notes))
 
 
 def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]]:
@@ -160,11 +161,7 @@ def _platform(checkout: Checkout, site: ResolvedCluster) -> tuple[tuple[Object, 
     if not site.cluster.managed or f"{folder}/{FILE_NAME}" not in checkout.existing:
         existing = Existing(checkout.existing)
         return tuple(platform.objects(site, locked_out(site, existing, existing.frozen))), ()
-    composed = compose(folder, checkout.repository.read_text)
-    if composed.outside:
-        message = f"{folder} uses {composed.outside[0]}, which a rehearsal does not evaluate"
-        return (), (Problem("REH007", message, "run slicewright render", file=folder),)
-    return composed.objects, composed.problems
+    return _composed(checkout, folder)
 
 
 def _live(checkout: Checkout, entry: Planned) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:
@@ -174,13 +171,19 @@ def _live(checkout: Checkout, entry: Planned) -> tuple[tuple[Object, ...], tuple
         message = f"{entry.plan.cluster} has no overlay of {entry.workload.key}: there is nothing to play"
         hint = "run slicewright render first"
         return (), (source.problem("REH007", ("metadata", "name"), message, hint),)
+    objects, problems = _composed(checkout, folder)
+    live = {item["metadata"]["name"] for item in objects if is_run(item)}
+    if not problems and entry.plan.name not in live:
+        message = f"{folder} does not hold the run {entry.plan.name} that {entry.workload.key} asks for"
+        hint = "run slicewright render first"
+        return (), (source.problem("REH007", ("metadata", "name"), message, hint),)
+    return objects, problems
+
+
+def _composed(checkout: Checkout, folder: str) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:
+    """Return the objects of a folder of overlays/, and why they cannot be told."""
     composed = compose(folder, checkout.repository.read_text)
     if composed.outside:
         message = f"{folder} uses {composed.outside[0]}, which a rehearsal does not evaluate"
         return (), (Problem("REH007", message, "run slicewright render", file=folder),)
-    live = {item["metadata"]["name"] for item in composed.objects if is_run(item)}
-    if not composed.problems and entry.plan.name not in live:
-        message = f"{folder} does not hold the run {entry.plan.name} that {entry.workload.key} asks for"
-        against = source.problem("REH007", ("metadata", "name"), message, "run slicewright render first")
-        return (), (against,)
     return composed.objects, composed.problems

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from slicewright.rehearsal.model.gang import ends_by_itself, lacks_head
@@ -54,28 +53,30 @@ class Termination:
         """
         if self._clock.now() >= self._time.deadline:
             return True
-        states = self._states()
-        if all(state in OVER for state in states.values()):
-            if self._event_log.ask(_holds_quota) and self._event_log.quiet_seconds() < _RELEASE_SECONDS:
+        quiet = self._event_log.quiet_seconds()
+        with self._event_log.reading() as timelines:
+            states = self._states(timelines)
+            if all(state in OVER for state in states.values()):
+                if timelines.holds_quota and quiet < _RELEASE_SECONDS:
+                    return False
+                return not autoscaler.has_nodes or quiet >= self._shrinks_within()
+            if not timers.is_empty or autoscaler.is_busy:
                 return False
-            return not autoscaler.has_nodes or self._event_log.quiet_seconds() >= self._shrinks_within()
-        if not timers.is_empty or autoscaler.is_busy:
-            return False
-        if all(self._is_done(run, state) for run, state in states.items()):
-            return True
-        if self._event_log.ask(_is_at_work) or self._is_in_backoff():
-            return False
+            if all(self._is_done(run, state, timelines) for run, state in states.items()):
+                return True
+            if timelines.is_at_work or self._is_in_backoff(timelines):
+                return False
         pending = any(state in _PENDING for state in states.values())
-        return self._event_log.quiet_seconds() > (_STUCK_SECONDS if pending else _QUIET_SECONDS)
+        return quiet > (_STUCK_SECONDS if pending else _QUIET_SECONDS)
 
-    def _states(self) -> dict[str, str]:
+    def _states(self, timelines: Timelines) -> dict[str, str]:
         """Return what the runs do; of those that arrive as faults only what has come."""
-        found: dict[str, str] = self._event_log.ask(_states)
-        return {run: state for run, state in found.items() if run in self._runs or state != _NOT_THERE}
+        states = {run: timelines.state_of(run) for run in timelines.of}
+        return {run: state for run, state in states.items() if run in self._runs or state != _NOT_THERE}
 
-    def _is_done(self, run: str, state: str) -> bool:
+    def _is_done(self, run: str, state: str, timelines: Timelines) -> bool:
         if run in self._endless and state == "running":
-            item, ran = self._endless[run], self._event_log.ask(partial(_ran, run))
+            item, ran = self._endless[run], timelines.of[run].ran
             return not lacks_head(item, ran) and ran.issuperset(without_chips(item))
         return state in OVER
 
@@ -83,25 +84,8 @@ class Termination:
         idle = self._clock.real(self._time.idle)
         return idle + _QUIET_SECONDS if idle <= _SHRINK_SECONDS else 0.0
 
-    def _is_in_backoff(self) -> bool:
+    def _is_in_backoff(self, timelines: Timelines) -> bool:
         now = self._clock.now()
         return any(
-            self._clock.real(now - at) < backoff + _SLACK_SECONDS
-            for at, backoff in self._event_log.ask(Timelines.backoffs)
+            self._clock.real(now - at) < backoff + _SLACK_SECONDS for at, backoff in timelines.backoffs()
         )
-
-
-def _ran(run: str, timelines: Timelines) -> set[str]:
-    return timelines.of[run].ran
-
-
-def _states(timelines: Timelines) -> dict[str, str]:
-    return {run: timelines.state_of(run) for run in timelines.of}
-
-
-def _holds_quota(timelines: Timelines) -> bool:
-    return timelines.holds_quota
-
-
-def _is_at_work(timelines: Timelines) -> bool:
-    return timelines.is_at_work

@@ -13,7 +13,6 @@ from slicewright.rehearsal.report.text import MARKS
 
 if TYPE_CHECKING:
     from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.model.timeline import Timelines
     from slicewright.rehearsal.scenario import Scenario
     from slicewright.rehearsal.timers import Clock
 
@@ -43,12 +42,16 @@ class Live:
     def show(self, event_log: EventLog, clock: Clock) -> None:
         """Show what each run does."""
         if not self._is_terminal:
-            self._tell(event_log.ask(_since))
+            with event_log.reading() as timelines:
+                rows = [(timelines.since(run), run, timelines.state_of(run)) for run in timelines.of]
+            self._tell(sorted(rows))  # what is seen late did not happen late
             return
         now = time.monotonic()
         if now - self._last >= _REDRAW_SECONDS:
             self._last = now
-            self._draw(event_log.ask(_rows), event_log, clock)
+            with event_log.reading() as timelines:
+                states = [(run, timelines.state_of(run)) for run in timelines.of]
+            self._draw(states, event_log, clock)
 
     def close(self) -> None:
         """Take the picture off the terminal: the report says it better."""
@@ -91,12 +94,3 @@ def fitting(lines: list[str], size: os.terminal_size) -> list[str]:
     most = max(1, size.lines - 1)
     kept = lines if len(lines) <= most else [*lines[: most - 1], f"    and {len(lines) - most + 1} more"]
     return [line if len(line) < size.columns else line[: max(0, size.columns - 2)] + "…" for line in kept]
-
-
-def _rows(timelines: Timelines) -> list[tuple[str, str]]:
-    return [(run, timelines.state_of(run)) for run in timelines.of]
-
-
-def _since(timelines: Timelines) -> list[tuple[float, str, str]]:
-    """Return since when each run does what it does, in order: what is seen late did not happen late."""
-    return sorted((timelines.since(run), run, timelines.state_of(run)) for run in timelines.of)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import COMPLETION_INDEX, JOB_INDEX, JOB_NAME, JOBSET_NAME
+from slicewright.core.kubernetes.pods import pods_of
 from slicewright.rehearsal.model.fault import one_host, whole_slice
-from slicewright.rehearsal.model.observe import chips_of
 from slicewright.rehearsal.model.scenario_part import run_key
 from slicewright.testbed.errors import ApiError
 
@@ -93,7 +93,7 @@ class Injection:
         return [
             pod
             for pod in self.setup.api.list("v1", "Pod", namespace, labels=labels)
-            if chips_of(pod["spec"])
+            if pods_of(pod, "Pod")[0].chips
             and (alone or pod["metadata"]["labels"][JOB_INDEX] == str(self.fault.slice))
         ]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.faults.higher_priority_arrival import Arrivals
     from slicewright.rehearsal.model.scenario_part import ScenarioPart
-    from slicewright.rehearsal.model.timeline import Timeline, Timelines
+    from slicewright.rehearsal.model.timeline import Timeline
     from slicewright.rehearsal.timers import Timers
 
 
@@ -53,7 +53,8 @@ class Injector:
         for part in self._parts:
             for item in part.runs:
                 run = run_key(item)
-                started = self._event_log.ask(partial(_started, run))
+                with self._event_log.reading() as timelines:
+                    started = timelines.of[run].started
                 if started is None or run in self._scheduled:
                     continue
                 self._scheduled.add(run)
@@ -62,24 +63,23 @@ class Injector:
                         continue  # one fault, one arrival
                     self._timers.at(started + fault.at, partial(self._inject, part, item, index))
 
-    def against(self, end: float) -> list[Problem]:
-        """Return what did not happen, or not as it was written, in a play that came to its end then.
+    def against(self) -> list[Problem]:
+        """Return what did not happen, or not as it was written, in a rehearsal that came to its end.
 
         Expectations are about the current run of a workload, and so is this: one that was kept from earlier
         may be of another shape.
         """
-        found = list(self._against)
-        for part in self._parts:
-            timeline = self._event_log.ask(partial(_timeline, part.current))
-            for index in range(len(part.faults)):
-                if timeline is not None and (part.current, index) not in self._injected:
-                    found += never_due(part, index, timeline, end)
-            for index in range(len(part.faults)):
-                made = self._arrivals.get((part.current, index))
-                timeline = made and self._event_log.ask(partial(_timeline, run_key(made)))
-                if timeline and timeline.outcome == "waiting" and timeline.started is None:
-                    found.append(starved(part, index, timeline))
-        return found
+        problems = list(self._against)
+        with self._event_log.reading() as timelines:
+            for part in self._parts:
+                for index in range(len(part.faults)):
+                    if part.current in timelines.of and (part.current, index) not in self._injected:
+                        problems += never_due(part, index, timelines.of[part.current])
+                    made = self._arrivals.get((part.current, index))
+                    arrived = timelines.of.get(run_key(made)) if made else None
+                    if arrived and arrived.outcome == "waiting" and arrived.started is None:
+                        problems.append(starved(part, index, arrived))
+        return problems
 
     def injected(self, timelines: Mapping[str, Timeline]) -> tuple[Injected, ...]:
         """Return all faults, with what became of them; `timelines` are those of the end."""
@@ -105,7 +105,8 @@ class Injector:
         injection.note(f"missed: {why}")
         part, run, index = injection.part, injection.run, injection.index
         self._injected[run, index] = replace(self._injected[run, index], missed=why)
-        is_late = is_over or self._event_log.ask(partial(_is_over, run))
+        with self._event_log.reading() as timelines:
+            is_late = is_over or timelines.of[run].is_over
         if run == part.current:
             self._against.append(not_injected(part, index, why, is_late=is_late))
 
@@ -115,15 +116,3 @@ class Injector:
         except ApiError as error:
             self._event_log.note("warned", injection.run, reason=injection.fault.kind.name, text=str(error))
             self._against.append(not_undone(injection.part, injection.index, str(error)))
-
-
-def _started(run: str, timelines: Timelines) -> float | None:
-    return timelines.of[run].started
-
-
-def _is_over(run: str, timelines: Timelines) -> bool:
-    return timelines.of[run].is_over
-
-
-def _timeline(run: str, timelines: Timelines) -> Timeline | None:
-    return timelines.of.get(run)

@@ -146,13 +146,13 @@ def overridden(
     for part in parts:
         for override in ordered:
             if not override.name or _means(override.name, part.key):
-                part = _with(part, field, override.seconds)  # noqa: PLW2901 - each builds on the one before
+                part = (  # noqa: PLW2901 - each builds on the one before
+                    replace(part, submit_at=override.seconds)
+                    if field == "submit_at"
+                    else replace(part, duration=override.seconds)
+                )
         changed.append(part)
     return tuple(changed)
-
-
-def _with(part: ScenarioPart, field: Field, span: float) -> ScenarioPart:
-    return replace(part, submit_at=span) if field == "submit_at" else replace(part, duration=span)
 
 
 def _means(name: str, key: str) -> bool:

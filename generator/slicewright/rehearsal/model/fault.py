@@ -64,6 +64,7 @@ def _shape(item: Object, part: ScenarioPart) -> tuple[int, int]:
 
 
 _FEW = 3
+_ENDED = ("finished", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,21 @@ def all_faults(
 
     `injected` are those whose time came, by run and number of the fault.
     """
-    found = sorted(injected.values(), key=lambda one: one.at or 0.0)
-    return (*found, *_never_due(parts, injected, timelines))
+    due = sorted(injected.values(), key=lambda one: one.at or 0.0)
+    never_due = (
+        Injected(part.current, fault, missed=_why_never_due(timelines[part.current]))
+        for part in parts
+        for index, fault in enumerate(part.faults)
+        if part.current in timelines and (part.current, index) not in injected
+    )
+    return (*due, *never_due)
+
+
+def _why_never_due(timeline: Timeline) -> str:
+    """Return why the time of a fault did not come before the end of a rehearsal."""
+    if timeline.outcome in _ENDED:
+        return f"{timeline.run} had ended before"
+    return f"{timeline.run} never ran" if timeline.started is None else "the rehearsal ended before"
 
 
 def blame(run: str, injected: Iterable[Injected]) -> str:
@@ -104,24 +118,6 @@ def blame(run: str, injected: Iterable[Injected]) -> str:
     told = [one.told() for one in injected if one.run == run and not one.missed]
     more = f" and {len(told) - _FEW} more" if len(told) > _FEW else ""
     return f"the rehearsal injected {'; '.join(told[:_FEW])}{more}" if told else ""
-
-
-def _never_due(
-    parts: Iterable[ScenarioPart],
-    injected: Mapping[tuple[str, int], Injected],
-    timelines: Mapping[str, Timeline],
-) -> Iterator[Injected]:
-    for part in parts:
-        timeline = timelines.get(part.current)
-        for index, fault in enumerate(part.faults):
-            if timeline is None or (part.current, index) in injected:
-                continue
-            missed = "the rehearsal ended before"
-            if timeline.started is None:
-                missed = "it never ran"
-            elif timeline.is_over:
-                missed = "it had ended before"
-            yield Injected(part.current, fault, missed=missed)
 
 
 def validate_blocks(parts: Iterable[ScenarioPart], known: Known) -> tuple[Problem, ...]:
@@ -151,17 +147,14 @@ def not_injected(part: ScenarioPart, index: int, why: str, *, is_late: bool) -> 
     return problem(part, index, "", message, hint, warning=is_late)
 
 
-def never_due(part: ScenarioPart, index: int, timeline: Timeline, end: float) -> Iterator[Problem]:
+def never_due(part: ScenarioPart, index: int, timeline: Timeline) -> Iterator[Problem]:
     """Yield the problem of a fault whose time did not come before the end of a rehearsal.
 
     Where a run has not run which should, that says it.
     """
-    if timeline.outcome in ("finished", "failed"):
-        yield not_injected(part, index, f"{timeline.run} had ended before", is_late=True)
-    elif timeline.started is None and part.finishes is False:
-        yield not_injected(part, index, f"{timeline.run} never ran", is_late=False)
-    elif timeline.started is not None:
-        yield not_injected(part, index, f"the rehearsal ended before, at {shown(end)}", is_late=False)
+    is_late = timeline.outcome in _ENDED
+    if is_late or timeline.started is not None or part.finishes is False:
+        yield not_injected(part, index, _why_never_due(timeline), is_late=is_late)
 
 
 def not_undone(part: ScenarioPart, index: int, why: str) -> Problem:

@@ -53,7 +53,7 @@ class Gangs:
 def gangs(item: Object, planned: int) -> Gangs:
     """Return the gangs of a run object; `planned` is the number of TPU pods of a PathwaysJob, by its plan."""
     if item["kind"] == "PathwaysJob":  # its pods are made by its controller
-        return Gangs({0: planned}, {}, frozenset([HEAD] if has_head(item) else []))
+        return Gangs({0: planned}, {}, _ending(item))
     numbers = _numbers(item)
     tpu_pods = dict.fromkeys((0, *numbers.values()), 0)
     for pods in pods_of(item, item["kind"]):
@@ -62,16 +62,9 @@ def gangs(item: Object, planned: int) -> Gangs:
     return Gangs(tpu_pods, numbers, _ending(item))
 
 
-def has_head(item: Object) -> bool:
-    """Tell whether a run is a Pathways run whose head has a program, on which all of it ends."""
-    if item["kind"] == "PathwaysJob":
-        return "template" in item["spec"].get("controller", {})
-    return item["kind"] == "JobSet" and HEAD in _targets(item)
-
-
 def ends_by_itself(item: Object) -> bool:
     """Tell whether a run ends when its program does; a headless Pathways waits for clients without end."""
-    return has_head(item) or (item["kind"] != "PathwaysJob" and bool(_ending(item)))
+    return bool(_ending(item))
 
 
 def lacks_head(item: Object, ran: Collection[str]) -> bool:
@@ -86,14 +79,11 @@ def _ending(item: Object) -> frozenset[str]:
 
     The others are servers that go with them, such as a TensorBoard or the workers of a Pathways head.
     """
+    if item["kind"] == "PathwaysJob":
+        return frozenset([HEAD] if "template" in item["spec"].get("controller", {}) else [])
     jobs = frozenset(pods.name for pods in pods_of(item, item["kind"]))
-    targets = _targets(item)
+    targets = item["spec"].get("successPolicy", {}).get("targetReplicatedJobs") or ()
     return jobs & {*targets} if targets or HEAD in jobs else jobs
-
-
-def _targets(item: Object) -> list[str]:
-    targets: list[str] = item["spec"].get("successPolicy", {}).get("targetReplicatedJobs") or []
-    return targets
 
 
 def _numbers(item: Object) -> dict[str, int]:

@@ -14,8 +14,10 @@ from slicewright.core.kubernetes.labels import (
     RESTART_ATTEMPT,
     TPU,
 )
+from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.quantity import whole
 from slicewright.rehearsal.model.event import DELETED, FINISHED, RECLAIMED, SUCCEEDED, Event
+from slicewright.rehearsal.model.scenario_part import run_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -115,7 +117,7 @@ class Observer:
         self._held[uid] = flavors
 
     def _jobset(self, at: float, verb: str, item: Object) -> Iterator[Event]:
-        run = self._note(item, _owner(item) or _key(item))
+        run = self._note(item, _owner(item) or run_key(item))
         status = item.get("status", {})
         restarts = status.get("restarts", 0)
         if restarts > self._restarts.get(run, 0):
@@ -125,7 +127,7 @@ class Observer:
 
     def _job(self, at: float, verb: str, item: Object) -> Iterator[Event]:
         jobset = _labels(item).get(JOBSET_NAME, "")
-        run = self._note(item, self._run_of("JobSet", item, jobset) if jobset else _key(item))
+        run = self._note(item, self._run_of("JobSet", item, jobset) if jobset else run_key(item))
         if not jobset:
             yield from self._end(at, verb, item, run, {"Complete": "finished", "Failed": "failed"})
 
@@ -156,7 +158,7 @@ class Observer:
                 pod=name,
                 node_pool=self._node_pool_of(item["spec"].get("nodeName", "")),
                 node=item["spec"].get("nodeName", ""),
-                chips=chips_of(item["spec"]),
+                chips=pods_of(item, "Pod")[0].chips,
                 job=part,
                 job_uid=labels.get(JOB_UID, ""),
                 attempt=int(labels.get(RESTART_ATTEMPT, 0)),
@@ -214,23 +216,9 @@ _HOW: dict[str, Callable[[Observer, float, str, Object], Iterator[Event]]] = {
 }
 
 
-def chips_of(pod: Object) -> int:
-    """Return the chips that a pod asks for, from its spec."""
-    found = 0
-    for container in pod.get("containers", ()):
-        resources = container.get("resources", {})
-        asked = resources.get("requests", {}).get(TPU) or resources.get("limits", {}).get(TPU) or "0"
-        found += whole(asked)
-    return found
-
-
 def _labels(item: Object) -> dict[str, str]:
-    found: dict[str, str] = item["metadata"].get("labels", {})
-    return found
-
-
-def _key(item: Object) -> str:
-    return f"{item['metadata']['namespace']}/{item['metadata']['name']}"
+    labels: dict[str, str] = item["metadata"].get("labels", {})
+    return labels
 
 
 def _owner(item: Object) -> str:

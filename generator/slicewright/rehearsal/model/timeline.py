@@ -267,9 +267,8 @@ class Timelines:
 
     def _back_to(self, timeline: Timeline, state: State, at: float) -> None:
         timeline.outcome = "waiting"
-        if self._state_is(timeline, state):
-            return
-        self._enter(timeline, state, at)
+        if not self._state_is(timeline, state):
+            self._enter(timeline, state, at)
 
     def _state_is(self, timeline: Timeline, *states: State) -> bool:
         return self._state.get(timeline.run, ("",))[0] in states
@@ -297,14 +296,11 @@ class Timelines:
         pod.end = event
         if not pod.start.chips or pod.is_there or not self._state_is(timeline, "running"):
             return
-        if event.reason == DELETED and self._has_succeeded(timeline):
+        is_through = any(other.has_succeeded for other in self._of_attempt(timeline.run))
+        if event.reason == DELETED and is_through:  # such as a head: its JobSet then removes the others
             self._lost.setdefault(timeline.run, event.at)
         else:
             self._back_to(timeline, "restarting", event.at)
-
-    def _has_succeeded(self, timeline: Timeline) -> bool:
-        """Tell whether a pod has done its work, such as a head: its JobSet then removes the others."""
-        return any(pod.has_succeeded for pod in self._of_attempt(timeline.run))
 
     def _settle(self, timeline: Timeline, at: float) -> None:
         """Let a run be running from the moment when all of its TPU pods are."""
@@ -320,14 +316,9 @@ class Timelines:
         timeline.outcome = "running"
         self._enter(timeline, "running", at)
 
-    def _finished(self, timeline: Timeline, event: Event) -> None:
-        self._over(timeline, event, "finished")
-
-    def _failed(self, timeline: Timeline, event: Event) -> None:
-        self._over(timeline, event, "failed")
-
-    def _over(self, timeline: Timeline, event: Event, outcome: Outcome) -> None:
-        timeline.ended, timeline.outcome, timeline.end_text = event.at, outcome, event.text
+    def _over(self, timeline: Timeline, event: Event) -> None:
+        timeline.ended, timeline.end_text = event.at, event.text
+        timeline.outcome = "finished" if event.kind == "finished" else "failed"
         self._enter(timeline, None, event.at)
 
 
@@ -348,6 +339,6 @@ _TELL = {
     "warned": Timelines._warned,  # noqa: SLF001
     "podStarted": Timelines._pod_started,  # noqa: SLF001
     "podEnded": Timelines._pod_ended,  # noqa: SLF001
-    "finished": Timelines._finished,  # noqa: SLF001
-    "failed": Timelines._failed,  # noqa: SLF001
+    "finished": Timelines._over,  # noqa: SLF001
+    "failed": Timelines._over,  # noqa: SLF001
 }

@@ -29,15 +29,15 @@ class Report:
     """Seconds of the rehearsal's clock in a second of real time."""
     seconds: float
     interrupted: bool
-    operator: str
+    operator: str = ""
     """Who played the controller of PathwaysJobs; empty where there was none to play."""
-    timelines: tuple[tuple[str, Timeline], ...]
+    timelines: tuple[tuple[str, Timeline], ...] = ()
     """(`namespace/name` of the workload, timeline of a run), in order of submission."""
-    queues: tuple[Usage, ...]
-    pools: tuple[Usage, ...]
-    events: tuple[Event, ...]
-    problems: tuple[Problem, ...]
-    never_fits: Mapping[str, str]
+    queues: tuple[Usage, ...] = ()
+    pools: tuple[Usage, ...] = ()
+    events: tuple[Event, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    never_fits: Mapping[str, str] = field(default_factory=dict)
     """What the offline quota check says of runs that can never be admitted."""
     is_cut_short: bool = False
     """Whether it did not come to its end: somebody interrupted it, or it broke."""
