@@ -65,7 +65,7 @@ def test_capacity_and_rehearsal_count_alike(pool: str, least: int, most: int) ->
     assert (2, least, most) == (shown["slices"], shown["leastSlices"], shown["mostSlices"])
     assert (4, 2 * least, 2 * most) == (shown["hosts"], shown["leastHosts"], shown["mostHosts"])
     assert (16, 8 * least, 8 * most) == (shown["chips"], shown["leastChips"], shown["mostChips"])
-    assert (least, most - least) == (len(nodes.standing), len(nodes.growing))
+    assert (least, most - least) == (len(nodes.fixed), len(nodes.growing))
     assert 8 * most == room(site(spec(pool))) == nodes.chips()["a"]
 
 
@@ -126,7 +126,7 @@ def test_cpu_pool_is_counted_by_its_most(pool: str, least: int, most: int) -> No
 
     assert f"{machine(text).allocatable_millicpus * most}m" == quotas(text)["cpu"]
     assert (2, least, most) == (shown["hosts"], shown["leastHosts"], shown["mostHosts"])
-    (nodes,) = capacity(site(text)).standing
+    (nodes,) = capacity(site(text)).fixed
     assert most == len(nodes.nodes)
     assert "QUOTA008" not in said(text)
 
@@ -136,7 +136,7 @@ def test_bound_of_a_cpu_pool_may_be_any_number(nodes: int, simulated: int) -> No
     """A `max` that is only there to be no limit makes no rehearsal of a million nodes."""
     pool = f"name: a, machineType: n2-standard-8, nodes: {nodes}, autoscaling: {{max: 1000000}}"
 
-    (made,) = capacity(site(spec(pool))).standing
+    (made,) = capacity(site(spec(pool))).fixed
 
     assert simulated == len(made.nodes)
 

@@ -165,7 +165,7 @@ def test_second_rehearsal_on_a_cluster_is_refused(other_bed: Bed, repo: Repo) ->
         done = first.end()
 
     assert (3, "") == (code, out)
-    assert "REH009 another rehearsal plays on https://127.0.0.1:" in err
+    assert "REH009 another rehearsal is using https://127.0.0.1:" in err
     assert f": process {first.process.pid} on" in err
     assert (0, True) == (done[0], 'name="TPUWorkload team/a"' in done[1])
     assert before == everything(other_bed)
@@ -186,7 +186,7 @@ def test_next_rehearsal_removes_what_was_left(other_bed: Bed, repo: Repo) -> Non
     again = rehearsed(repo, *options, "--speed", "10")
 
     assert (130, "c1: interrupted, 1 error; 1 still ran; played") == (code, out[:45])
-    assert "REH009 what was made is not all removed: it was interrupted" in err
+    assert "REH009 not all objects of the rehearsal are removed: it was interrupted" in err
     assert "Node /tpus-0-0" in left
     assert (0, True) == (again[0], "removing what an earlier rehearsal has left" in again[2])
     assert before == everything(other_bed)

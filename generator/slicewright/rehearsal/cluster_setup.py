@@ -66,9 +66,9 @@ _FEW = 4
 class ClusterSetup:
     """Sets up, and removes what it made, where the cluster goes on without it."""
 
-    def __init__(self, bed: Bed, mark: str, *, progress: Callable[[str], object] = lambda _: None) -> None:
+    def __init__(self, bed: Bed, owner: str, *, progress: Callable[[str], object] = lambda _: None) -> None:
         self._bed = bed
-        self._mark = mark
+        self._owner = owner
         self._progress = progress
 
     @property
@@ -83,13 +83,13 @@ class ClusterSetup:
         namespaces: Iterable[str],
         against: Callable[[Object, str, str], Problem],
     ) -> None:
-        """Make the nodes that stand, the namespaces and the platform, and wait for its queues.
+        """Make the nodes of the start, the namespaces and the platform, and wait for its queues.
 
         Raises BedError where the API server refuses an object; `against` makes the problem of it from
         message and hint.
         """
         make = partial(self._make, against)
-        nodes = [node for pool in capacity.standing for node in pool.nodes]
+        nodes = [node for pool in capacity.fixed for node in pool.nodes]
         self.api.each(make, nodes)
         self._progress(_counted(len(nodes), "simulated node"))
         wanted = [item for item in platform if item["kind"] in _ORDER]
@@ -111,11 +111,11 @@ class ClusterSetup:
 
         A volume claim gets a volume, as where a cluster provisions disks.
         """
-        made = self.api.create(owned(item, self._mark), fieldValidation="Strict")
+        made = self.api.create(owned(item, self._owner), fieldValidation="Strict")
         if made["kind"] == "PersistentVolumeClaim":
             disk = volume(made)
             if self.api.find("v1", "PersistentVolume", disk["metadata"]["name"]) is None:
-                self.api.create(owned(disk, self._mark))
+                self.api.create(owned(disk, self._owner))
         return made
 
     def surround(self, items: Iterable[Object]) -> None:
@@ -134,7 +134,7 @@ class ClusterSetup:
     def is_ours(self, item: Object) -> bool:
         """Tell whether an object carries the label of this rehearsal."""
         labels: dict[str, str] = item["metadata"].get("labels", {})
-        return labels.get(OWNER_LABEL) == self._mark
+        return labels.get(OWNER_LABEL) == self._owner
 
     def has_made(self, item: Object) -> bool:
         """Tell whether an object is there that carries the label of this rehearsal."""
@@ -167,7 +167,7 @@ class ClusterSetup:
 
         Raises BedError, ApiError, OSError.
         """
-        label = f"{OWNER_LABEL} in ({','.join((self._mark, *others))})"
+        label = f"{OWNER_LABEL} in ({','.join((self._owner, *others))})"
         for kind in _MADE:
             try:
                 found = self.api.list(*kind, labels=label)

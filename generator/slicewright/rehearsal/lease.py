@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 LEASE = ("coordination.k8s.io/v1", "Lease")
 NAME, NAMESPACE = "slicewright-rehearsal", "kube-system"
 _LEFT = f"{OWNER_LABEL}-left"
-"""The annotation with the marks of rehearsals whose objects may still be there."""
+"""The annotation with the owners of objects that may still be there."""
 _RENEW_SECONDS = 2.0
 _FORGET_SECONDS = 15
-"""After so long without a sign of life a rehearsal is taken for dead."""
+"""A rehearsal that has shown no sign of life for so long is taken for dead."""
 _LOOK_SECONDS = 0.5
 
 
 class Lease:
     """Holds a cluster from `with` to its end.
 
-    The Lease goes at the end, unless something may be left that carries our mark: then it stays, and the next
+    The Lease goes at the end, unless objects with our label may be left. Then it stays, and the next
     rehearsal, which finds it without a sign of life, knows what to remove.
     """
 
     def __init__(self, access: Access, *, progress: Callable[[str], object] = lambda _: None) -> None:
-        self.mark = secrets.token_hex(4)
-        """The value of the label on all that this rehearsal makes."""
+        self.owner = secrets.token_hex(4)
+        """The value of the owner label on all that this rehearsal makes."""
         self.left: tuple[str, ...] = ()
         """Those of rehearsals that ended without removing everything."""
         self.is_clear = True
-        """Whether nothing is there that carries one of these marks."""
+        """Whether the cluster holds no object with one of these labels."""
         self._server = access.server
         self._api = Api(access)
         self._progress = progress
@@ -55,12 +55,12 @@ class Lease:
         self._thread = threading.Thread(target=self._renew, daemon=True)
 
     def __enter__(self) -> Self:
-        """Lease the cluster. Raises BedError where another rehearsal plays on it."""
+        """Lease the cluster. Raises BedError where another rehearsal is using it."""
         try:
             self._take()
         except (ApiError, OSError) as error:
             self._api.close()
-            raise BedError(self._unusable(f"it cannot be claimed: {error}")) from error
+            raise BedError(self._unusable(f"it cannot be leased: {error}")) from error
         except BaseException:
             self._api.close()
             raise
@@ -82,30 +82,30 @@ class Lease:
             raise BedError(self._unusable(self._lost))
 
     def _take(self) -> None:
-        found = self._api.find(*LEASE, NAME, NAMESPACE)
-        if found is not None:
-            self._outlive(found)
-            marks = found["metadata"].get("annotations", {}).get(_LEFT, "")
-            self.left = tuple(mark for mark in marks.split(",") if mark)
+        earlier = self._api.find(*LEASE, NAME, NAMESPACE)
+        if earlier is not None:
+            self._outlive(earlier)
+            owners = earlier["metadata"].get("annotations", {}).get(_LEFT, "")
+            self.left = tuple(owner for owner in owners.split(",") if owner)
             self.is_clear = not self.left
         lease = self._lease()
         try:
-            if found is None:
+            if earlier is None:
                 self._api.create(lease)
             else:  # refused where somebody has changed it since
-                metadata = {**lease["metadata"], "resourceVersion": found["metadata"]["resourceVersion"]}
+                metadata = {**lease["metadata"], "resourceVersion": earlier["metadata"]["resourceVersion"]}
                 self._api.patch(lease, {**lease, "metadata": metadata})
         except ApiError as error:
             if error.reason in ("AlreadyExists", "Conflict", "NotFound"):
                 raise BedError(self._taken(self._holder())) from error
             raise
 
-    def _outlive(self, found: Object) -> None:
+    def _outlive(self, earlier: Object) -> None:
         """Wait until a Lease has been without a sign of life for long enough. Raises BedError at the first.
 
         What counts is whether it changes, by our own clock: that of another machine may be a wrong one.
         """
-        holder = found["spec"].get("holderIdentity", "")
+        holder = earlier["spec"].get("holderIdentity", "")
         self._progress(
             f"waiting up to {_FORGET_SECONDS} s to see whether the rehearsal of {holder} still lives"
         )
@@ -113,7 +113,7 @@ class Lease:
         while time.monotonic() < until:
             time.sleep(_LOOK_SECONDS)
             now = self._api.find(*LEASE, NAME, NAMESPACE)
-            if now is None or now["metadata"]["resourceVersion"] != found["metadata"]["resourceVersion"]:
+            if now is None or now["metadata"]["resourceVersion"] != earlier["metadata"]["resourceVersion"]:
                 raise BedError(self._taken(holder))
 
     def _renew(self) -> None:
@@ -127,12 +127,12 @@ class Lease:
                 seen = time.monotonic()
             except (ApiError, OSError) as error:
                 if time.monotonic() - seen > _FORGET_SECONDS:
-                    self._lost = f"it does not answer any more: {error}"
+                    self._lost = f"it no longer answers: {error}"
                     return
 
     def _holder(self) -> str:
-        found = self._api.find(*LEASE, NAME, NAMESPACE)
-        return str(found["spec"].get("holderIdentity", "")) if found else ""
+        lease = self._api.find(*LEASE, NAME, NAMESPACE)
+        return str(lease["spec"].get("holderIdentity", "")) if lease else ""
 
     def _lease(self) -> Object:
         return {
@@ -141,8 +141,8 @@ class Lease:
             "metadata": {
                 "name": NAME,
                 "namespace": NAMESPACE,
-                "labels": {OWNER_LABEL: self.mark},
-                "annotations": {_LEFT: ",".join((*self.left, self.mark))},
+                "labels": {OWNER_LABEL: self.owner},
+                "annotations": {_LEFT: ",".join((*self.left, self.owner))},
             },
             "spec": {
                 "holderIdentity": _identity(),
@@ -153,7 +153,7 @@ class Lease:
 
     def _taken(self, holder: str) -> Problem:
         hint = f"wait for its end; one that was killed is forgotten after {_FORGET_SECONDS} s"
-        message = f"another rehearsal plays on {self._server}: {holder or 'it has just begun'}"
+        message = f"another rehearsal is using {self._server}: {holder or 'it has just begun'}"
         return Problem("REH009", message, hint)
 
     def _unusable(self, why: str) -> Problem:

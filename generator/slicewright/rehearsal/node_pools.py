@@ -1,4 +1,4 @@
-"""The simulated nodes of a cluster, by node pool: those that stand, and those that come on demand."""
+"""The simulated nodes of a cluster, by node pool: those of the start, and those that come on demand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _CPU_NODES = 100
-"""The most nodes of a CPU pool that are simulated because it can have them, and not because they stand."""
+"""The most nodes of a CPU pool that are simulated only because it can have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +42,21 @@ class NodePool:
 class Capacity:
     """All node pools that a cluster has or can have."""
 
-    standing: tuple[NodePool, ...]
+    fixed: tuple[NodePool, ...]
     growing: tuple[NodePool, ...]
 
     def chips(self) -> dict[str, int]:
         """Return the chips that each TPU pool can have."""
-        return _added(self.standing + self.growing)
+        return _added(self.fixed + self.growing)
 
     def chips_at_start(self) -> dict[str, int]:
         """Return the chips that those pools begin with that grow."""
-        standing = _added(self.standing)
-        return {pool: standing.get(pool, 0) for pool in _added(self.growing)}
+        fixed = _added(self.fixed)
+        return {pool: fixed.get(pool, 0) for pool in _added(self.growing)}
 
     def pools(self) -> dict[str, str]:
         """Return the pool of each node pool."""
-        return {one.name: one.pool for one in self.standing + self.growing}
+        return {one.name: one.pool for one in self.fixed + self.growing}
 
 
 def chips_of(nodes: Iterable[Object]) -> int:
@@ -72,9 +72,9 @@ def room(site: ResolvedCluster) -> int:
 def capacity(site: ResolvedCluster, *, played: str = nodes.KWOK_NODES) -> Capacity:
     """Return the node pools of a cluster with their simulated nodes, which are annotated as `played`.
 
-    Flex-start pools start empty; of a TPU pool with automatic scaling its least number stands. On Autopilot,
-    and with ComputeClasses that make node pools, what the file declares is what there is. Of a CPU pool all
-    nodes stand that it can have: Kueue admits up to their quota, and slices alone come on demand here.
+    Flex-start pools start empty, and a TPU pool with automatic scaling with its least number. On Autopilot,
+    and with ComputeClasses that make node pools, what the file declares is what there is. A CPU pool has all
+    nodes that it can have: Kueue admits up to their quota, and slices alone come on demand here.
     """
     least = {pool.name: size_range(site, pool).least for pool, _ in site.pools}
     pools = [(replace(pool, slices=size_range(site, pool).most), shape) for pool, shape in site.pools]
@@ -83,16 +83,16 @@ def capacity(site: ResolvedCluster, *, played: str = nodes.KWOK_NODES) -> Capaci
     by_name: dict[str, list[Object]] = {}
     for node in simulated_nodes(grown, played=played):
         by_name.setdefault(node["metadata"]["labels"][NODE_POOL], []).append(node)
-    standing: list[NodePool] = []
+    fixed: list[NodePool] = []
     growing: list[NodePool] = []
     for pool, _ in pools:
         queued = pool.provisioning.type == "FlexStartQueued"
         for index, name in enumerate(slice_names(pool, pool.slices)):
             one = NodePool(name, pool.name, tuple(by_name.pop(name)), queued)
-            (standing if index < least[pool.name] else growing).append(one)
+            (fixed if index < least[pool.name] else growing).append(one)
     cpu = {name: pool.name for pool in site.cluster.cpu_pools for name in pool.node_pool_names}
-    standing += [NodePool(name, cpu[name], tuple(nodes), queued=False) for name, nodes in by_name.items()]
-    return Capacity(tuple(standing), tuple(growing))
+    fixed += [NodePool(name, cpu[name], tuple(nodes), queued=False) for name, nodes in by_name.items()]
+    return Capacity(tuple(fixed), tuple(growing))
 
 
 def _nodes(site: ResolvedCluster, pool: CpuPool) -> int:

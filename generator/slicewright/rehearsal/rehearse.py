@@ -1,4 +1,4 @@
-"""A rehearsal from beginning to end: what is to be played -> what happened."""
+"""A rehearsal from beginning to end: a scenario and a bed -> its report."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _LOOK_SECONDS = 0.2
 
 
 class Rehearsal:
-    """One rehearsal on a bed that stands; the report is asked for once, at the end.
+    """One rehearsal on a bed that is up; call `report` once, at the end.
 
     With `clean` all that was made is removed from the cluster, what earlier rehearsals left under the same
     `lease` included.
@@ -74,7 +74,7 @@ class Rehearsal:
         self._clean = clean
         self._lease = lease
         self._progress = progress
-        self._mark = lease.mark if lease else secrets.token_hex(4)
+        self._owner = lease.owner if lease else secrets.token_hex(4)
         self._runs = [item for part in scenario.parts for item in part.runs]
         self._room = capacity(scenario.site, played=bed.plays)
         self._clock = Clock(time.speed)
@@ -84,7 +84,7 @@ class Rehearsal:
         pods = {run: gangs.all_tpu_pods for run, (gangs, _) in self._programs.items()}
         self._event_log = EventLog(self._clock, pods, queued)
         self._timers = Timers(self._clock)
-        self._setup = ClusterSetup(bed, self._mark, progress=progress)
+        self._setup = ClusterSetup(bed, self._owner, progress=progress)
         self._faults = Injector(self._setup, self._event_log, self._timers, scenario.parts, arriving)
         self._around = surroundings(
             scenario.parts, (*scenario.platform, *scenario.beside), scenario.site.cluster.existing
@@ -95,7 +95,7 @@ class Rehearsal:
         self._interrupted = False
         self._against: list[Problem] = []
         self._left = ""
-        """Why what was made is still there; empty where nothing is."""
+        """Why objects of the rehearsal are still there; empty where none is."""
 
     def run(self, show: Callable[[EventLog, Clock], object] = lambda *_: None) -> None:
         """Play. An interruption by the user, or the end of a program, ends it, and is in the report."""
@@ -253,14 +253,14 @@ class Rehearsal:
             return seen
         if isinstance(error, ApiError):
             message = f"the cluster did not do what a rehearsal needs: {error}"
-            return Problem("REH009", message, "is it still well?")
-        return Problem("REH009", f"the cluster does not answer any more: {error}", "is it still up?")
+            return Problem("REH009", message, "check that its controllers run")
+        return Problem("REH009", f"the cluster no longer answers: {error}", "check that it is up")
 
     def _not_removed(self) -> Problem:
-        message = f"what was made is not all removed: {self._left}"
-        hint = f"it carries the label {OWNER_LABEL}={self._mark}"
+        message = f"not all objects of the rehearsal are removed: {self._left}"
+        hint = f"they carry the label {OWNER_LABEL}={self._owner}"
         if self._lease:
-            hint += "; the next rehearsal on this cluster removes it"
+            hint += "; the next rehearsal on this cluster removes them"
         return Problem("REH009", message, hint)
 
 
@@ -273,7 +273,7 @@ def rehearse(
     progress: Callable[[str], object] = lambda _: None,
     show: Callable[[EventLog, Clock], object] = lambda *_: None,
 ) -> Report:
-    """Play a scenario on a bed that stands, and return what happened."""
+    """Play a scenario on a bed that is up, and return what happened."""
     one = Rehearsal(bed, scenario, time, clean=clean, progress=progress)
     one.run(show)
     return one.report()

@@ -1,4 +1,4 @@
-"""A cluster of a repository as a scenario: its platform and its live runs, as they stand in overlays/."""
+"""A cluster of a repository as a scenario: its platform and its live runs, as overlays/ has them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Scenario:
 
 
 def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], tuple[Problem, ...]]:
-    """Return a scenario for each cluster that has workloads, and what stands against playing them."""
+    """Return a scenario for each cluster that has workloads, and the problems that forbid to play them."""
     repository = checkout.repository
     planned, problems = plan_all(repository)
     found = list(errors(problems))
@@ -74,16 +74,16 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
             found += against
             parts.append(part(entry, objects, FAULT_KINDS))
         if parts:
-            stands, against = _platform(checkout, site)
+            objects, against = _platform(checkout, site)
             found += against
             wanted, against = installation(site, repository.read_text)
             found += errors(against)
             notes = tuple(one for one in against if one.severity == "warning")
             catalogue = repository.package.catalogue
-            made.append(Scenario(site, tuple(parts), stands, catalogue, wanted, notes, custom))
+            made.append(Scenario(site, tuple(parts), objects, catalogue, wanted, notes, custom))
     if not found:
         for scenario in made:
-            found += _against(scenario)
+            found += _block_problems(scenario)
     if found:
         return made, tuple(found)
     stale = list(_stale(checkout, {part.plan.folder for scenario in made for part in scenario.parts}))
@@ -97,8 +97,8 @@ def _custom(root: Path) -> tuple[Object, ...]:
     return tuple(item for item in objects if isinstance(item, dict) and item.get("kind") in KINDS)
 
 
-def _against(scenario: Scenario) -> tuple[Problem, ...]:
-    """Return what stands against the blocks of a scenario."""
+def _block_problems(scenario: Scenario) -> tuple[Problem, ...]:
+    """Return the problems of the rehearsal blocks of a scenario."""
     classes = [
         item["metadata"]["name"] for item in scenario.platform if item["kind"] == "WorkloadPriorityClass"
     ]
@@ -133,7 +133,7 @@ def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]
 def _stale_platform(
     checkout: Checkout, site: ResolvedCluster, changes: Iterable[PlatformChange]
 ) -> Iterator[Problem]:
-    """Yield a warning of what a render would change about a platform that stands in overlays/."""
+    """Yield a warning of what a render would change about a platform in overlays/."""
     listed = list(changes)
     parts = {platform.folder(site.cluster.name): "the platform is"}
     if site.cluster.installs:
@@ -147,7 +147,7 @@ def _stale_platform(
 def _stale_folder(checkout: Checkout, folder: str, files: list[str], what: str) -> Problem:
     hint = "run slicewright render first"
     if f"{folder}/{FILE_NAME}" not in checkout.existing:
-        message = f"there is no {folder}: {what} played as a render would write it"
+        message = f"{folder} does not exist: {what} played as a render would write it"
         return Problem("REH007", message, hint, severity="warning", file=folder)
     message = f"{folder} is not what a render would write now ({', '.join(files)}); it is played as it is"
     if _KUEUE in files:

@@ -53,7 +53,7 @@ class Interruption:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave them to whom they were left before."""
+        """Restore the handlers of before."""
         for number, before in self._before.items():
             signal.signal(number, before)
 
@@ -83,7 +83,7 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of it."""
+    """The report of a rehearsal, and how it ended."""
 
     report: Report
     is_played: bool
@@ -108,7 +108,7 @@ def run_scenario(
     """
     bed: Bed | None = None
     rehearsal: Rehearsal | None = None
-    trouble: Problem | None = None
+    cause: Problem | None = None
     with Interruption() as interruption:
         try:
             with ExitStack() as stack:
@@ -126,12 +126,12 @@ def run_scenario(
         except KeyboardInterrupt:
             interruption.signal = interruption.signal or signal.SIGINT  # raised by somebody else
         except BedError as error:
-            trouble = error.problem
+            cause = error.problem
         # A Ctrl-C may have come before `try` was there to stop it, or while it was on its way out.
         with interruption.held_back():
             if bed is not None:
                 bed.stop()
-            report = rehearsal.report() if rehearsal else not_played(scenario, time, trouble)
+            report = rehearsal.report() if rehearsal else not_played(scenario, time, cause)
     report = replace(report, interrupted=report.interrupted or bool(interruption.signal))
     return Result(report, rehearsal is not None, bed.logs if bed else None, interruption.signal)
 

@@ -48,7 +48,7 @@ class Termination:
     def has_come(self, timers: Timers, autoscaler: Autoscaler) -> bool:
         """Tell whether nothing more will happen, or the deadline has passed.
 
-        What runs forever, as a headless Pathways does, has done its part when it runs, with its head and the
+        What never ends, such as a headless Pathways, has done its part when it runs, with its head and the
         jobs beside it.
         """
         if self._clock.now() >= self._time.deadline:

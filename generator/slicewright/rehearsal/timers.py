@@ -49,7 +49,7 @@ class Timers:
 
 
 class Clock:
-    """Counts seconds of the rehearsal from its start; `speed` of them pass in one of ours."""
+    """Counts seconds of the rehearsal from its start; `speed` of them pass in a second of real time."""
 
     def __init__(self, speed: float) -> None:
         self.speed = speed

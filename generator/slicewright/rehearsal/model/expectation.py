@@ -1,4 +1,4 @@
-"""What a workload expects of its rehearsal, against what happened: it held, it broke, or nobody can tell."""
+"""The expectations of a workload against its timeline: passed, failed, or cannot tell."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Of whom an expectation is, and what happened to everybody."""
+    """The workload of an expectation, and the timelines of all runs."""
 
     part: ScenarioPart
     everyone: Mapping[str, ScenarioPart]

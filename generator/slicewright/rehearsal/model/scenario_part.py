@@ -90,7 +90,7 @@ class ScenarioPart:
     runs: tuple[Object, ...]
     """Its run objects that are live: one, or several where earlier ones were kept."""
     others: tuple[Object, ...]
-    """What stands beside them, such as the Service of an indexed Job."""
+    """What their overlay has beside them, such as the Service of an indexed Job."""
     submit_at: float
     duration: float
     """How long its pods run before they succeed, in seconds of the rehearsal's clock."""
@@ -143,7 +143,7 @@ def part(planned: Planned, objects: Iterable[Object], kinds: Mapping[str, FaultK
 
 
 def is_run(item: Object) -> bool:
-    """Tell whether an object is what a controller runs, and nothing that stands beside it."""
+    """Tell whether an object is what a controller runs, and nothing beside it."""
     return item["kind"] in RUN_KINDS
 
 

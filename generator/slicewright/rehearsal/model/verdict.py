@@ -202,8 +202,8 @@ def _shared(part: ScenarioPart, timeline: Timeline) -> Iterator[Problem]:
                 continue
             told.add(other)
             pools = ", ".join(piece.node_pools)
-            whom = "another slice of the same run" if other == timeline.run else other
-            message = f"slice {piece.job} of {timeline.run} shared the node pool {pools} with {whom}"
+            neighbour = "another slice of the same run" if other == timeline.run else other
+            message = f"slice {piece.job} of {timeline.run} shared the node pool {pools} with {neighbour}"
             hint = (
                 "its replicatedJob asks for exclusive-topology, and JobSet keeps only pods of one priority "
                 "apart: see slicewright rule TPU119"

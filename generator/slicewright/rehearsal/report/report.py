@@ -57,7 +57,7 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """Return what it comes to, in a word."""
+        """Return the verdict in a word."""
         return "interrupted" if self.interrupted else "passed" if self.passed else "failed"
 
     @property

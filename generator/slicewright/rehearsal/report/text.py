@@ -24,7 +24,7 @@ _BESIDE = {
     True: len("    finished at 12m34s, waited 12m34s"),
     False: len("    finished at 12m34s, started after 12m34s"),
 }
-"""What stands beside a drawing where all runs ask a queue, and where not."""
+"""The width of the words beside a drawing where all runs ask a queue, and where not."""
 _FULL = "▁▂▃▄▅▆▇█"
 _ENDS = {
     "finished": "finished",
