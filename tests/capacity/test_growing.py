@@ -103,7 +103,7 @@ def test_what_is_lent_is_of_all_of_the_pool() -> None:
     four = said(spec(pool, lends.replace("pool: a", "pool: a, lendingLimit: 4")))
     five = said(spec(pool, lends.replace("pool: a", "pool: a, lendingLimit: 5")))
 
-    assert (False, True) == ("QUOTA006" in four, "QUOTA006" in five)
+    assert (False, True) == ("KQ104" in four, "KQ104" in five)
 
 
 CPU = "name: a, machineType: n2-standard-64, nodes: 2"

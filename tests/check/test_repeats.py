@@ -11,7 +11,7 @@ from tests.check.kit import run, write
 from tests.rules.kit import FIXTURES
 from tests.rules.verdicts import FILES
 
-from slicewright.core.check.rules import RULES
+from slicewright.core.check.rules.every import RULES
 from slicewright.core.check.run import RuleSet
 from slicewright.core.problem import Path as Way
 from slicewright.core.problem import Problem

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.core.check.rules import RULES
+from slicewright.core.check.rules.every import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

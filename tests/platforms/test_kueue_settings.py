@@ -13,8 +13,7 @@ from tests.check.kit import run, write
 
 from slicewright.binaries.find import find
 from slicewright.core.intent.check import Schemas
-from slicewright.core.platform.kueue_configuration import configuration
-from slicewright.core.platform.validate_configuration import SCHEMA, validate_configuration
+from slicewright.core.platform.kueue_configuration import SCHEMA, configuration, validate_configuration
 from slicewright.core.problem import Problem
 
 from .kit import POOLS, cluster, site

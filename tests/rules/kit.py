@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import ObjectSet, Resource
-from slicewright.core.check.rules import RULES
+from slicewright.core.check.rules.every import RULES
 from slicewright.core.check.run import RuleSet
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent import decode

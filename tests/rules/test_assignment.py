@@ -13,7 +13,7 @@ from slicewright.core.check.assignment import PODS, admit, stuck
 from slicewright.core.check.quota import Cell, Flavor, Node, PodSet, Quotas, distance
 from slicewright.core.check.quota_read import pool_labels, pools_of
 from slicewright.core.check.quota_workload import pod_sets
-from slicewright.core.check.rules import RULES
+from slicewright.core.check.rules.every import RULES
 from slicewright.core.check.scheduler import NodeSelector
 from slicewright.core.kubernetes.labels import TPU
 

@@ -11,7 +11,7 @@ import pytest
 from tests.rules.kit import FIXTURES, findings_of
 from tests.words import places
 
-from slicewright.core.check.rules import RULES
+from slicewright.core.check.rules.every import RULES
 from slicewright.core.problem import dotted
 from slicewright.workspace.meaning import Meaning, rule_subjects
 

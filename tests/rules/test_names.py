@@ -8,8 +8,8 @@ import pytest
 from tests.check.kit import jobset
 from tests.rules.kit import object_set, run
 
-from slicewright.core.check.rules import RULES
 from slicewright.core.check.rules.dns import against_dns1035, as_dns1035
+from slicewright.core.check.rules.every import RULES
 
 SHORTEN = "shorten the name of the JobSet or of the replicatedJob"
 

@@ -8,7 +8,7 @@ import pytest
 from tests.rules.kit import findings, object_set, run
 
 from slicewright.core.check.model import ObjectSet, Resource
-from slicewright.core.check.rules import RULES
+from slicewright.core.check.rules.every import RULES
 from slicewright.core.check.rules.kustomize_build import built, patches
 from slicewright.core.kubernetes.read import words
 from slicewright.workspace.package import catalogue

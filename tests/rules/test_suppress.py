@@ -8,7 +8,7 @@ import pytest
 from tests.rules.kit import run
 
 from slicewright.core.check.model import ObjectSet, Resource
-from slicewright.core.check.rules import RULES
+from slicewright.core.check.rules.every import RULES
 from slicewright.core.check.suppress import FILE_NAME, inputs, read_ignores, suppress
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile

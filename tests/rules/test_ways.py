@@ -13,7 +13,7 @@ from slicewright.core.check.assignment import admit
 from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.quota_workload import pod_sets
-from slicewright.core.check.rules import RULES
+from slicewright.core.check.rules.every import RULES
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.platform.flavor import kept_apart
 from slicewright.core.platform.tree import objects

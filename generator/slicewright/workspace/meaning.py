@@ -51,6 +51,8 @@ class Meaning:
     example: str = ""
     example_of: ExampleOf = "message"
     """Where the example belongs: lines of a workload's or cluster's spec, a file, or what is printed."""
+    is_retired: bool = False
+    """Whether no command prints it any more; notes and old output still name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +92,11 @@ def _subject(name: str) -> Subject:
 
 
 def _meaning(entry: dict[str, Any]) -> Meaning:
-    from slicewright.core.check.rules import RULES  # noqa: PLC0415 - it takes its time
+    from slicewright.core.check.rules.every import RULES  # noqa: PLC0415 - it takes its time
 
+    if said_by := entry.get("retired"):
+        why, hint = f"Retired: {said_by} finds it now, at the same field.", f"see slicewright rule {said_by}"
+        return Meaning(entry["id"], "error", entry["title"], why, hint, is_retired=True)
     rule = next((rule for rule in RULES if rule.id == entry["id"]), None)
     of: ExampleOf = next((name for name in EXAMPLES if name in entry), "message")
     return Meaning(

@@ -15,7 +15,7 @@ from slicewright.core.compose.spec import FILE_NAME
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.check import Schemas
 from slicewright.core.intent.source import Source
-from slicewright.core.platform import validate_configuration
+from slicewright.core.platform import kueue_configuration
 from slicewright.core.platform.release import recorded
 from slicewright.core.problem import Problem
 from slicewright.core.render.repository import Package
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.intent.source import SourceFile
+    from slicewright.core.plan.resolve import ResolvedCluster
 
 
-_INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", validate_configuration.SCHEMA)
+_INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", kueue_configuration.SCHEMA)
 """Files of schemas/ that input files are checked with."""
 
 
@@ -121,7 +122,15 @@ def hint_of(ident: str) -> str:
 @cache
 def package() -> Package:
     """Return all of it."""
-    return Package(__version__, catalogue(), schemas(), health(), releases(), provision(), hint_of)
+    return Package(
+        __version__, catalogue(), schemas(), health(), releases(), provision(), hint_of, _check_platform
+    )
+
+
+def _check_platform(site: ResolvedCluster, known: Catalogue) -> Iterable[Problem]:
+    from slicewright.core.check.platform import platform_problems  # noqa: PLC0415
+
+    return platform_problems(site, known, hint_of)
 
 
 HERE = Path(__file__).resolve().parents[1]

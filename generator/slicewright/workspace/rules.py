@@ -27,7 +27,7 @@ class Added:
 
 def semantic_rules() -> tuple[Rule, ...]:
     """Return all rules; our own are imported here because that takes its time."""
-    from slicewright.core.check.rules import RULES  # noqa: PLC0415
+    from slicewright.core.check.rules.every import RULES  # noqa: PLC0415
 
     return (*RULES, *added().rules)
 

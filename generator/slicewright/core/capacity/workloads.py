@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.origin import of_inputs, said_of_input
-from slicewright.core.check.rules import RULES
+from slicewright.core.check.rules.every import RULES
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.run import RuleSet
 from slicewright.core.check.suppress import inputs, suppress

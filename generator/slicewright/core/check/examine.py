@@ -14,7 +14,7 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import KUSTOMIZATION_VERSION
 from slicewright.core.kubernetes.labels import OURS
-from slicewright.core.platform.validate_configuration import validate_configuration
+from slicewright.core.platform.kueue_configuration import validate_configuration
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render.repository import SCHEMA_OF
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import ObjectSet, Resource
+from slicewright.core.check.model import ObjectSet, Resource, rules_of
 from slicewright.core.check.origin import Origins, of_inputs, said_of_input
-from slicewright.core.check.rules import RULES, fit, fit_flavors, fit_nodes, rules_of, tpu_version
+from slicewright.core.check.rules import fit, fit_flavors, fit_nodes, tpu_version
+from slicewright.core.check.rules.every import RULES
 from slicewright.core.check.run import RuleSet
 from slicewright.core.check.suppress import acknowledged, inputs, suppress
 from slicewright.core.document.read import read_documents

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slicewright.core.kubernetes.kinds import GROUP_OF
 from slicewright.core.kubernetes.pods import Pods, pods_of
 from slicewright.core.kubernetes.read import texts
+from slicewright.core.platform.tree import folder
 from slicewright.core.problem import Path, Problem, Severity
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.intent.source import Source
     from slicewright.core.plan.resolve import ResolvedCluster
@@ -162,6 +165,10 @@ class ObjectSet:
         """Return an object by kind, name and namespace (`default` for cluster-scoped kinds)."""
         return self._by_name.get((kind, namespace or "default", name))
 
+    def is_platform(self, resource: Resource) -> bool:
+        """Tell whether an object is rendered for the platform of the TPUCluster."""
+        return self.site is not None and resource.file.startswith(folder(self.site.cluster.name))
+
     def once(self, name: str, make: Callable[[ObjectSet], Made]) -> Made:
         """Return what a function makes of these objects, made at its first use."""
         if name not in self._made:
@@ -217,3 +224,8 @@ def rule(
 ) -> Callable[[Check], Rule]:
     """Make a check a rule of slicewright. Only a hint that a rehearsal needs too is given here."""
     return lambda check: Rule(ident, severity, "", "", hint, frozenset(kinds), check, says=says)
+
+
+def rules_of(*modules: ModuleType) -> tuple[Rule, ...]:
+    """Return the rules of some modules, in the order in which they are written."""
+    return tuple(value for module in modules for value in vars(module).values() if isinstance(value, Rule))

@@ -53,6 +53,7 @@ _LABELS = {
 """The field of a TPUWorkload's spec that a label says."""
 _COUNTS = frozenset({"replicas", "parallelism", "completions", "numSlices"})
 """Fields of an object that follow from `slices` and `tpu`."""
+_CHECKS: Path = ("spec", "admissionChecksStrategy")
 _CONTAINERS = (("containers",), ("initContainers",))
 _PLACEMENT: tuple[Path, ...] = (("spec", "provisioning"), ("spec", "tpu"))
 
@@ -173,12 +174,12 @@ def _in_pods(workload: Workload, resource: Resource, way: tuple[Path, Path], hol
 
 
 def _along(written: Any, start: Path, built: Any, path: Path, steps: int) -> Path:
-    """Return how far the rest of a path in an object goes in a document; list entries are found by name."""
+    """Return how far the rest of a path in an object goes in a document, in lists by name or value."""
     found, value = start, _get(written, start)
     for at in range(steps, len(path)):
         part = path[at]
         if isinstance(value, list):
-            part = _named(value, _get(built, path[: at + 1]))
+            part = _index(value, _get(built, path[: at + 1]))
         value = _get(value, (part,))
         if value is None:
             break
@@ -186,9 +187,10 @@ def _along(written: Any, start: Path, built: Any, path: Path, steps: int) -> Pat
     return found
 
 
-def _named(entries: list[Any], entry: Any) -> int:
+def _index(entries: list[Any], entry: Any) -> int:
+    """Return the index of the entry of the same name, or of an equal one that has no name; -1 without one."""
     name = _name(entry)
-    return next((at for at, one in enumerate(entries) if name and _name(one) == name), -1)
+    return next((at for at, one in enumerate(entries) if (_name(one) == name if name else one == entry)), -1)
 
 
 def _name(entry: Any) -> str:
@@ -233,6 +235,8 @@ def of_cluster(site: ResolvedCluster, resource: dict[str, Any], path: Path = ())
         return start
     for at, entry in enumerate(spec[field]):
         if entry.get("name") == name:
+            if path[:2] == _CHECKS:  # the file has these checks one level higher
+                resource, path = resource["spec"], path[1:]
             return _quota(site, resource, path, (*start, at)) or _along(
                 site.cluster.source.data, (*start, at), resource, path, 1
             )
@@ -252,4 +256,6 @@ def _quota(site: ResolvedCluster, resource: dict[str, Any], path: Path, entry: P
     if not quotas or not isinstance(flavor, dict):
         return entry
     pools = {site.cluster.spec["pools"][index]["name"] for index in _pools_of(site, flavor.get("name", ""))}
-    return (*entry, "quota", *[at for at, quota in enumerate(quotas) if quota["pool"] in pools][:1])
+    own = [(at, quota) for at, quota in enumerate(quotas) if quota["pool"] in pools]
+    limits = ((at, path[-1]) for at, quota in own if path[-1] in quota)
+    return (*entry, "quota", *next(limits, [at for at, _ in own][:1]))

@@ -101,7 +101,9 @@ def resource_groups(site: ResolvedCluster, quotas: Iterable[Quota]) -> list[dict
     groups = [_group([TPU], of_tpus), _group(covered, cpus)]
     if hosts:
         names = [*dict.fromkeys((*covered, "cpu", "memory", TPU))]
-        groups = [_group(names, {name: _each(names, had) for name, had in (cpus | of_tpus).items()})]
+        others = [_resource(name, "0") for name in names if name not in covered]
+        every = {name: [*had, *others] for name, had in cpus.items()}
+        groups = [_group(names, every | {name: _each(names, had) for name, had in of_tpus.items()})]
     return [group for group in groups if group["flavors"]]
 
 

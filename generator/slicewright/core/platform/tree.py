@@ -51,15 +51,24 @@ def objects(site: ResolvedCluster, untainted: Collection[str] = ()) -> list[Obje
     return [item for _, found in _parts(site, untainted) for item in found]
 
 
-def _parts(site: ResolvedCluster, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[Object]]]:
-    """Yield each file's name and its objects, in order of the list."""
-    yield "namespaces.yaml", namespaces(site)
-    yield "priority-classes.yaml", priority_classes(site)
+def kueue_objects(site: ResolvedCluster) -> list[Object]:
+    """Return the queues of a cluster's platform, and what they are made of."""
+    return [item for _, found in _kueue_parts(site, ()) for item in found]
+
+
+def _kueue_parts(site: ResolvedCluster, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[Object]]]:
     yield "topologies.yaml", topologies(site)
     yield "flavors.yaml", flavors(site, untainted)
     yield "checks.yaml", checks(site)
     yield "queues.yaml", (*cohorts(site), *cluster_queues(site))
     yield "local-queues.yaml", local_queues(site)
+
+
+def _parts(site: ResolvedCluster, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[Object]]]:
+    """Yield each file's name and its objects, in order of the list."""
+    yield "namespaces.yaml", namespaces(site)
+    yield "priority-classes.yaml", priority_classes(site)
+    yield from _kueue_parts(site, untainted)
     yield "compute-classes.yaml", compute_classes(site)
     for entry in site.cluster.teams:
         yield f"team-{entry.name}.yaml", team(entry)

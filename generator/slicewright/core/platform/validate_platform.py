@@ -1,18 +1,21 @@
-"""Validate the platform of a TPUCluster, each with its place in the file."""
+"""Validate the platform of a TPUCluster, and what several of them would make twice."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from slicewright.core.platform.validate_mixing import validate_mixing
-from slicewright.core.platform.validate_pools import validate_pools
-from slicewright.core.platform.validate_quota import validate_quota
-from slicewright.core.platform.validate_references import validate_references
+from slicewright.core.plan.placement import placed_by_policy, policy_name
+from slicewright.core.plan.resolve import region_of
+from slicewright.core.platform.validate_pools import validate_mixing, validate_pools
+from slicewright.core.platform.validate_queues import validate_quota, validate_references
 from slicewright.core.platform.validate_teams import validate_teams
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slicewright.core.intent.cluster import TpuPool
     from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Problem
+    from slicewright.core.problem import Path, Problem
 
 
 def problems(site: ResolvedCluster) -> tuple[Problem, ...]:
@@ -26,3 +29,85 @@ def problems(site: ResolvedCluster) -> tuple[Problem, ...]:
         *validate_quota(site),
         *validate_teams(site),
     )
+
+
+_DEFAULTS = {
+    "networkName": "{prefix}-network",
+    "subnetName": "{prefix}-subnet",
+    "tpuSaName": "cloud-tpu-sa",
+    "gkeSaName": "gke-sa",
+    "artifactRepositoryBucketName": "{prefix}-aiml-repository",
+    "artifactRegistryName": "gke-tpu-training",
+}
+"""Names of the fields' own descriptions, where nothing is written."""
+_GLOBAL = frozenset({"artifactRepositoryBucketName"})
+"""Names that no other project may have either."""
+
+
+def problems_between(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
+    """Yield a problem for each name that two clusters have in common.
+
+    Clusters need no such check: a GKE cluster is called as its TPUCluster, of which there is one by name.
+    """
+    ours = [site for site in sites if site.cluster.managed]
+    yield from _environments(ours)
+    yield from _policies(site for site in ours if site.cluster.mode == "Standard")
+
+
+def _policies(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
+    """Yield a problem for each workload policy that would be made with the name of another one.
+
+    Its default name is that of the cluster and of the pool, and both may hold a hyphen: `a-b` and `c` make
+    what `a` and `b-c` make. Policies lie in a region of a project.
+    """
+    found = [
+        (site, pool, shape.topology, site.cluster.spec["pools"][pool.index].get("placementPolicyName", ""))
+        for site in sites
+        for pool, shape in site.pools
+        if placed_by_policy(shape)
+    ]
+    taken: dict[tuple[str, ...], tuple[ResolvedCluster, TpuPool, str]] = {}
+    for site, pool, topology, written in sorted(found, key=lambda entry: bool(entry[3])):
+        spec = site.cluster.spec
+        name = policy_name(site, pool)
+        key = (spec.get("project", ""), region_of(spec.get("location", "")), name)
+        if written and key not in taken:
+            continue
+        first, its_pool, its_topology = taken.setdefault(key, (site, pool, topology))
+        is_same = first is site and its_pool.name == pool.name
+        if is_same or (written and its_topology == topology):
+            continue
+        message = f"the workload policy of pool '{pool.name}' is called '{name}', as that of pool "
+        message += f"'{its_pool.name}' of cluster '{first.cluster.name}'"
+        hint = "write another placementPolicyName for one of them, or give the pool another name"
+        place: Path = ("spec", "pools", pool.index, "placementPolicyName" if written else "name")
+        yield site.cluster.source.problem("POOL032", place, message, hint)
+
+
+def _environments(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
+    taken: dict[tuple[str, ...], ResolvedCluster] = {}
+    for site in sites:
+        environment = site.cluster.spec.get("environment")
+        if environment is None:
+            continue
+        for field, key, shown in _names(site, environment):
+            other = taken.setdefault((field, *key), site)
+            if other is not site:
+                written = field in environment
+                place = ("spec", "environment", field) if written else ("spec", "environment")
+                message = f"{field} is '{shown}', as in the environment of cluster '{other.cluster.name}'"
+                other_name = field if written or "{" not in _DEFAULTS.get(field, "") else "resourcePrefix"
+                hint = f"write another {other_name}: two environments cannot make the same thing"
+                yield site.cluster.source.problem("ENV021", place, message, hint, key=not written)
+
+
+def _names(site: ResolvedCluster, environment: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Yield field, what must be unique, and how it is shown."""
+    project: str = site.cluster.spec.get("project", "")
+    prefix = environment.get("resourcePrefix", project)
+    for field, default in _DEFAULTS.items():
+        name = environment.get(field, default.format(prefix=prefix))
+        yield field, (name,) if field in _GLOBAL else (project, name), name
+    bucket = environment.get("tfStateBucket", f"{project}-tf-state")
+    state = environment.get("tfStatePrefix", "gke-tpu-training-environment")
+    yield "tfStatePrefix", (bucket, state), state

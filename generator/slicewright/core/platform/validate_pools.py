@@ -1,11 +1,18 @@
-"""Pools whose flavors clash, Topologies and ComputeClasses that GKE or Kueue would refuse."""
+"""Pools whose flavors clash or keep nobody off; Topologies and ComputeClasses that would be refused."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, HOSTNAME, NODE_POOL, TOPOLOGY
-from slicewright.core.platform.flavor import CpuCapacity, capacities
+from slicewright.core.kubernetes.labels import (
+    ACCELERATOR,
+    ACCELERATOR_COUNT,
+    NODE_POOL,
+    PROVISIONING,
+    TOPOLOGY,
+)
+from slicewright.core.plan.ways import value
+from slicewright.core.platform.flavor import CpuCapacity, capacities, kept_apart
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
@@ -69,9 +76,6 @@ def _levels(site: ResolvedCluster) -> Iterator[Problem]:
             if label in labels[:index]:
                 message, hint = f"duplicate level '{label}'", "each level is narrower than the one before"
                 yield site.cluster.source.problem("QUOTA015", place, message, hint)
-            elif label == HOSTNAME and index < len(labels) - 1:
-                message, hint = f"'{HOSTNAME}' is the narrowest level there is", "write it last"
-                yield site.cluster.source.problem("QUOTA015", place, message, hint)
 
 
 def _rungs(site: ResolvedCluster) -> Iterator[Problem]:
@@ -98,3 +102,17 @@ def _rungs(site: ResolvedCluster) -> Iterator[Problem]:
                     f"leave it out: GKE places slices of {shape.topology} on {shape.machine_type} without one"
                 )
                 yield source.problem("POOL014", (*path, "placementPolicyName"), message, hint, key=True)
+
+
+def validate_mixing(site: ResolvedCluster) -> Iterator[Problem]:
+    """Warn of flavors whose taint is turned off: what Kueue may count there."""
+    for name, one in kept_apart(site).items():
+        if one.flavor.may_have_taint:
+            continue
+        message = f"flavor '{name}' has no taint: Kueue may count runs of another provisioning on it, "
+        message += "which then wait for nodes or take those of other runs"
+        toleration = f"{PROVISIONING}={value(one.pool.provisioning)}:NoSchedule"
+        hint = f"leave flavorTaint out, and let the workloads that need it tolerate {toleration}; "
+        hint += "a PathwaysJob cannot: write api: JobSet with the same pathways block"
+        place: Path = ("spec", "pools", one.pool.index, "flavorTaint")
+        yield site.cluster.source.problem("POOL050", place, message, hint, key=True, warning=True)

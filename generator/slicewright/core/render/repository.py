@@ -14,9 +14,10 @@ from slicewright.core.intent.source import Mended, Source, SourceFile, mended
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.plan.resolve import ResolvedCluster, resolve_cluster
 from slicewright.core.platform import validate_platform
-from slicewright.core.platform.validate_configuration import validate_configuration
-from slicewright.core.platform.validate_sites import problems_between
-from slicewright.core.platform.validate_workloads import problems_of_workloads
+from slicewright.core.platform.kueue import has_kueue
+from slicewright.core.platform.kueue_configuration import validate_configuration
+from slicewright.core.platform.validate_platform import problems_between
+from slicewright.core.platform.validate_teams import problems_of_workloads
 from slicewright.core.problem import Problem, did_you_mean
 from slicewright.core.provision import validate_node_pools
 
@@ -56,6 +57,8 @@ class Package:
     """Files of `provision/<cluster>/` that are equal for all clusters, by name."""
     hint_of: Callable[[str], str] = str
     """Returns the hint of a rule by its id; the texts are read when a rule is broken."""
+    check_platform: Callable[[ResolvedCluster, Catalogue], Iterable[Problem]] = lambda _site, _catalogue: ()
+    """Yields what the rules of Kueue's objects say of a cluster's platform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ def read_repository(
             found.append(_twice(source, sites[site.cluster.name].cluster.source))
         sites.setdefault(site.cluster.name, site)
     found += identities(workloads)
-    found += _platform_problems(sites, workloads, package.catalogue)
+    found += _platform_problems(sites, workloads, package)
     found += validate_argocd.problems(sites.values())
     left = (one for one in found if not any(part.follows(one) for part in parts))
     return Repository(
@@ -128,12 +131,14 @@ def read_repository(
 
 
 def _platform_problems(
-    sites: Mapping[str, ResolvedCluster], workloads: Iterable[Workload], catalogue: Catalogue
+    sites: Mapping[str, ResolvedCluster], workloads: Iterable[Workload], package: Package
 ) -> Iterator[Problem]:
-    """Yield what stands against the platforms, each by itself, all together, and with their workloads."""
+    """Yield what is wrong with the platforms, each by itself, all together, and with their workloads."""
     for site in sites.values():
         yield from validate_platform.problems(site)
-        yield from validate_node_pools.problems(site, catalogue)
+        if site.cluster.managed and has_kueue(site):
+            yield from package.check_platform(site, package.catalogue)
+        yield from validate_node_pools.problems(site, package.catalogue)
     yield from problems_between(sites.values())
     yield from problems_of_workloads(sites, workloads)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import ObjectSet, Resource
-from slicewright.core.check.rules import fit, fit_flavors, rules_of
+from slicewright.core.check.model import ObjectSet, Resource, rules_of
+from slicewright.core.check.rules import fit, fit_flavors
 from slicewright.core.check.run import RuleSet
 from slicewright.rehearsal.model.scenario_part import run_key
 

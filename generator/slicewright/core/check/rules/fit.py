@@ -23,7 +23,7 @@ from slicewright.core.kubernetes.labels import (
     WORKLOAD,
 )
 from slicewright.core.kubernetes.quantity import amount, plain
-from slicewright.core.kubernetes.read import at, entries, mapping, text
+from slicewright.core.kubernetes.read import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -252,23 +252,8 @@ def _chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
     return (rows[0].chips, total) if rows else None
 
 
-def _nominal(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Path, str, Fraction]]:
-    """Yield (path, flavor, chips) of every quota of chips in a queue, or in the queues of a TPUCluster."""
-    if resource.kind == "TPUCluster":
-        if objects.site is None or objects.site.cluster.name != resource.name:
-            return
-        pools = {
-            text(pool.get("name")): (pool, shape) for pool, shape, _ in quota_read.pools_of(objects.site)
-        }
-        for at_queue, queue in entries(at(resource.data, "spec", "clusterQueues")):
-            for index, entry in entries(queue.get("quota")):
-                pool, shape = pools.get(text(entry.get("pool")), ({}, None))
-                unit = 1 if "nominalChips" in entry else shape.chips if shape else 0
-                value = amount(entry.get("nominalChips", entry.get("nominalSlices")))
-                if shape is not None and value is not None:
-                    path: Path = ("spec", "clusterQueues", at_queue, "quota", index)
-                    yield path, quota_read.flavor_name(pool, shape), value * unit
-        return
+def _nominal(resource: Resource) -> Iterator[tuple[Path, str, Fraction]]:
+    """Yield (path, flavor, chips) of every quota of chips in a queue or a cohort."""
     for base, group in groups(resource):
         for where, flavor, entry in quotas(group, base):
             value = amount(entry.get("nominalQuota"))
@@ -276,18 +261,20 @@ def _nominal(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Path, str
                 yield (*where, "nominalQuota"), flavor, value
 
 
-@rule("FIT104", {"ClusterQueue", "TPUCluster"}, "warning")
+@rule("FIT104", {"ClusterQueue"}, "warning")
 def _beyond_pools(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
-    for path, flavor, value in _nominal(resource, objects):
+    if objects.is_platform(resource):
+        return  # QUOTA008 adds up all quotas of a TPUCluster, at their lines
+    for path, flavor, value in _nominal(resource):
         chips = _chips_of(flavor, objects)
         if chips is not None and chips[1] and value > chips[1]:
             message = f"quota of {plain(value)} chips of {flavor}, but its pools have {chips[1]}"
             yield Finding(path, message)
 
 
-@rule("FIT105", {"ClusterQueue", "Cohort", "TPUCluster"}, "warning")
+@rule("FIT105", {"ClusterQueue", "Cohort"}, "warning")
 def _part_of_slice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
-    for path, flavor, value in _nominal(resource, objects):
+    for path, flavor, value in _nominal(resource):
         chips = _chips_of(flavor, objects)
         if chips is not None and value % chips[0]:
             message = (
@@ -305,29 +292,3 @@ def _removed(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         return
     message = f"queue '{name}' is gone from namespace '{namespace}', but frozen run '{resource.name}' uses it"
     yield Finding(_LABEL, message)
-
-
-def _cycles(objects: ObjectSet) -> dict[str, tuple[str, ...]]:
-    """Return the cohorts that are in each other, each with the way back to itself."""
-    parents = {cohort.name: quota_read.parent_of(cohort) for cohort in objects.of_kind("Cohort")}
-    found: dict[str, tuple[str, ...]] = {}
-    seen: set[str] = set()
-    for first in parents:
-        way: dict[str, int] = {}
-        name = first
-        while name in parents and name not in seen:
-            seen.add(name)
-            way[name] = len(way)
-            name = parents[name]
-        if name in way:
-            cycle = tuple(way)[way[name] :]
-            found |= {one: (*cycle[index:], *cycle[:index], one) for index, one in enumerate(cycle)}
-    return found
-
-
-@rule("FIT107", {"Cohort"})
-def _cycle(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
-    way = objects.once("cycles of cohorts", _cycles).get(resource.name)
-    if way is not None:
-        path: Path = ("spec", "parent" if resource.version == "v1alpha1" else "parentName")
-        yield Finding(path, f"the cohorts form a cycle: {' -> '.join(way)}")

@@ -89,9 +89,8 @@ def _lending(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         for where, _, quota in quotas(group, path):
             lend, nominal = amount(quota.get("lendingLimit")), amount(quota.get("nominalQuota"))
             if lend is not None and nominal is not None and lend > nominal:
-                message = (
-                    f"lendingLimit {quota['lendingLimit']} is above nominalQuota {quota['nominalQuota']}"
-                )
+                limit = f"lendingLimit {quota['lendingLimit']} of {quota.get('name')}"
+                message = f"{limit} is above nominalQuota {quota['nominalQuota']}"
                 yield Finding((*where, "lendingLimit"), message)
 
 
@@ -196,3 +195,29 @@ def _expressions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield Finding((*path, "operator"), f"{operator} with {'values' if values else 'no values'}")
         if not is_label_key(text(expression.get("key"))):
             yield Finding((*path, "key"), f"'{expression.get('key')}' is not a valid key of a label")
+
+
+def _cycles(objects: ObjectSet) -> dict[str, tuple[str, ...]]:
+    """Return the cohorts that are in each other, each with the way back to itself."""
+    parents = {cohort.name: parent_of(cohort) for cohort in objects.of_kind("Cohort")}
+    found: dict[str, tuple[str, ...]] = {}
+    seen: set[str] = set()
+    for first in parents:
+        way: dict[str, int] = {}
+        name = first
+        while name in parents and name not in seen:
+            seen.add(name)
+            way[name] = len(way)
+            name = parents[name]
+        if name in way:
+            cycle = tuple(way)[way[name] :]
+            found |= {one: (*cycle[index:], *cycle[:index], one) for index, one in enumerate(cycle)}
+    return found
+
+
+@rule("FIT107", {"Cohort"})
+def _cycle(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    way = objects.once("cycles of cohorts", _cycles).get(resource.name)
+    if way is not None:
+        path: Path = ("spec", "parent" if resource.version == "v1alpha1" else "parentName")
+        yield Finding(path, f"the cohorts form a cycle: {' -> '.join(way)}")

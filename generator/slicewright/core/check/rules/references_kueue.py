@@ -21,7 +21,6 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, words
 from slicewright.core.problem import did_you_mean
-from slicewright.core.run.folder import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,7 +121,7 @@ def _pools(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
     if pools and not any(all(value in pool.get(key, ()) for key, value in judged.items()) for pool in pools):
         said = ", ".join(f"{key}: {value}" for key, value in judged.items())
         name = objects.site.cluster.name
-        hint = "run slicewright render" if resource.file.startswith(f"{ROOT}/{name}/_platform") else ""
+        hint = "run slicewright render" if objects.is_platform(resource) else ""
         yield Finding(("spec", "nodeLabels"), f"no pool of {name} has nodes with {said}", hint)
 
 

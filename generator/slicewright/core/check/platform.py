@@ -1,0 +1,41 @@
+"""What the rules of Kueue's objects say of those that a TPUCluster makes, at the lines of its file.
+
+A platform is checked by the rules that check anybody's objects, before it is rendered. Left out are the rules
+of runs, and those of references: what nothing declares is a problem of the file itself (QUOTA002).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.model import ObjectSet, Resource, rules_of
+from slicewright.core.check.origin import of_cluster
+from slicewright.core.check.rules import kueue_flavors, kueue_queues
+from slicewright.core.check.run import RuleSet
+from slicewright.core.platform.tree import folder, kueue_objects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.core.problem import Path, Problem
+
+_RULES = tuple(rule for rule in rules_of(kueue_queues, kueue_flavors) if rule.severity == "error")
+
+
+def platform_problems(
+    site: ResolvedCluster, catalogue: Catalogue, hint_of: Callable[[str], str]
+) -> Iterator[Problem]:
+    """Yield what Kueue would refuse of a cluster's platform, one problem a rule and a field of the file."""
+    below = folder(site.cluster.name)
+    resources = [Resource(data, below) for data in kueue_objects(site)]
+    objects = ObjectSet(resources, catalogue, site)
+    rules = RuleSet(_RULES, hint_of)
+    said: set[tuple[str, Path]] = set()
+    for resource in resources:
+        for problem in rules.problems(objects, (resource,)):
+            path = of_cluster(site, resource.data, problem.path)
+            if (problem.id, path) not in said:
+                said.add((problem.id, path))
+                yield site.cluster.source.problem(problem.id, path, problem.message, problem.hint)
