@@ -10,6 +10,7 @@ import jsonschema
 from tests.platforms.kit import cluster, repository
 
 from slicewright.core.capacity.capacity import Report, capacity
+from slicewright.core.record import record as record_of
 from slicewright.workspace.package import data_folder
 
 if TYPE_CHECKING:
@@ -27,10 +28,10 @@ def report(
 ) -> Report:
     """Return the capacity of clusters that some files declare; its JSON form is one of the schema."""
     found = capacity(repository(*texts), existing or {}, clusters)
-    jsonschema.validate(json.loads(json.dumps(found.record())), schema())
+    jsonschema.validate(json.loads(json.dumps(record_of(found))), schema())
     return found
 
 
 def record(spec: str) -> Any:
     """Return the JSON form of the capacity of one cluster, by its spec."""
-    return report(cluster(spec)).record()["clusters"][0]
+    return record_of(report(cluster(spec)))["clusters"][0]

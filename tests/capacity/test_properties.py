@@ -16,6 +16,7 @@ from slicewright.core.check.quota import most
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.platform.queues import cluster_queues
 from slicewright.core.platform.tree import objects
+from slicewright.core.record import record
 from slicewright.testbed.nodes import simulated_nodes
 from slicewright.workspace.package import catalogue
 
@@ -47,7 +48,7 @@ def test_sums_are_consistent(document: dict[str, Any]) -> None:
         for holder in (*document["spec"]["cohorts"], *document["spec"]["clusterQueues"])
     }
     given_chips = {
-        holder.name: sum((share.nominal for share in holder.shares), Fraction(0))
+        holder.name: sum((share.nominal for share in holder.quota), Fraction(0))
         for holder in (*found.cohorts, *found.queues)
     }
     assert given_chips == {name: nominal_chips(document, holder) for name, holder in holders.items()}
@@ -56,12 +57,12 @@ def test_sums_are_consistent(document: dict[str, Any]) -> None:
     tree = roots(known)
     nominal: dict[tuple[str, str], Fraction] = {}
     for holder in (*found.cohorts, *found.queues):
-        for share in holder.shares:
+        for share in holder.quota:
             key = tree[holder.name], share.flavor
             nominal[key] = nominal.get(key, Fraction(0)) + share.nominal
             assert Fraction(0) <= share.lendable <= (share.nominal if holder.cohort else 0)
     for queue in found.queues:
-        for share in queue.shares:
+        for share in queue.quota:
             assert share.total is not None
             assert share.borrowable is not None
             assert share.nominal + share.borrowable == share.total <= nominal[tree[queue.name], share.flavor]
@@ -104,5 +105,5 @@ def test_numbers_are_those_of_the_rendered_queues(document: dict[str, Any]) -> N
             )
             for share in queue["quota"]
         }
-        for queue in managed.record()["clusters"][0]["queues"]
+        for queue in record(managed)["clusters"][0]["queues"]
     }

@@ -11,16 +11,16 @@ from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.repository import cluster_named, open_checkout
 from slicewright.cli.streams import say
-from slicewright.core.capacity.quotas import shown
+from slicewright.core.capacity.supply import shown
 from slicewright.core.problem import errors
+from slicewright.core.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slicewright.core.capacity.capacity import Capacity
-    from slicewright.core.capacity.quotas import Holder
+    from slicewright.core.capacity.supply import Holder
     from slicewright.core.capacity.workloads import Workload
-    from slicewright.core.plan.scaling import SizeRange
     from slicewright.core.problem import Problem
 
 _NONE = "-"
@@ -47,7 +47,7 @@ def capacity(cluster: str | None, output: str) -> None:
     wanted = [cluster] if cluster else sorted(checkout.repository.sites)
     report = capacity_of(checkout.repository, checkout.existing, wanted, ignores.entries)
     if output == "json":
-        show.as_json(report.record())
+        show.as_json(record(report))
     else:
         for one in report.clusters:
             _print(one)
@@ -67,12 +67,16 @@ def _print(one: Capacity) -> None:
         (
             row
             for holder in one.cohorts
-            for row in _shares(holder, one.of_cohort(holder.name), is_queue=False)
+            for row in _shares(holder, one.about("cohorts", holder.name), is_queue=False)
         ),
     )
     _section(
         ("QUEUE", "COHORT", "FLAVOR", "RESOURCE", "NOMINAL", "BORROWABLE", "LENDABLE", "AT MOST", ""),
-        (row for holder in one.queues for row in _shares(holder, one.of_queue(holder.name), is_queue=True)),
+        (
+            row
+            for holder in one.queues
+            for row in _shares(holder, one.about("clusterQueues", holder.name), is_queue=True)
+        ),
     )
     _section(("RUN", "KIND", "QUEUE", "CHIPS", "OF", "FITS", "FLAVOR", ""), map(_run, one.workloads))
     say("")
@@ -91,28 +95,28 @@ def _pools(one: Capacity) -> Iterator[tuple[str, ...]]:
             pool.provisioning,
             pool.machine_type,
             pool.topology or _NONE,
-            _span(pool.of_slices),
-            _span(pool.of_hosts),
-            _span(pool.of_chips),
+            _span(pool.least_slices, pool.most_slices),
+            _span(pool.least_hosts, pool.most_hosts),
+            _span(pool.least_chips, pool.most_chips),
             pool.flavor,
-            _marks(one.of_pool(pool)),
+            _marks(one.about("pools", pool.name)),
         )
 
 
-def _span(bounds: SizeRange) -> str:
+def _span(least: int, most: int) -> str:
     """Return `3`, or `1..4` of what grows by itself; a dash of what there never is."""
-    if bounds.least == bounds.most:
-        return str(bounds.most) if bounds.most else _NONE
-    return f"{bounds.least}..{bounds.most}"
+    if least == most:
+        return str(most) if most else _NONE
+    return f"{least}..{most}"
 
 
 def _shares(holder: Holder, problems: Iterable[Problem], *, is_queue: bool) -> Iterator[tuple[str, ...]]:
     marks = _marks(problems)
-    for share in holder.shares:
+    for share in holder.quota:
         best = (share.borrowable, share.lendable, share.total) if is_queue else (share.lendable,)
         numbers = (shown(share.resource, amount) or _UNKNOWN for amount in (share.nominal, *best))
         yield (holder.name, holder.cohort or _NONE, share.flavor, share.resource, *numbers, marks)
-    if not holder.shares:
+    if not holder.quota:
         yield (holder.name, holder.cohort or _NONE, *[_NONE] * (6 if is_queue else 4), marks)
 
 

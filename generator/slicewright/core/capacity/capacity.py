@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.capacity.pools import Pool, pools
-from slicewright.core.capacity.quotas import Holder, cohorts, queues
-from slicewright.core.capacity.runs import runs
-from slicewright.core.capacity.workloads import Workload, workloads
+from slicewright.core.capacity.supply import Holder, Pool, cohorts, pools, queues
+from slicewright.core.capacity.workloads import Workload, runs, workloads
 from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.origin import Origins
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.suppress import inputs, suppress
 from slicewright.core.platform.tree import folder, objects
 from slicewright.core.problem import in_order
+from slicewright.core.record import plain, record
 from slicewright.core.render.existing import Existing
 from slicewright.core.render.lockout import locked_out
 from slicewright.core.render.plans import plan_all
@@ -43,52 +42,38 @@ class Capacity:
     problems: tuple[Problem, ...]
     """What is wrong with the cluster's file."""
 
-    def of_pool(self, pool: Pool) -> tuple[Problem, ...]:
-        """Return what is wrong with a pool."""
-        return tuple(problem for problem in self.problems if problem.path[1:3] == ("pools", pool.index))
+    spec: dict[str, Any]
+    """As the file has it."""
 
-    def of_queue(self, name: str) -> tuple[Problem, ...]:
-        """Return what is wrong with a ClusterQueue."""
-        return self._of("clusterQueues", self.queues, name)
-
-    def of_cohort(self, name: str) -> tuple[Problem, ...]:
-        """Return what is wrong with a Cohort."""
-        return self._of("cohorts", self.cohorts, name)
-
-    def _of(self, field: str, holders: tuple[Holder, ...], name: str) -> tuple[Problem, ...]:
-        places = {(field, index) for index, holder in enumerate(holders) if holder.name == name}
+    def about(self, field: str, name: str) -> tuple[Problem, ...]:
+        """Return what is wrong with an entry of `pools`, `clusterQueues` or `cohorts` in the file."""
+        entries = enumerate(self.spec.get(field, ()))
+        places = {(field, index) for index, entry in entries if entry["name"] == name}
         return tuple(problem for problem in self.problems if problem.path[1:3] in places)
 
     def record(self) -> dict[str, Any]:
         """Return the JSON form."""
 
-        def marked(record: dict[str, Any], problems: Iterable[Problem]) -> dict[str, Any]:
-            return {**record, "problems": [problem.record() for problem in problems]}
+        def marked(field: str, entries: Iterable[Pool | Holder]) -> list[dict[str, Any]]:
+            return [{**record(entry), "problems": plain(self.about(field, entry.name))} for entry in entries]
 
         return {
             "cluster": self.cluster,
             "mode": self.mode,
             "managed": self.managed,
-            "pools": [marked(pool.record(), self.of_pool(pool)) for pool in self.pools],
-            "cohorts": [marked(holder.record(), self.of_cohort(holder.name)) for holder in self.cohorts],
-            "queues": [marked(holder.record(), self.of_queue(holder.name)) for holder in self.queues],
-            "workloads": [workload.record() for workload in self.workloads],
+            "pools": marked("pools", self.pools),
+            "cohorts": marked("cohorts", self.cohorts),
+            "queues": marked("clusterQueues", self.queues),
+            "workloads": plain(self.workloads),
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The capacity of some clusters, and everything that is wrong."""
+    """The capacity of some clusters, and everything that is wrong (schemas/slicewright/capacity.json)."""
 
     clusters: tuple[Capacity, ...]
     problems: tuple[Problem, ...]
-
-    def record(self) -> dict[str, Any]:
-        """Return the JSON form (schemas/slicewright/capacity.json)."""
-        return {
-            "clusters": [cluster.record() for cluster in self.clusters],
-            "problems": [problem.record() for problem in self.problems],
-        }
 
 
 def capacity(
@@ -157,4 +142,5 @@ def _of_cluster(
             repository.package.hint_of,
         ),
         problems=tuple(problem for problem in problems if problem.object == subject),
+        spec=cluster.spec,
     ), against

@@ -26,10 +26,6 @@ class SizeRange:
     least: int
     most: int
 
-    def times(self, number: int) -> SizeRange:
-        """Return the bounds of so many things each, as hosts or chips of slices."""
-        return SizeRange(self.least * number, self.most * number)
-
 
 def count(pool: TpuPool | CpuPool) -> int:
     """Return how many slices or nodes the file gives a pool, which it has at once unless it starts empty."""

@@ -1,0 +1,177 @@
+"""What a cluster has: its pools in numbers, and the quota of its queues and cohorts, as Kueue counts it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.quota import kept, most
+from slicewright.core.kubernetes.quantity import is_limited, plain
+from slicewright.core.plan.scaling import count, size_range
+from slicewright.core.plan.ways import called
+from slicewright.core.platform.flavor import TpuCapacity, capacities
+from slicewright.core.platform.quota import allocatable
+from slicewright.core.record import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.check.quota import Node, Quotas
+    from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.core.platform.flavor import Capacity
+
+_MEBI, _GIBI = Fraction(2**20), Fraction(2**30)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A pool: TPU slices, or nodes without TPUs, whose numbers of slices and chips are 0."""
+
+    name: str
+    kind: str
+    """`TPU` or `CPU`."""
+    machine_type: str
+    topology: str
+    accelerator: str
+    provisioning: str
+    flavor: str
+    slices: int
+    """As the file says, and so are hosts and chips; a pool that grows has a range."""
+    least_slices: int
+    most_slices: int
+    hosts: int
+    """Nodes of all slices."""
+    least_hosts: int
+    most_hosts: int
+    chips: int
+    least_chips: int
+    most_chips: int
+    allocatable: dict[str, str]
+    """What pods may ask of the nodes that a CPU pool is given, where its machine type is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a queue (or a cohort) has of one resource of a flavor; None is no limit, or a number not known."""
+
+    flavor: str
+    resource: str
+    nominal: Fraction
+    borrowing_limit: Fraction | None
+    lending_limit: Fraction | None
+    borrowable: Fraction | None
+    """With nothing else running; None for a cohort, which runs nothing."""
+    lendable: Fraction
+    total: Fraction | None
+    """The most that a queue can ever get; None for a cohort."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form: amounts as Kubernetes quantities; None where there is none, or none known."""
+        return {
+            name: value if isinstance(value, str) else plain(value) if _is_known(value) else None
+            for name, value in record(self).items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A ClusterQueue or a Cohort with its quota."""
+
+    name: str
+    cohort: str
+    """The cohort of a queue, the parent of a cohort."""
+    local_queues: tuple[str, ...]
+    """`namespace/name` of the LocalQueues that feed a queue."""
+    quota: tuple[Share, ...]
+
+
+def _is_known(value: Fraction | None) -> bool:
+    return value is not None and is_limited(value)
+
+
+def shown(resource: str, value: Fraction | None) -> str:
+    """Return an amount as people read it: memory in Gi or Mi, as messages have it; nothing if not known."""
+    if value is None or not is_limited(value):
+        return ""
+    if resource != "memory" or not value:
+        return plain(value)
+    unit, suffix = (_GIBI, "Gi") if value >= _GIBI else (_MEBI, "Mi")
+    return f"{plain(round(value / unit, 1))}{suffix}"
+
+
+def pools(site: ResolvedCluster) -> tuple[Pool, ...]:
+    """Return the pools in the order of the file; those whose TPU is not known are left out."""
+    return tuple(_pool(site, capacity) for capacity in capacities(site).values())
+
+
+def _pool(site: ResolvedCluster, capacity: Capacity) -> Pool:
+    now, reach = count(capacity.pool), size_range(site, capacity.pool)
+
+    def numbers(of: str, each: int) -> dict[str, int]:
+        return {of: now * each, f"least_{of}": reach.least * each, f"most_{of}": reach.most * each}
+
+    name, flavor = capacity.pool.name, capacity.flavor.name
+    if isinstance(capacity, TpuCapacity):
+        shape = capacity.shape
+        return Pool(
+            name,
+            "TPU",
+            shape.machine_type,
+            shape.topology,
+            shape.accelerator,
+            called(capacity.pool.provisioning),
+            flavor,
+            **numbers("slices", 1),
+            **numbers("hosts", shape.hosts),
+            **numbers("chips", shape.chips),
+            allocatable={},
+        )
+    return Pool(
+        name,
+        "CPU",
+        capacity.pool.machine_type,
+        "",
+        "",
+        "OnDemand",
+        flavor,
+        **numbers("slices", 0),
+        **numbers("hosts", 1),
+        **numbers("chips", 0),
+        allocatable=allocatable(capacity.machine, now) if capacity.machine else {},
+    )
+
+
+def queues(known: Quotas) -> tuple[Holder, ...]:
+    """Return the ClusterQueues in the order in which they are declared."""
+    return tuple(_queue(known, queue) for queue in known.queues.values())
+
+
+def cohorts(known: Quotas) -> tuple[Holder, ...]:
+    """Return the Cohorts in the order in which they are declared."""
+    return tuple(
+        Holder(cohort.name, cohort.parent, (), tuple(_shares(known, cohort, is_queue=False)))
+        for cohort in known.cohorts.values()
+    )
+
+
+def _queue(known: Quotas, queue: Node) -> Holder:
+    local = tuple(
+        f"{namespace}/{name}" for (namespace, name), own in known.local.items() if own == queue.name
+    )
+    return Holder(queue.name, queue.parent, local, tuple(_shares(known, queue, is_queue=True)))
+
+
+def _shares(known: Quotas, node: Node, *, is_queue: bool) -> Iterator[Share]:
+    for (flavor, resource), cell in node.cells.items():
+        best = most(known, node, (flavor, resource)) if is_queue else None
+        yield Share(
+            flavor=flavor,
+            resource=resource,
+            nominal=cell.nominal,
+            borrowing_limit=cell.borrowing,
+            lending_limit=cell.lending,
+            borrowable=best.total - best.nominal if best and is_limited(best.nominal) else None,
+            lendable=cell.nominal - kept(cell, cell.nominal) if node.parent else Fraction(0),
+            total=best.total if best else None,
+        )
