@@ -69,7 +69,7 @@ def test_rerun_is_said_to_be_the_same_once_more(base: Repo) -> None:
 
     assert [
         f"ends c1/default/{old} 8: JobSet {run_of(base)} takes its place",
-        f"starts c1/default/{run_of(base)} 8: {old} once more, with nothing changed",
+        f"starts c1/default/{run_of(base)} 8: {old} again, without a change",
     ] == said(found)
 
 
@@ -106,7 +106,7 @@ def test_fixed_workload_changes_in_place(base: Repo) -> None:
 
     found = diff(base)
 
-    assert ["changes c1/default/f 16: it is Fixed: what runs is told to change"] == said(found)
+    assert ["changes c1/default/f 16: it is Fixed: the running object changes"] == said(found)
     assert ["changed"] == [change["effect"] for change in found["objects"]]
     assert "-  - groupName: default\n" not in found["objects"][0]["diff"]
     assert "-    replicas: 1\n+    replicas: 2\n" in found["objects"][0]["diff"]

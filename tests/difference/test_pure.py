@@ -66,7 +66,7 @@ def test_fixed_workload_changes_with_any_object_beside_it() -> None:
     hashed = workload(job("w-1", "1"), thing("ConfigMap", "c", data={"a": "1"}))
     beside = workload(job("w-1", "1"), thing("ConfigMap", "c", data={"a": "2"}))
 
-    assert [("changes", "w", "it is Fixed: what runs is told to change")] == reasons(before, after)
+    assert [("changes", "w", "it is Fixed: the running object changes")] == reasons(before, after)
     assert [] == reasons(hashed, beside)
 
 
@@ -180,7 +180,7 @@ def test_each_cluster_has_its_own_words() -> None:
         "  - n/w ends, 4 chips: the last workload of the cluster is gone",
         "  - ClusterQueue q removed",
         "  ~ ClusterQueue q, flavor f: quota 4 -> none chips",
-        "  + provision/c/a.sh added: it takes effect when somebody runs it",
+        "  + provision/c/a.sh added: it takes effect when a person runs it",
         "  - provision/c/b.sh removed: nothing in the cloud changes",
         "  chips asked for: 4 -> 0",
         "    n, without a queue: 4 -> 0",
@@ -189,7 +189,7 @@ def test_each_cluster_has_its_own_words() -> None:
         "  + n/v starts, 4 chips: the workload is new",
         "  + ClusterQueue q added",
         "  ~ ClusterQueue q, flavor f: quota none -> 8 chips",
-        "  + provision/d/a.sh added: it takes effect when somebody runs it",
+        "  + provision/d/a.sh added: it takes effect when a person runs it",
         "  chips asked for: 0 -> 4",
         "    n, without a queue: 0 -> 4",
         "",

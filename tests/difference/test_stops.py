@@ -24,7 +24,7 @@ def queued(name: str = "w-1", run: str = "1", queue: str = "q") -> dict[str, Any
 
 
 RUN = workload(queued())
-ANEW = "it begins anew when that is lifted"
+ANEW = "the run starts again when the queue admits again"
 DRAINS = "it admits nothing, and evicts what runs"
 NO_RUN = "0 runs start, 0 runs end, 0 runs change"
 
@@ -37,7 +37,7 @@ def test_run_behind_a_queue_that_is_drained_is_evicted() -> None:
         (queues("HoldAndDrain", "HoldAndDrain"), "LocalQueue q"),
         (queues("HoldAndDrain", "Hold"), "ClusterQueue cq"),
     ):
-        reason = f"{by} is told to HoldAndDrain: {ANEW}"
+        reason = f"{by} is set to HoldAndDrain: {ANEW}"
         assert [("stops", "w-1", reason)] == reasons(RUN | queues("Hold", "None"), RUN | after)
     assert [] == reasons(RUN | queues("HoldAndDrain"), RUN | queues("HoldAndDrain", "HoldAndDrain"))
     other = workload(queued(queue="other"))
@@ -62,7 +62,7 @@ def test_drained_queue_says_what_it_evicts() -> None:
     ] == [record(change) for change in found.stops]
     assert [
         "cluster c",
-        f"  - n/w-1 is evicted, 4 chips: ClusterQueue cq is told to HoldAndDrain: {ANEW}",
+        f"  - n/w-1 is evicted, 4 chips: ClusterQueue cq is set to HoldAndDrain: {ANEW}",
         "  ~ ClusterQueue cq changed",
         f"  ~ ClusterQueue cq: stopPolicy None -> HoldAndDrain: {DRAINS}; 1 run of 4 chips behind it",
         "",

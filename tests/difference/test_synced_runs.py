@@ -70,7 +70,7 @@ def test_run_goes_on_when_what_syncs_it_was_handed_over_before(base: Repo) -> No
     )
 
 
-EMPTY = "nothing is left that its {kind} could build, and nobody else prunes it; delete it with kubectl"
+EMPTY = "nothing is left that its {kind} could build, and nothing else prunes it; delete it with kubectl"
 PER_NAMESPACE = [(tool.replace("Per: Workload", "Per: Namespace"), kind) for tool, kind in TOOLS]
 
 
@@ -126,7 +126,7 @@ def test_run_goes_on_when_the_folder_of_its_namespace_is_deleted_with_it(
 
     found = diff(base)
 
-    goes = f"its {kind} goes without it, and nobody else prunes it; delete it with kubectl"
+    goes = f"its {kind} goes without it, and nothing else prunes it; delete it with kubectl"
     assert [f"stays c1/apart/{found['runs'][0]['name']} 8: {goes}"] == said(found)
     assert [True] == [one["stays"] for one in found["platform"] if one["name"] == "slicewright-anchor"]
 

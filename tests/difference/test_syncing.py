@@ -74,7 +74,7 @@ def test_run_goes_on_without_what_syncs_it() -> None:
 
 
 GONE = "the last workload of the cluster is gone"
-NOBODY = "and nobody else prunes it; delete it with kubectl"
+NOBODY = "and nothing else prunes it; delete it with kubectl"
 TOO_LATE = "if it has not pruned it first; delete it with kubectl"
 EMPTY = f"nothing is left that its Application could build, {NOBODY}"
 ELSEWHERE = f"its Application syncs another cluster now, {NOBODY}"

@@ -78,7 +78,7 @@ def test_object_without_a_namespace_is_not_for_runs(empty: Repo, spec: str) -> N
     done = empty.run("render", code=1)
 
     expected = (
-        "GITOPS002 the run brings objects that stand in no namespace (ClusterRole): with them nothing of "
+        "GITOPS002 the run brings objects without a namespace (ClusterRole): with them nothing of "
         "namespace 'team-a' is synced\n"
         "  hint: declare them in custom/, and apply them as the platform is\n"
     )

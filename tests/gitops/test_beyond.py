@@ -55,7 +55,7 @@ def allowed(repo: Repo) -> list[str]:
         ("v1 ConfigMap", "'123'", "of other namespaces (ConfigMap in 123)"),
         ("argoproj.io/v1alpha1 AppProject", "", "that say what is synced (AppProject)"),
         ("source.toolkit.fluxcd.io/v1 Bucket", "", "that say what is synced (Bucket)"),
-        ("v1 Namespace", "", "that stand in no namespace (Namespace)"),
+        ("v1 Namespace", "", "without a namespace (Namespace)"),
     ],
 )
 def test_object_beyond_the_namespace_is_refused(

@@ -215,7 +215,7 @@ def test_flavor_that_differs_from_ours_is_noted() -> None:
     labels = f"{GKE}gke-accelerator-count=4, {GKE}gke-tpu-accelerator=tpu-v5-lite-podslice"
     labels += f", {GKE}gke-tpu-topology=2x4"
     assert notes(*made) == [
-        f"flavor 'f' selects nodes by {GKE}gke-nodepool=np; one of a managed platform by {labels}",
+        f"flavor 'f' selects nodes by {GKE}gke-nodepool=np; a managed platform selects by {labels}",
         "flavor 'f' has nodeTaints, which this file cannot say",
         "flavor 'f' tolerates other taints than one of a managed platform",
     ]
@@ -285,8 +285,8 @@ def test_flavor_of_several_cpu_node_pools_belongs_to_the_first() -> None:
 
     assert [pool.get("flavor") for pool in pools(*made)] == ["default", None]
     assert notes(*made) == [
-        f"flavor 'default' selects nodes by nothing; one of a managed platform by {GKE}gke-nodepool=a",
-        "flavor 'default' stands for these nodes too; here a flavor has one CPU pool",
+        f"flavor 'default' selects nodes by nothing; a managed platform selects by {GKE}gke-nodepool=a",
+        "flavor 'default' covers these nodes too; a flavor here has only one CPU pool",
     ]
 
 

@@ -67,7 +67,7 @@ def test_other_resources_stay_as_they_are() -> None:
 
     assert quota(some) == [{"pool": "heads", "nominalQuota": {"cpu": "8", "memory": "16Gi"}}]
     assert notes(*NODES, FLAVOR, *HEADS, some)[-1] == (
-        "limits of cpu, memory of flavor 'heads' are no whole nodes: left out"
+        "limits of cpu, memory of flavor 'heads' are not whole nodes: left out"
     )
     assert quota(queue("q", ("heads", {"pods": 5}))) == [{"pool": "heads", "nominalQuota": {"pods": "5"}}]
 

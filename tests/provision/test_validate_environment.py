@@ -31,6 +31,6 @@ def test_environment_of_a_platform_that_is_not_ours() -> None:
     """The block has no effect where the platform is somebody else's, and that is said."""
     theirs = text(f"{PLACE}{POOLS}environment: {{}}").replace("managed: true", "managed: false")
     made, _ = surveyed(theirs)
-    assert ["FIELD002 'environment' has no effect: managed is false, the platform is somebody else's"] == [
+    assert ["FIELD002 'environment' has no effect with managed: false"] == [
         f"{problem.id} {problem.message}" for problem in problems(made)
     ]

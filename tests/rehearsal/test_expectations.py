@@ -200,13 +200,21 @@ def test_expectations_are_about_the_current_run() -> None:
 @pytest.mark.parametrize(
     ("expected", "speed", "more"),
     [
-        ("order: [b, a]", 60.0, "; or play slower, for the controllers' own time is not scaled: --speed 15"),
+        (
+            "order: [b, a]",
+            60.0,
+            "; or play slower, because the controllers' own time is not scaled: --speed 15",
+        ),
         (
             "notBefore: {workload: b}",
             60.0,
-            "; or play slower, for the controllers' own time is not scaled: --speed 15",
+            "; or play slower, because the controllers' own time is not scaled: --speed 15",
         ),
-        ("together: [b]", 60.0, "; or play slower, for the controllers' own time is not scaled: --speed 15"),
+        (
+            "together: [b]",
+            60.0,
+            "; or play slower, because the controllers' own time is not scaled: --speed 15",
+        ),
         ("together: [b]", 1.0, ""),
         ("waitBelow: 1s", 1.0, ""),
         ("order: [b, a]", 3.0, ""),

@@ -31,7 +31,7 @@ CLUSTER = """
 """
 RUN = "clusters: [c1]\ntpu: v5litepod-8\nnaming: Fixed\nqueueName: q\ncontainer: {image: python:3.12}"
 FOLDER = "overlays/c1/_platform"
-UNTOLD = "what differs between the two is not rehearsed"
+UNTOLD = "differences between the two are not rehearsed"
 
 
 def write(repo: Repo, *, slices: int = 2, priority: str = "high", more: str = "") -> None:

@@ -223,7 +223,7 @@ def test_kept_run_whose_header_is_gone_is_refused(repo: Repo) -> None:
     repo.write(path, repo.read(path).removeprefix(GENERATED))
 
     expected = (
-        f"{path}: RUN006 the file of a kept run has lost its first line, by which slicewright knows it\n"
+        f"{path}: RUN006 the file of a kept run has no header line, so slicewright cannot recognize it\n"
         "  hint: restore it (git checkout); to end the run, delete the file\n"
         "1 error, 0 warnings\n"
     )

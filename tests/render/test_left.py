@@ -17,7 +17,7 @@ APART = [f"{ARGOCD}, applicationPer: Workload}}", f"{FLUX}, kustomizationPer: Wo
 TOGETHER = [f"{ARGOCD}}}", f"{FLUX}}}"]
 TOOLS = [*APART, *TOGETHER]
 GONE = "the workload is gone"
-GOES_ON = f"{GONE}; in the cluster it goes on, for nobody is left to prune it: delete it with kubectl"
+GOES_ON = f"{GONE}; it goes on in the cluster, because nothing prunes it: delete it with kubectl"
 
 
 def synced(repo: Repo, tool: str) -> str:

@@ -158,7 +158,7 @@ def test_git_that_gives_no_answer_is_warned(branched: Repo, monkeypatch: pytest.
     done = branched.run("render", "--check")
 
     assert done.err.startswith("warning: RUN009 git rev-parse failed: detected dubious ownership")
-    assert "  hint: the folder is somebody else's: git config --global --add safe.directory" in done.err
+    assert "  hint: another user owns the folder: git config --global --add safe.directory" in done.err
 
 
 def test_tag_that_is_called_as_the_default_branch_hides_nothing(branched: Repo) -> None:

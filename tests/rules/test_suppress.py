@@ -65,7 +65,7 @@ def test_annotation_with_an_unknown_id_is_reported() -> None:
     (problem,) = suppress([], [_queue("a", KQ1111="closed")], (), lambda: IDS)
 
     assert ("IGN103", "warning") == (problem.id, problem.severity)
-    assert problem.message == "there is no rule 'KQ1111', so nothing is silenced"
+    assert problem.message == "there is no rule 'KQ1111', so nothing is ignored"
     assert problem.hint == "did you mean 'KQ111'?"
 
 

@@ -56,7 +56,7 @@ def capacity(cluster: str | None, output: str) -> None:
 
 
 def _print(one: Capacity) -> None:
-    said = "" if one.managed else ", the platform is somebody else's (managed: false)"
+    said = "" if one.managed else ", the platform is not managed here (managed: false)"
     say(f"{one.cluster}: {one.mode}{said}")
     _section(
         ("POOL", "PROVISIONING", "MACHINE TYPE", "TOPOLOGY", "SLICES", "HOSTS", "CHIPS", "FLAVOR", ""),

@@ -79,5 +79,5 @@ def broken(command: str, said: str) -> Problem:
     why = (fatal or lines[-1:] or ["it said nothing"])[0]
     hint = "see what git fsck says; in a shallow or partial clone, fetch what is missing"
     if "dubious ownership" in why:
-        hint = "the folder is somebody else's: git config --global --add safe.directory DIR, for its folder"
+        hint = "another user owns the folder: git config --global --add safe.directory DIR, for its folder"
     return Problem("GIT002", f"git {command} failed: {why.removeprefix('fatal: ')}", hint)

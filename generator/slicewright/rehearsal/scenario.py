@@ -125,7 +125,9 @@ def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]
         elif run.effect == "changes":
             message = f"{folder} is not what a render would write now; {name} is played as it is there"
         else:
-            message = f"the next render ends {name} ({run.reason}); it is played, for it is live in {folder}"
+            message = (
+                f"the next render ends {name} ({run.reason}); it is played, because it is live in {folder}"
+            )
         hint = "run slicewright render first"
         yield run.cluster, Problem("REH007", message, hint, severity="warning", file=folder)
 
@@ -151,7 +153,7 @@ def _stale_folder(checkout: Checkout, folder: str, files: list[str], what: str) 
         return Problem("REH007", message, hint, severity="warning", file=folder)
     message = f"{folder} is not what a render would write now ({', '.join(files)}); it is played as it is"
     if _KUEUE in files:
-        message += ", but for Kueue's own configuration, which is played as the TPUCluster file has it"
+        message += ", except Kueue's own configuration: the rehearsal uses that of the TPUCluster file"
     return Problem("REH007", message, hint, severity="warning", file=folder)
 
 

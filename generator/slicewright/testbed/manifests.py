@@ -174,7 +174,7 @@ def _others(site: ResolvedCluster) -> Iterator[Problem]:
         if theirs != ours.version:
             message = (
                 f"cluster '{site.cluster.name}' has {controller.title} {theirs}, and the test cluster has "
-                f"{ours.version}: what differs between the two is not rehearsed"
+                f"{ours.version}: differences between the two are not rehearsed"
             )
             hint = "rehearse with --kubeconfig on a cluster that has this release"
             at = ("spec", "versions", controller.field)

@@ -184,7 +184,7 @@ def _problems_of_paths(data: Any, here: str, file: str) -> Iterator[Problem]:
 def _problems_of_path(entry: str, here: str, file: str) -> Iterator[Problem]:
     """Yield a problem for a path that kustomize would fetch, or wait for."""
     if is_remote(entry):
-        message = f"'{entry}' is fetched from elsewhere, and validate does not use the network"
+        message = f"'{entry}' is remote, and validate does not use the network"
         hint = "vendor it into the repository, at a version that you chose"
         yield Problem("KUS010", message, hint, file=file)
         return

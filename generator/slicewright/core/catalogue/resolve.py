@@ -174,7 +174,7 @@ def _refused_machine(catalogue: Catalogue, scope: Scope, name: str) -> Refusal:
 def _no_topology(request: TpuRequest, topologies: list[str]) -> Refusal:
     """Refuse an accelerator or a machine type that has several topologies when none is named: TPU008."""
     word = request.machine_type or request.accelerator
-    message = f"'{word}' has {len(topologies)} topologies; the request names none"
+    message = f"'{word}' has {len(topologies)} topologies; write one"
     hint = f"add a topology: {joined(topologies)}"
     return Refusal("TPU008", message, hint, "machineType" if request.machine_type else "accelerator")
 
@@ -203,9 +203,9 @@ def _refused_topology(
             "machineType",
         )
     if catalogue.unlisted(scope, topology) is not None:
-        hint = "set allowUnlisted: true to use it all the same"
+        hint = "set allowUnlisted: true to use it anyway"
         if not field:
-            hint = f"write {_unlisted(scope, topology)} to use it all the same"
+            hint = f"write {_unlisted(scope, topology)} to use it anyway"
         message = f"topology '{topology}' fits the rule of {scope.word}, but no published list has it"
         return Refusal("TPU006", message, hint, field)
     unsorted = _unsorted(catalogue, scope, topology, field)
@@ -265,7 +265,7 @@ def _refused_count(catalogue: Catalogue, scope: Scope, request: TpuRequest, coun
     rule = [row.topology for row in rows if row.tier == "rule"]
     if not listed and not request.allow_unlisted:
         message = f"'{request.name}' fits only shapes that no published list of {generation.name} has"
-        hint = f"write {_unlisted(scope, rule[0])} to use it all the same"
+        hint = f"write {_unlisted(scope, rule[0])} to use it anyway"
         if len(rule) > 1:
             hint = f"write {_unlisted(scope, 'T')} with one of {joined(rule)} as T"
         return Refusal("TPU006", message, hint, "")

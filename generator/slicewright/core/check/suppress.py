@@ -93,7 +93,7 @@ def _entry(source: Source, index: int, known: tuple[str, ...]) -> tuple[Entry | 
     return Entry(rule, written.get("object", "*"), written.get("file", "*"), written["reason"], unused), []
 
 
-_WHY = "add a reason: who reads it must know why it is no problem here"
+_WHY = "add a reason: a reader must know why this is not a problem here"
 
 
 def suppress(
@@ -194,7 +194,7 @@ def _of_annotations(
 
 def _idle(resource: Resource, path: Path, rule: str, known: Collection[str]) -> Problem:
     if known and rule not in known:
-        message = f"there is no rule '{rule}', so nothing is silenced"
+        message = f"there is no rule '{rule}', so nothing is ignored"
         return resource.problem(
             "IGN103", path, message, did_you_mean(rule, known), severity="warning", key=True
         )

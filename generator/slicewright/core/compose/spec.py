@@ -215,7 +215,7 @@ def _operations(text: str, file: str) -> list[dict[str, Any]]:
     if not isinstance(operations, list) or not operations:
         raise Stopped(outside=f"{file}: a strategic-merge patch")
     if text.lstrip().startswith("[") and not _is_json(text):
-        message = "kustomize takes a patch that begins with [ for JSON, but it is not valid JSON"
+        message = "kustomize reads a patch that begins with [ as JSON, but this one is not valid JSON"
         raise Stopped(Problem("KUS002", message, "write one operation a line, each after '- '", file=file))
     return operations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slicewright.core.difference.tree_version import Key, Objects, TreeObject
 
 _FORBIDDEN = "its annotations forbid to prune it"
-_NOBODY = ", and nobody else prunes it"
+_NOBODY = ", and nothing else prunes it"
 _TOO_LATE = ", if it has not pruned it first"
 """What syncs a folder may see the commit before it is told itself that it does so no more."""
 _BY_HAND = "delete it with kubectl"

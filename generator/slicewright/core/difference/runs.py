@@ -132,7 +132,7 @@ def _stopped(place: Place, found: TreeObject, context: Context) -> Iterator[RunC
     """Yield that a run which is there before and afterwards is evicted by its queue, or no more."""
     before, after = context.stops.of(found)
     if after.policy == DRAIN != before.policy:
-        reason = f"{after.by} is told to {DRAIN}: it begins anew when that is lifted"
+        reason = f"{after.by} is set to {DRAIN}: the run starts again when the queue admits again"
         yield _change("stops", place, found, reason, context)
     elif before.policy == DRAIN and not after.rank:
         reason = f"{before.by} had evicted it, and admits again as quota allows"
@@ -177,7 +177,7 @@ def _why_it_starts(
 ) -> str:
     for other in ended.values():
         if _is_again(other, found):
-            return f"{other.name} once more, with nothing changed"
+            return f"{other.name} again, without a change"
     if ended:
         return f"takes the place of {_named(ended)}"
     if earlier:
@@ -204,7 +204,7 @@ def _renamed(value: Any, earlier: str, later: str) -> Any:
 
 def _why_it_changes(old: TreeObject, new: TreeObject, touched: Collection[str]) -> str:
     if RUN not in new.labels:
-        return "it is Fixed: what runs is told to change" if new.folder.path in touched else ""
+        return "it is Fixed: the running object changes" if new.folder.path in touched else ""
     is_same = old.data is new.data or same(old.data, new.data)
     return "" if is_same else "its frozen file was changed, which no render does"
 

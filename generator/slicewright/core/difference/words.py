@@ -90,7 +90,7 @@ def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
             means = (
                 "nothing in the cloud changes"
                 if file.effect == "removed"
-                else "it takes effect when somebody runs it"
+                else "it takes effect when a person runs it"
             )
             yield f"  {_SIGNS[file.effect]} {file.path} {file.effect}: {means}"
             if file.note:

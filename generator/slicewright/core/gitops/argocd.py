@@ -62,7 +62,7 @@ _WIDE = (
     (KUEUE_GROUP, "WorkloadPriorityClass"),
     (SCHEDULING_GROUP, "PriorityClass"),
 )
-"""Kinds of platforms that stand in no namespace."""
+"""Kinds of platforms without a namespace."""
 _NARROW = (
     ("", "ConfigMap"),
     ("", "ResourceQuota"),

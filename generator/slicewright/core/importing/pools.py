@@ -241,7 +241,7 @@ def _of_flavor(flavor: Flavor | None, shape: Shape, way: str | dict[str, Any]) -
 def _of_labels(flavor: Flavor, labels: Mapping[str, str]) -> Iterator[str]:
     if flavor.labels != labels:
         theirs, ours = (_said(some) for some in (flavor.labels, labels))
-        yield f"flavor '{flavor.name}' selects nodes by {theirs}; one of a managed platform by {ours}"
+        yield f"flavor '{flavor.name}' selects nodes by {theirs}; a managed platform selects by {ours}"
     if flavor.taints:
         yield f"flavor '{flavor.name}' has nodeTaints, which this file cannot say"
 
@@ -299,7 +299,9 @@ def _add_cpu_pools(
             continue
         notes = []
         if flavor is not None and shared:
-            notes.append(f"flavor '{flavor.name}' stands for these nodes too; here a flavor has one CPU pool")
+            notes.append(
+                f"flavor '{flavor.name}' covers these nodes too; a flavor here has only one CPU pool"
+            )
             flavor = None
         if flavor is not None:
             notes += _of_labels(flavor, {} if autopilot else {NODE_POOL: pool.name})

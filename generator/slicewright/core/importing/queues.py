@@ -53,7 +53,7 @@ def quota_of(holder: Object, pools: Pools, path: Path) -> tuple[list[dict[str, A
         entry, is_whole = _of_resources(others, cpus)
         found.append(entry)
         if not is_whole:
-            note(f"limits of {', '.join(sorted(others))} of flavor '{flavor}' are no whole nodes: left out")
+            note(f"limits of {', '.join(sorted(others))} of flavor '{flavor}' are not whole nodes: left out")
     return found, notes
 
 

@@ -42,7 +42,7 @@ def problems(site: ResolvedCluster) -> Iterator[Problem]:
     if "environment" not in site.cluster.spec:
         return
     if not site.cluster.managed:
-        message = "'environment' has no effect: managed is false, the platform is somebody else's"
+        message = "'environment' has no effect with managed: false"
         hint = "leave the field out, or write managed: true"
         yield site.cluster.source.problem("FIELD002", _AT, message, hint, key=True)
         return

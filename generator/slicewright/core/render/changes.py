@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Effect = Literal["starts", "ends", "changes"]
 
-_GOES_ON = "in the cluster it goes on, for nobody is left to prune it: delete it with kubectl"
+_GOES_ON = "it goes on in the cluster, because nothing prunes it: delete it with kubectl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,7 @@ def _missing(path: str) -> Problem:
 
 def _nameless(path: str) -> Problem:
     """Refuse to end a kept run because somebody removed the line by which we know its file."""
-    message = "the file of a kept run has lost its first line, by which slicewright knows it"
+    message = "the file of a kept run has no header line, so slicewright cannot recognize it"
     hint = "restore it (git checkout); to end the run, delete the file"
     return Problem("RUN006", message, hint, file=path)
 

@@ -54,7 +54,7 @@ _WIDER = frozenset(
 """Kinds that give rights, that others may not read, or that say what a namespace may use or reach."""
 _APART = "declare them in custom/, and apply them as the platform is"
 _BEYOND = (
-    ("that stand in no namespace", _APART),
+    ("without a namespace", _APART),
     ("of other namespaces", f"leave their namespace out, so that it is that of the run; or {_APART}"),
     ("that say what is synced", "leave them out: who syncs a cluster is written in clusters/"),
 )

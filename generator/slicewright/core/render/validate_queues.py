@@ -122,5 +122,5 @@ def against_queueless(workload: Workload, site: ResolvedCluster) -> Iterator[Pro
 
 def _consequence(site: ResolvedCluster) -> str:
     if site.cluster.spec.get("kueue", {}).get("manageJobsWithoutQueueName") is True:
-        return "Kueue is told to hold such runs back, and it would wait forever"
+        return "Kueue's configuration holds such runs back, so it would wait forever"
     return "it starts at once, beside Kueue, on nodes that are counted for others"

@@ -101,7 +101,9 @@ def _slower(gap: float | None, speed: float | None) -> str:
     """Return what to do where a gap may be the controllers' own time, which does not pass faster."""
     if gap is None or speed is None or speed <= 1 or gap >= OWN_SECONDS * speed:
         return ""
-    return f"; or play slower, for the controllers' own time is not scaled: --speed {max(1, int(speed / 4))}"
+    return (
+        f"; or play slower, because the controllers' own time is not scaled: --speed {max(1, int(speed / 4))}"
+    )
 
 
 def _joined(*parts: str) -> str:

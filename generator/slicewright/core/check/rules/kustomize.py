@@ -185,7 +185,7 @@ def _strict_json(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     for index, entry in entries(resource.data.get("patches")):
         written = text(entry.get("patch")).lstrip()
         if written.startswith("[") and not written.startswith(('[{"', "[]", '[ {"', '[\n{"')):
-            message = "a patch that begins with [ is read as JSON, but it is not valid JSON"
+            message = "kustomize reads a patch that begins with [ as JSON, but this one is not valid JSON"
             yield Finding(("patches", index, "patch"), message)
 
 

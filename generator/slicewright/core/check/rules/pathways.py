@@ -27,7 +27,7 @@ _INSTANCE_TYPE = "--instance_type"
 _INSTANCE_COUNT = "--instance_count"
 _SIDECAR_ADDRESS = "GRPC_SERVER_ADDRESS"
 """Variable by which a colocated Python sidecar knows where to listen."""
-_UNUSED = "nothing uses the colocated Python sidecar: the proxy is not told of it"
+_UNUSED = "nothing uses the colocated Python sidecar: the proxy does not have its name"
 
 
 def flags(container: dict[str, Any]) -> dict[str, tuple[int, str]]:

@@ -71,7 +71,7 @@ def _independent(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         row = shape(pods, objects)
         alone = row is not None and not row.multi_host and not exclusive(resource, pods)
         if alone or at(resource.data, "spec", "successPolicy", "operator") == "Any":
-            message = f"{pods.replicas} replicas that look independent are told that they are one multislice"
+            message = f"{pods.replicas} replicas look independent, but GKE configures them as one multislice"
             yield Finding(_replicas_path(pods), message)
 
 
