@@ -30,6 +30,7 @@ _SERVER = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/server"
 _PROXY = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/proxy_server"
 _COORDINATOR = "metadata.labels['jobset.sigs.k8s.io/coordinator']"
 _RETRIES_A_HOST = 4
+_RESOURCE_MANAGER = "--resource_manager_address=$(PATHWAYS_HEAD):29001"
 _SHARED_TMP = [{"name": "shared-tmp", "mountPath": "/tmp"}]  # noqa: S108 - the controller's
 
 
@@ -153,89 +154,62 @@ def _worker(pathwaysjob: Object, shape: Shape) -> Object:
 
 
 def _resource_manager(spec: Object, shape: Shape) -> Object:
-    return _customized(
-        spec,
-        "pathways_server",
-        {
-            "name": "pathways-rm",
-            "image": _image(_SERVER, spec),
-            "imagePullPolicy": "Always",
-            "args": [
-                "--server_port=29001",
-                f"--gcs_scratch_location={spec.get('pathwaysDir', '')}",
-                "--node_type=resource_manager",
-                f"--instance_count={spec['workers'][0]['numSlices']}",
-                f"--instance_type={shape.pathways_instance_type}",
-                *_metrics(spec),
-            ],
-            "env": [
-                _from("REPLICATED_JOB_NAME", "metadata.annotations['jobset.sigs.k8s.io/replicatedjob-name']"),
-                _from("JOBSET_NAME", f"metadata.annotations['{JOBSET_NAME}']"),
-                _from("HOST_ADDRESS", _COORDINATOR),
-                {"name": "TPU_SKIP_MDS_QUERY", "value": "true"},
-            ],
-            "ports": _ports(29001, 29002),
-            "resources": {"limits": {"cpu": "8", "memory": "32G"}},
-        },
-    )
+    args = ["--server_port=29001", _scratch(spec), "--node_type=resource_manager"]
+    args += [f"--instance_count={spec['workers'][0]['numSlices']}"]
+    args += [f"--instance_type={shape.pathways_instance_type}"]
+    env = [
+        *_JOBSET_NAMES,
+        _from("HOST_ADDRESS", _COORDINATOR),
+        {"name": "TPU_SKIP_MDS_QUERY", "value": "true"},
+    ]
+    made = _container(spec, "pathways-rm", "pathways_server", _SERVER, args, env)
+    return made | {"ports": _ports(29001, 29002), "resources": {"limits": {"cpu": "8", "memory": "32G"}}}
 
 
 def _proxy(spec: Object) -> Object:
-    made = _customized(
-        spec,
-        "proxy_server",
-        {
-            "name": "pathways-proxy",
-            "image": _image(_PROXY, spec),
-            "imagePullPolicy": "Always",
-            "args": [
-                "--server_port=29000",
-                "--resource_manager_address=$(PATHWAYS_HEAD):29001",
-                f"--gcs_scratch_location={spec.get('pathwaysDir', '')}",
-                *_metrics(spec),
-            ],
-            "env": [_from("PATHWAYS_HEAD", _COORDINATOR)],
-            "ports": _ports(29000),
-            "resources": {"limits": {"cpu": "16", "memory": "100G"}},
-        },
-    )
+    args = ["--server_port=29000", _RESOURCE_MANAGER, _scratch(spec)]
+    env = [_from("PATHWAYS_HEAD", _COORDINATOR)]
+    made = _container(spec, "pathways-proxy", "proxy_server", _PROXY, args, env)
     elastic = spec["controller"].get("elasticSlices", 0)
     if elastic > 0:
         made["args"].append(f"--num_elastic_slices={elastic}")
-    return made
+    return made | {"ports": _ports(29000), "resources": {"limits": {"cpu": "16", "memory": "100G"}}}
 
 
 def _worker_container(spec: Object, shape: Shape) -> Object:
-    return _customized(
-        spec,
-        "worker",
-        {
-            "name": "pathways-worker",
-            "image": _image(_SERVER, spec),
-            "imagePullPolicy": "Always",
-            "args": [
-                "--server_port=29005",
-                "--resource_manager_address=$(PATHWAYS_HEAD):29001",
-                f"--gcs_scratch_location={spec.get('pathwaysDir', '')}",
-                *_metrics(spec),
-            ],
-            "env": [
-                {"name": "TPU_MIN_LOG_LEVEL", "value": "0"},
-                {"name": "TF_CPP_MIN_LOG_LEVEL", "value": "0"},
-                {"name": "XCLOUD_ENVIRONMENT", "value": "GCP"},
-                {"name": "MEGASCALE_GRPC_ENABLE_XOR_TRACER", "value": "false"},
-                _from("MEGASCALE_NUM_SLICES", "metadata.labels['jobset.sigs.k8s.io/replicatedjob-replicas']"),
-                _from("JOBSET_NAME", f"metadata.annotations['{JOBSET_NAME}']"),
-                _from("REPLICATED_JOB_NAME", "metadata.annotations['jobset.sigs.k8s.io/replicatedjob-name']"),
-                _from("MEGASCALE_SLICE_ID", "metadata.labels['jobset.sigs.k8s.io/job-index']"),
-                _from("PATHWAYS_HEAD", _COORDINATOR),
-                _from("MEGASCALE_COORDINATOR_ADDRESS", _COORDINATOR),
-            ],
-            "ports": _ports(29005, 29006, 8471, 8080),
-            "resources": {"limits": {TPU: str(shape.chips_per_host)}},
-            "volumeMounts": _SHARED_TMP,
-        },
-    )
+    args = ["--server_port=29005", _RESOURCE_MANAGER, _scratch(spec)]
+    env = [
+        {"name": "TPU_MIN_LOG_LEVEL", "value": "0"},
+        {"name": "TF_CPP_MIN_LOG_LEVEL", "value": "0"},
+        {"name": "XCLOUD_ENVIRONMENT", "value": "GCP"},
+        {"name": "MEGASCALE_GRPC_ENABLE_XOR_TRACER", "value": "false"},
+        _from("MEGASCALE_NUM_SLICES", "metadata.labels['jobset.sigs.k8s.io/replicatedjob-replicas']"),
+        *reversed(_JOBSET_NAMES),
+        _from("MEGASCALE_SLICE_ID", "metadata.labels['jobset.sigs.k8s.io/job-index']"),
+        _from("PATHWAYS_HEAD", _COORDINATOR),
+        _from("MEGASCALE_COORDINATOR_ADDRESS", _COORDINATOR),
+    ]
+    return _container(spec, "pathways-worker", "worker", _SERVER, args, env) | {
+        "ports": _ports(29005, 29006, 8471, 8080),
+        "resources": {"limits": {TPU: str(shape.chips_per_host)}},
+        "volumeMounts": _SHARED_TMP,
+    }
+
+
+def _container(
+    spec: Object, name: str, component: str, repository: str, args: list[str], env: list[Object]
+) -> Object:
+    """Return a container of the runtime, with what `customComponents` say of it."""
+    custom = _component(spec, component)
+    is_metered = spec["controller"].get("enableMetricsCollection", False)
+    metrics = ["--enable_metrics_collection=true"] if is_metered else []
+    return {
+        "name": name,
+        "image": custom.get("image") or f"{repository}:{spec.get('pathwaysVersion') or 'latest'}",
+        "imagePullPolicy": "Always",
+        "args": [*args, *metrics, *(custom.get("customFlags") or [])],
+        "env": [*env, *(custom.get("customEnv") or [])],
+    }
 
 
 def _colocated_python(sidecar: Object) -> Object:
@@ -271,21 +245,9 @@ def _beside_the_head(name: str) -> Object:
     return {"podAffinity": required([own]), "podAntiAffinity": required(foreign)}
 
 
-def _customized(spec: Object, component: str, container: Object) -> Object:
-    custom = _component(spec, component)
-    if custom.get("image"):
-        container["image"] = custom["image"]
-    container["args"] += custom.get("customFlags") or []
-    container["env"] += custom.get("customEnv") or []
-    return container
-
-
 def _component(spec: Object, name: str) -> Object:
-    for custom in spec.get("customComponents") or ():
-        if custom["componentType"] == name:
-            found: Object = custom
-            return found
-    return {}
+    components: list[Object] = spec.get("customComponents") or []
+    return next((custom for custom in components if custom["componentType"] == name), {})
 
 
 def _is_colocated(spec: Object) -> bool:
@@ -293,19 +255,11 @@ def _is_colocated(spec: Object) -> bool:
 
 
 def _tpu_selector(shape: Shape) -> dict[str, str]:
-    return {
-        ACCELERATOR: shape.accelerator,
-        TOPOLOGY: shape.topology,
-    }
+    return {ACCELERATOR: shape.accelerator, TOPOLOGY: shape.topology}
 
 
-def _image(repository: str, spec: Object) -> str:
-    return f"{repository}:{spec.get('pathwaysVersion') or 'latest'}"
-
-
-def _metrics(spec: Object) -> list[str]:
-    wanted = spec["controller"].get("enableMetricsCollection", False)
-    return ["--enable_metrics_collection=true"] if wanted else []
+def _scratch(spec: Object) -> str:
+    return f"--gcs_scratch_location={spec.get('pathwaysDir', '')}"
 
 
 def _from(name: str, path: str) -> Object:
@@ -314,3 +268,9 @@ def _from(name: str, path: str) -> Object:
 
 def _ports(*numbers: int) -> list[Object]:
     return [{"containerPort": number, "protocol": "TCP"} for number in numbers]
+
+
+_JOBSET_NAMES = (
+    _from("REPLICATED_JOB_NAME", "metadata.annotations['jobset.sigs.k8s.io/replicatedjob-name']"),
+    _from("JOBSET_NAME", f"metadata.annotations['{JOBSET_NAME}']"),
+)
