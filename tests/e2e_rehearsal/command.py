@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tests.testbed.kit import eventually, processes
 
-from slicewright.testbed import registry, supervisor, wait
+from slicewright.testbed import process_group, supervisor, wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ class Rehearsing:
 
     def kill_program(self, name: str) -> None:
         """Kill a program of its test bed."""
-        (folder,) = registry.clusters_root(os.environ).glob(f"run-{self.process.pid}-*")
+        (folder,) = process_group.clusters_root(os.environ).glob(f"run-{self.process.pid}-*")
         os.kill(supervisor.read_state(folder)["programs"][name], signal.SIGKILL)
 
     def end(self) -> tuple[int, str, str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from slicewright.testbed import controllers, kubeconfig, registry, supervisor
+from slicewright.testbed import controllers, kubeconfig, process_group, supervisor
 from slicewright.testbed.api import Api
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.process_group import ProcessGroup
@@ -90,9 +90,9 @@ def test_down_of_a_cluster_that_only_begins(tmp_path: Path) -> None:
     folder.mkdir()
     with (folder / supervisor.LOCK).open("wb") as lock, ThreadPoolExecutor(1) as pool:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        (entry,) = registry.running(tmp_path)
+        (entry,) = process_group.running(tmp_path)
         assert (entry.status, entry.state) == ("starting", {})
-        ending = pool.submit(registry.end, entry)
+        ending = pool.submit(process_group.end, entry)
         with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
             (folder / supervisor.STATE).write_text(json.dumps({"supervisor": process.pid}), encoding="utf-8")
             assert process.wait(DEADLINE) == -signal.SIGTERM
@@ -150,8 +150,8 @@ def test_dead_folders_are_not_shown(tmp_path: Path) -> None:
     (tmp_path / "dead").mkdir()
     (tmp_path / "dead" / supervisor.LOCK).touch()
 
-    assert registry.running(tmp_path) == []
-    assert registry.running(tmp_path / "absent") == []
+    assert process_group.running(tmp_path) == []
+    assert process_group.running(tmp_path / "absent") == []
     assert processes(tmp_path) == {}
 
 

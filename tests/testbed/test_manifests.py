@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from slicewright.binaries.pins import versions
-from slicewright.core.platform.release import CONTROLLERS, Release
+from slicewright.core.platform.release import CONTROLLERS, JOBSET, KUEUE, Release
 from slicewright.testbed import controllers, manifests
 
 PORTS = {"jobset-system": 1, "kueue-system": 2}
@@ -43,7 +43,7 @@ def test_versions_are_the_pinned_ones() -> None:
 
 def test_webhooks_call_the_loopback_address() -> None:
     """No webhook and no conversion calls a Service: there is none; all trust the authority that is given."""
-    items = manifests.for_host(manifests.kueue(), ports={"kueue-system": 2345}, authority="PEM")
+    items = manifests.for_host(manifests.released(KUEUE), ports={"kueue-system": 2345}, authority="PEM")
     clients = [client for client, _ in manifests._webhook_clients(items)]
 
     assert len(clients) > 40
@@ -55,7 +55,7 @@ def test_webhooks_call_the_loopback_address() -> None:
 
 def test_pods_of_controllers_are_left_out() -> None:
     """What only a controller in a pod needs is not created."""
-    for items in (manifests.jobset(), manifests.kueue()):
+    for items in (manifests.released(JOBSET), manifests.released(KUEUE)):
         kinds = {item["kind"] for item in manifests.for_host(items, ports=PORTS)}
 
         assert kinds & {"Deployment", "Service", "Secret", "ConfigMap", "APIService"} == set()
@@ -65,12 +65,14 @@ def test_pods_of_controllers_are_left_out() -> None:
 def test_webhooks_need_a_port() -> None:
     """A manifest with webhooks and nowhere to call is a mistake."""
     with pytest.raises(ValueError, match="they need a port"):
-        manifests.for_host(manifests.jobset())
+        manifests.for_host(manifests.released(JOBSET))
 
 
 def test_descriptions_go_but_fields_of_that_name_stay() -> None:
     """Definitions lose their descriptions; a field that is called `description` is a field."""
-    items = {item["metadata"]["name"]: item for item in manifests.for_host(manifests.kueue(), ports=PORTS)}
+    items = {
+        item["metadata"]["name"]: item for item in manifests.for_host(manifests.released(KUEUE), ports=PORTS)
+    }
     versions_of = items["workloadpriorityclasses.kueue.x-k8s.io"]["spec"]["versions"]
     schemas: list[dict[str, Any]] = [version["schema"]["openAPIV3Schema"] for version in versions_of]
 
@@ -80,17 +82,17 @@ def test_descriptions_go_but_fields_of_that_name_stay() -> None:
 
 def test_what_others_need_comes_first() -> None:
     """Namespaces and definitions are created before what stands in them."""
-    first, rest = manifests.in_order(manifests.jobset())
+    first, rest = manifests.in_order(manifests.released(JOBSET))
 
     assert {item["kind"] for item in first} == {"Namespace", "CustomResourceDefinition"}
-    assert len(first) + len(rest) == len(manifests.jobset())
+    assert len(first) + len(rest) == len(manifests.released(JOBSET))
 
 
 def test_webhooks_for_pods_only_where_kueue_wants_them() -> None:
     """Plain pods are shown to Kueue only if its settings have that integration."""
 
     def hooks(settings: dict[str, Any]) -> set[str]:
-        items = controllers.without_idle_webhooks(manifests.kueue(), settings)
+        items = controllers.without_idle_webhooks(manifests.released(KUEUE), settings)
         return {hook["name"] for item in items for hook in item.get("webhooks", ())}
 
     assert hooks({}) & {"mpod.kb.io", "vpod.kb.io"} == set()
@@ -99,8 +101,8 @@ def test_webhooks_for_pods_only_where_kueue_wants_them() -> None:
 
 def test_webhooks_of_jobset_for_pods_stay() -> None:
     """They keep each slice on a node pool of its own, and have the names that Kueue's have."""
-    names = {hook["name"] for item in manifests.jobset() for hook in item.get("webhooks", ())}
-    kept = controllers.without_idle_webhooks(manifests.jobset(), {})
+    names = {hook["name"] for item in manifests.released(JOBSET) for hook in item.get("webhooks", ())}
+    kept = controllers.without_idle_webhooks(manifests.released(JOBSET), {})
 
     assert {"mpod.kb.io", "vpod.kb.io"} <= names
     assert names == {hook["name"] for item in kept for hook in item.get("webhooks", ())}

@@ -12,9 +12,9 @@ from slicewright.cli import show
 from slicewright.cli.command import BROKEN, command, output_option
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, did_you_mean, errors
-from slicewright.testbed import registry
+from slicewright.testbed import process_group
 from slicewright.testbed.errors import BedError
-from slicewright.testbed.registry import clusters_root
+from slicewright.testbed.process_group import clusters_root
 
 if TYPE_CHECKING:
     from slicewright.core.compose.spec import ReadText
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _TAKEN = "BED001"
 
 _name_option = click.option(
-    "--name", default=registry.DEFAULT_NAME, show_default=True, help="Which cluster, where several run."
+    "--name", default=process_group.DEFAULT_NAME, show_default=True, help="Which cluster, where several run."
 )
 
 
@@ -85,11 +85,11 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
 @click.option("--all", "everything", is_flag=True, help="End every cluster that runs.")
 def down(name: str, *, everything: bool) -> None:
     """End a cluster and all that belongs to it."""
-    wanted = registry.running(clusters_root()) if everything else [_running(name)]
+    wanted = process_group.running(clusters_root()) if everything else [_running(name)]
     failed: list[Problem] = []
     for entry in wanted:
         try:
-            registry.end(entry)
+            process_group.end(entry)
         except BedError as error:
             failed.append(error.problem)
         else:
@@ -101,7 +101,7 @@ def down(name: str, *, everything: bool) -> None:
 @cluster.command(params=[output_option()])
 def status(output: str) -> None:
     """Show the clusters that run."""
-    running = registry.running(clusters_root())
+    running = process_group.running(clusters_root())
     if output == "json":
         show.as_json([entry.record() for entry in running])
         return
@@ -111,14 +111,14 @@ def status(output: str) -> None:
     show.table(("NAME", "STATUS", "NODES OF", "KUBECONFIG"), rows)
 
 
-def _nodes(entry: registry.Running) -> str:
+def _nodes(entry: process_group.Running) -> str:
     """Return the TPUCluster that the nodes are those of, and their number."""
     cluster_name = entry.state.get("cluster", "")
     return f"{cluster_name} ({entry.state['nodes']:,})" if cluster_name else "-"
 
 
-def _running(name: str) -> registry.Running:
-    running = {entry.name: entry for entry in registry.running(clusters_root())}
+def _running(name: str) -> process_group.Running:
+    running = {entry.name: entry for entry in process_group.running(clusters_root())}
     if name not in running:
         hint = did_you_mean(name, running) or "start one with slicewright cluster up"
         show.stop((Problem("BED006", f"no cluster '{name}' runs", hint),))

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from slicewright.core.problem import Problem
-from slicewright.testbed import nodes, process_group, registry, wait
+from slicewright.testbed import nodes, process_group, wait
 from slicewright.testbed.api import Api
 from slicewright.testbed.errors import ApiError, BedError
 from slicewright.testbed.nodes import simulated_nodes
@@ -93,7 +93,7 @@ class Bed:
         self.plays = control_plane.plays
         """The value of the annotation on the nodes that this bed's KWOK plays."""
         self._control_plane = control_plane
-        self._root = (root or registry.clusters_root(environ)).absolute()
+        self._root = (root or process_group.clusters_root(environ)).absolute()
         self._progress = progress
         self._environ = environ
         self._processes: ProcessGroup | None = None

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.kubernetes.kinds import CRD_VERSION, RUN_VERSIONS
-from slicewright.core.platform.release import JOBSET, KUEUE
+from slicewright.core.platform.release import JOBSET, KUEUE, PATHWAYS
 from slicewright.testbed import (
     control_plane,
     controllers,
@@ -211,7 +211,7 @@ def _install_beside(boot: BootContext, file: Path, plays: str, environ: Mapping[
     processes = boot.processes
     command = nodes.kwok_command(boot.paths["kwok"], file, plays=plays, heartbeats=True)
     processes.start("kwok", command, **environ)
-    for item in (*manifests.for_host(manifests.pathways()), *manifests.provisioning_requests()):
+    for item in (*manifests.for_host(manifests.released(PATHWAYS)), *manifests.provisioning_requests()):
         if item["kind"] == "CustomResourceDefinition":
             _add(api, item)
     boot.wait("the definition of PathwaysJob", "kwok", lambda: api.resource(*RUN_VERSIONS["PathwaysJob"]))

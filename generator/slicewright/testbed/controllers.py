@@ -7,7 +7,6 @@ trust its authority already, and the files lie where it looks for them.
 
 from __future__ import annotations
 
-import base64
 import json
 import sys
 from pathlib import Path
@@ -64,18 +63,15 @@ def without_idle_webhooks(items: list[dict[str, Any]], settings: dict[str, Any])
 
 def kueue_secret(credentials: Credentials) -> dict[str, Any]:
     """Return the Secret in which Kueue looks for its certificates."""
-    files = {
-        "ca.crt": credentials.webhook_authority.certificate,
-        "ca.key": credentials.webhook_authority.key,
-        "tls.crt": credentials.webhook_server.certificate,
-        "tls.key": credentials.webhook_server.key,
-    }
     return {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": _KUEUE_SECRET, "namespace": _KUEUE_NAMESPACE},
-        "data": {
-            name: base64.b64encode(text.encode("ascii")).decode("ascii") for name, text in files.items()
+        "stringData": {
+            "ca.crt": credentials.webhook_authority.certificate,
+            "ca.key": credentials.webhook_authority.key,
+            "tls.crt": credentials.webhook_server.certificate,
+            "tls.key": credentials.webhook_server.key,
         },
     }
 
@@ -88,42 +84,42 @@ def kueue_command(
     `settings` are the fields of Kueue's own Configuration that a cluster sets; what belongs to the test bed
     (addresses, certificates) is not theirs to change.
     """
-    document = {
+    own = {
         **settings,
-        "integrations": {**settings.get("integrations", {}), "frameworks": kueue_frameworks(settings)},
         "apiVersion": KUEUE_CONFIGURATION_VERSION,
-        "kind": "Configuration",
+        "integrations": {**settings.get("integrations", {}), "frameworks": kueue_frameworks(settings)},
         "namespace": _KUEUE_NAMESPACE,
-        "leaderElection": {"leaderElect": False},
         "internalCertManagement": {
             "enable": True,
             "webhookServiceName": _KUEUE_SERVICE,
             "webhookSecretName": _KUEUE_SECRET,
         },
-        "clientConnection": {"qps": QPS, "burst": BURST},
-        "webhook": {"host": "127.0.0.1", "port": webhook_port, "certDir": str(credentials.file("webhooks"))},
-        "metrics": {"bindAddress": "0"},
-        "health": {"healthProbeBindAddress": "0"},
         "featureGates": {**settings.get("featureGates", {}), "VisibilityOnDemand": False},
     }
-    config.write_text(json.dumps(document), encoding="utf-8")
-    return [str(binary), f"--config={config}", f"--kubeconfig={credentials.kubeconfig('kueue')}"]
+    return _command("kueue", binary, credentials, config, webhook_port, own)
 
 
 def jobset_command(binary: Path, credentials: Credentials, *, config: Path, webhook_port: int) -> list[str]:
     """Write the configuration of the controller and return its command line."""
+    own = {"apiVersion": f"config.{JOBSET_GROUP}/v1alpha1", "internalCertManagement": {"enable": False}}
+    return _command("jobset", binary, credentials, config, webhook_port, own)
+
+
+def _command(
+    user: str, binary: Path, credentials: Credentials, config: Path, webhook_port: int, own: Object
+) -> list[str]:
+    """Write the configuration of a controller, its own fields and those of the test bed."""
     document = {
-        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
+        **own,
         "kind": "Configuration",
         "leaderElection": {"leaderElect": False},
-        "internalCertManagement": {"enable": False},
         "clientConnection": {"qps": QPS, "burst": BURST},
         "webhook": {"host": "127.0.0.1", "port": webhook_port, "certDir": str(credentials.file("webhooks"))},
         "metrics": {"bindAddress": "0"},
         "health": {"healthProbeBindAddress": "0"},
     }
     config.write_text(json.dumps(document), encoding="utf-8")
-    return [str(binary), f"--config={config}", f"--kubeconfig={credentials.kubeconfig('jobset')}"]
+    return [str(binary), f"--config={config}", f"--kubeconfig={credentials.kubeconfig(user)}"]
 
 
 OPERATOR_VARIABLE = "SLICEWRIGHT_PATHWAYS_CONTROLLER"

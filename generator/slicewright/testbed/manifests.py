@@ -17,7 +17,7 @@ from slicewright.core.compose.kustomization import compose
 from slicewright.core.document.read import read_documents
 from slicewright.core.platform import controllers
 from slicewright.core.platform.kueue_configuration import played
-from slicewright.core.platform.release import CONTROLLERS, JOBSET, KUEUE, MANIFESTS, PATHWAYS, Release
+from slicewright.core.platform.release import CONTROLLERS, MANIFESTS, Release
 from slicewright.workspace.package import data_folder
 
 if TYPE_CHECKING:
@@ -38,21 +38,6 @@ _FIRST = ("Namespace", "CustomResourceDefinition")
 """Kinds that others need; the rest may come in any order."""
 
 
-def jobset() -> list[Object]:
-    """Return the objects of the JobSet release."""
-    return _released(JOBSET)
-
-
-def kueue() -> list[Object]:
-    """Return the objects of the Kueue release."""
-    return _released(KUEUE)
-
-
-def pathways() -> list[Object]:
-    """Return the objects of the PathwaysJob release."""
-    return _released(PATHWAYS)
-
-
 def provisioning_requests() -> list[Object]:
     """Return the definition of ProvisioningRequest, which GKE has built in."""
     return parsed((FOLDER / "provisioningrequests.yaml").read_bytes())
@@ -68,7 +53,7 @@ def completed(items: Iterable[Object]) -> list[Object]:
     found = list(items)
     there = {item["metadata"]["name"] for item in found if item["kind"] == "Namespace"}
     for controller in CONTROLLERS:
-        found += [] if controller.namespace in there else _released(controller)
+        found += [] if controller.namespace in there else released(controller)
     return found
 
 
@@ -131,7 +116,8 @@ def _webhook_clients(items: Iterable[Object]) -> Iterable[tuple[Object, str]]:
             yield conversion["webhook"]["clientConfig"], "/convert"
 
 
-def _released(controller: Controller) -> list[Object]:
+def released(controller: Controller) -> list[Object]:
+    """Return the objects of the release of a controller whose program the test bed has."""
     return parsed((data_folder("bases").parent / pinned(controller).folder / MANIFESTS).read_bytes())
 
 
