@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.core.provision.gcloud import flags, policy_flags
 from slicewright.core.provision.node_pool import node_pools
+from slicewright.core.provision.scripts import node_pool_flags, policy_flags
 
 from .kit import PLACE, site, terraform_files
 from .opentofu import planned, resources
@@ -77,7 +77,7 @@ def of_commands(cluster: ResolvedCluster) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for pool in node_pools(cluster):
         said: dict[str, Any] = {"words": set()}
-        for flag in flags(pool):
+        for flag in node_pool_flags(pool):
             name, equals, value = flag.partition("=")
             if name == "--scopes":
                 continue  # Terraform's nodes always have the one that an account of their own gets

@@ -10,8 +10,8 @@ import hcl2
 import pytest
 
 from slicewright.core.provision.further import ARGUMENTS, FLAGS, MAPS
-from slicewright.core.provision.gcloud import flags
 from slicewright.core.provision.node_pool import node_pools
+from slicewright.core.provision.scripts import node_pool_flags
 
 from .kit import PLACE, RICH, machine, site, surveyed, terraform_files, text
 from .opentofu import VERSIONS, planned, resources, tables
@@ -85,7 +85,7 @@ def test_every_flag_of_ours_is_refused_as_a_further_one() -> None:
         " serviceAccount: a@b.c, workloadMetadata: GCE_METADATA, privateNodes: true, disk: {sizeGB: 50}}}"
     )
     made = node_pools(site(RICH.replace("pools:", f"pools:\n- {everything}", 1)))
-    names = {flag.partition("=")[0] for pool in made for flag in flags(pool)}
+    names = {flag.partition("=")[0] for pool in made for flag in node_pool_flags(pool)}
 
     assert {"--no-enable-autorepair"} == names - FLAGS.keys()
     for flag in sorted(FLAGS):

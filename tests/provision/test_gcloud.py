@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slicewright.core.intent.workload import Provisioning
-from slicewright.core.provision.gcloud import flags, policy_flags, reservation
 from slicewright.core.provision.node_pool import node_pools
+from slicewright.core.provision.scripts import node_pool_flags, policy_flags, reservation_path
 from slicewright.workspace.package import package
 
 from .kit import PLACE, site
@@ -100,7 +100,7 @@ def test_configured_nodes() -> None:
         "--num-nodes=1",
         "--enable-gvnic",
         "--metadata=a=$(reboot)",
-    ) == flags(made)
+    ) == node_pool_flags(made)
 
 
 def test_scopes_as_they_are_written() -> None:
@@ -108,8 +108,8 @@ def test_scopes_as_they_are_written() -> None:
     config = "nodeConfig: {scopes: [storage-full, gke-default, cloud-platform], disk: {type: pd-ssd}}"
     (made,) = node_pools(site(f"{PLACE}pools: [{{name: cpu, machineType: n2-standard-8, {config}}}]"))
 
-    assert "--scopes=storage-full,gke-default,cloud-platform" in flags(made)
-    assert "--disk-type=pd-ssd" in flags(made)
+    assert "--scopes=storage-full,gke-default,cloud-platform" in node_pool_flags(made)
+    assert "--disk-type=pd-ssd" in node_pool_flags(made)
 
 
 def test_shapes_have_every_machine_type() -> None:
@@ -131,7 +131,7 @@ def test_node_pool_that_stands(shape: tuple[str, str, str, list[str], int], prov
         *STANDING[provisioning],
         f"--num-nodes={hosts}",
         *TAINTED.get(provisioning, []),
-    ] == list(flags(made))
+    ] == list(node_pool_flags(made))
 
 
 @pytest.mark.parametrize("provisioning", GROWING)
@@ -150,7 +150,7 @@ def test_node_pool_that_grows(shape: tuple[str, str, str, list[str], int], provi
         "--enable-autoscaling",
         "--min-nodes=0",
         f"--max-nodes={hosts}",
-    ] == list(flags(made))
+    ] == list(node_pool_flags(made))
 
 
 def test_what_else_a_pool_says() -> None:
@@ -170,7 +170,7 @@ def test_what_else_a_pool_says() -> None:
         "--max-run-duration=900s",
         "--node-labels=b=c,team/a=x",
         *TAINTED["Spot"],
-    ] == list(flags(made))
+    ] == list(node_pool_flags(made))
 
 
 def test_label_and_taint_of_a_compute_class() -> None:
@@ -180,7 +180,7 @@ def test_label_and_taint_of_a_compute_class() -> None:
         "computeClasses: [{name: x, nodePoolAutoCreation: false, priorities: [{tpu: v5e-4}]}]"
     )
 
-    assert flags(node_pools(made)[0])[-2:] == (
+    assert node_pool_flags(node_pools(made)[0])[-2:] == (
         "--node-labels=cloud.google.com/compute-class=x",
         "--node-taints=cloud.google.com/compute-class=x:NoSchedule",
     )
@@ -193,8 +193,8 @@ def test_slices_of_any_zone(zones: str) -> None:
     pools = f"pools: [{tpus}, {{name: c, machineType: n2-x, autoscaling: {{}}}}]"
     slices, others = node_pools(site(f"location: us-east5\n{zones}{pools}"))
 
-    assert flags(slices)[-1] == "--location-policy=ANY"
-    assert [flag for flag in flags(others) if flag != "--node-locations=us-east5-a"] == [
+    assert node_pool_flags(slices)[-1] == "--location-policy=ANY"
+    assert [flag for flag in node_pool_flags(others) if flag != "--node-locations=us-east5-a"] == [
         "--machine-type=n2-x",
         "--num-nodes=1",
         "--enable-autoscaling",
@@ -210,4 +210,4 @@ def test_workload_policy() -> None:
 
 def test_shared_reservation() -> None:
     """A reservation of another project is named with it."""
-    assert reservation(Provisioning("Reservation", "r", "p")) == "projects/p/reservations/r"
+    assert reservation_path(Provisioning("Reservation", "r", "p")) == "projects/p/reservations/r"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.provision import gcloud
+from slicewright.core.provision import scripts
 from slicewright.core.provision.hcl import Attribute, Block
 from slicewright.core.provision.node_pool import declared, node_pools
 
@@ -146,7 +146,7 @@ _Wrong = tuple["Path", str, str, str]
 
 def _flags(pool: NodePool, written: list[str]) -> Iterator[_Wrong]:
     """Yield flags that are none, that come twice, or that are decided elsewhere, abbreviated ones too."""
-    ours = {_name(flag) for flag in gcloud.flags(pool)[: -len(written)]}
+    ours = {_name(flag) for flag in scripts.node_pool_flags(pool)[: -len(written)]}
     taken: set[str] = set()
     for index, flag in enumerate(written):
         if not _FLAG.fullmatch(flag) or not flag.isprintable():

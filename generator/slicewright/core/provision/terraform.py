@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from slicewright.core.kubernetes.labels import RESERVATION_AFFINITY
 from slicewright.core.plan.scaling import FLEX_START
 from slicewright.core.provision.further import with_arguments
-from slicewright.core.provision.gcloud import reservation
 from slicewright.core.provision.hcl import Block, Call, Comment, Expression, block
+from slicewright.core.provision.scripts import reservation_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -208,7 +208,7 @@ def _reservation(pool: NodePool) -> Iterator[Block]:
     if wanted.type in FLEX_START:
         yield block("reservation_affinity", consume_reservation_type="NO_RESERVATION")
     if wanted.type == "Reservation":
-        names, kind = [reservation(wanted)], "SPECIFIC_RESERVATION"
+        names, kind = [reservation_path(wanted)], "SPECIFIC_RESERVATION"
         yield block(
             "reservation_affinity", consume_reservation_type=kind, key=RESERVATION_AFFINITY, values=names
         )
