@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.build import jobset
+from slicewright.core.build.objects import BUILDERS
 from slicewright.core.compose.kustomization import identity
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.plan.plan import MARKER
@@ -11,46 +13,14 @@ from slicewright.core.plan.plan import MARKER
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slicewright.core.build.pod import Steps
     from slicewright.core.intent.check import Schemas
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.pattern import Pattern
 
-Step = str | int | tuple[str]
-"""A key, the index of an element, or the name of one."""
-Steps = tuple[Step, ...]
-
 _POD = "kubernetes/pod-template.json"
 _FORM = frozenset({"IN001", "IN003"})
 """Ids of problems that are about a type, or a key that is missing."""
-_TEMPLATE: Steps = ("template", "spec", "template")
-_SLICES: Steps = ("spec", "replicatedJobs", ("slice",), *_TEMPLATE)
-_HEAD: Steps = ("spec", "replicatedJobs", ("pathways-head",), *_TEMPLATE)
-_WORKER: Steps = ("spec", "replicatedJobs", ("worker",), *_TEMPLATE)
-_JOB: Steps = ("spec", "template")
-_CONTROLLER: Steps = ("spec", "controller", "template")
-
-
-def _on_tpus(template: Steps) -> tuple[Steps, ...]:
-    container: Steps = (*template, "spec", "containers", 0, "resources")
-    return (*template, "spec", "nodeSelector"), (*container, "requests"), (*container, "limits")
-
-
-_PATHWAYS: tuple[Steps, ...] = (
-    ("spec", "network"),
-    ("spec", "failurePolicy"),
-    (*_HEAD, "spec", "containers", 0),
-    (*_HEAD, "spec", "nodeSelector"),
-    *_on_tpus(_WORKER),
-)
-_MAPPINGS: dict[Pattern, dict[str, tuple[Steps, ...]]] = {
-    "jobset": {"JobSet": (("spec", "successPolicy"), ("spec", "failurePolicy"), *_on_tpus(_SLICES))},
-    "job": {"Job": _on_tpus(_JOB)},
-    "indexed-job": {"Job": _on_tpus(_JOB), "Service": (("spec",),)},
-    "pathways": {"JobSet": _PATHWAYS},
-    "pathways-headless": {"JobSet": _PATHWAYS},
-    "pathwaysjob": {"PathwaysJob": (("spec", "workers", 0), (*_CONTROLLER, "spec", "containers", 0))},
-}
-"""The mappings that are filled in, by pattern and kind."""
 _RUNTIME = ("pathways-rm", "pathways-proxy", "pathways-worker")
 _SIDECAR = "colocated-python-sidecar"
 _RULES: dict[str, Steps] = {
@@ -85,7 +55,8 @@ def _lacks(pattern: Pattern, components: tuple[str, ...], item: Object, schemas:
         parent, _ = _find(item, steps[:-1])
         if isinstance(parent, dict) and steps[-1] in parent:
             yield from _mapping(item, steps)
-    wanted = list(_MAPPINGS[pattern].get(item["kind"], ()))
+    builder = BUILDERS.get((pattern, item["kind"]))
+    wanted = list(builder.filled if builder else ())
     if item["kind"] != "Service":
         wanted += [_RULES[name] for name in (_short(path) for path in components) if name in _RULES]
     for steps in wanted:
@@ -94,7 +65,7 @@ def _lacks(pattern: Pattern, components: tuple[str, ...], item: Object, schemas:
         yield from _replicated_jobs(item)
     if item["kind"] == "PathwaysJob" and "pathwaysVersion" not in item["spec"]:
         yield "there is no spec.pathwaysVersion"
-    if item["kind"] in _MAPPINGS[pattern]:
+    if builder:
         yield from _pods(item, schemas)
     if pattern in ("pathways", "pathways-headless") and item["kind"] == "JobSet":
         yield from _runtime(item, components)
@@ -120,7 +91,7 @@ def _replicated_jobs(item: Object) -> Iterator[str]:
     """Every job is looked through: its pods are told their run, its resources brought into one form."""
     for index, job in enumerate(item["spec"]["replicatedJobs"]):
         here: Steps = ("spec", "replicatedJobs", index)
-        yield from _mapping(item, (*here, *_TEMPLATE))
+        yield from _mapping(item, (*here, *jobset.POD))
         if not isinstance(job.get("name"), str):
             yield f"{_written((*here, 'name'))} must be a string"
         if "metadata" in job["template"]:

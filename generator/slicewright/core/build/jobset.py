@@ -5,14 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build import pod
-from slicewright.core.build import pod as containers
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL
 from slicewright.core.plan.validate_workload import EXIT_CODES
 
 if TYPE_CHECKING:
+    from slicewright.core.build.pod import Steps
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import Auxiliary, Plan
 
+POD: Steps = ("template", "spec", "template")
+"""From a replicatedJob to its pod template."""
+IN_JOBSET: tuple[Steps, ...] = (
+    ("spec", "successPolicy"),
+    ("spec", "failurePolicy"),
+    *pod.claimed(("spec", "replicatedJobs", ("slice",), *POD)),
+)
+IN_JOB = pod.claimed(("spec", "template"))
+IN_SERVICE: tuple[Steps, ...] = (("spec",),)
+"""The mappings of a base that are filled in."""
 _IN_PLACE_BACKOFF = 2_147_483_647
 """What JobSet's webhook asks of every replicatedJob under restartStrategy InPlaceRestart."""
 
@@ -114,7 +124,7 @@ def _add_auxiliary(jobs: list[dict[str, Any]], auxiliary: Auxiliary, plan: Plan)
         spec["backoffLimit"] = auxiliary.backoff_limit
     template = spec["template"]
     pod.merge_template(template, auxiliary.pod_template, auxiliary.topology_request)
-    containers.tell_run(template["spec"], plan)
+    pod.tell_run(template["spec"], plan)
     template["spec"].setdefault("nodeSelector", {})[NODE_POOL] = auxiliary.node_pool
 
 

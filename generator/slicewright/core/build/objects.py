@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from slicewright.core.build import jobset, normalize, pathways, unsupported_values
 from slicewright.core.compose import patch
@@ -12,12 +12,37 @@ from slicewright.core.kubernetes.labels import KEPT, KUEUE, PRIORITY_CLASS
 from slicewright.core.plan.plan import MARKER
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slicewright.core.build.pod import Steps
     from slicewright.core.intent.source import Source
     from slicewright.core.kubernetes.types import Object
+    from slicewright.core.plan.pattern import Pattern
     from slicewright.core.plan.plan import Plan
     from slicewright.core.problem import Path, Problem
 
-"""Kinds of a run object: what Kueue queues, and what the user's annotations are for."""
+
+class Builder(NamedTuple):
+    """What fills in one object of a base."""
+
+    fill: Callable[[Object, Plan], None]
+    """Makes the base's object the plan's, in place."""
+    filled: tuple[Steps, ...]
+    """The mappings that it needs in the base."""
+
+
+_JOB = Builder(jobset.fill_job, jobset.IN_JOB)
+_PATHWAYS = Builder(pathways.fill_pathways, pathways.IN_PATHWAYS)
+BUILDERS: dict[tuple[Pattern, str], Builder] = {
+    ("jobset", "JobSet"): Builder(jobset.fill_jobset, jobset.IN_JOBSET),
+    ("job", "Job"): _JOB,
+    ("indexed-job", "Job"): _JOB,
+    ("indexed-job", "Service"): Builder(jobset.fill_service, jobset.IN_SERVICE),
+    ("pathways", "JobSet"): _PATHWAYS,
+    ("pathways-headless", "JobSet"): _PATHWAYS,
+    ("pathwaysjob", "PathwaysJob"): Builder(pathways.fill_pathwaysjob, pathways.IN_PATHWAYSJOB),
+}
+"""By pattern and kind; what is in no base gets its metadata alone."""
 
 
 def build(plan: Plan, base: list[Object]) -> list[Object]:
@@ -46,17 +71,9 @@ def _keep(claim: Object) -> None:
 
 
 def _fill(item: Object, plan: Plan) -> None:
-    kind = item["kind"]
-    if kind == "Service":
-        jobset.fill_service(item, plan)
-    elif kind == "Job":
-        jobset.fill_job(item, plan)
-    elif kind == "PathwaysJob" and plan.pathways is not None:
-        pathways.fill_pathwaysjob(item, plan, plan.pathways)
-    elif kind == "JobSet" and plan.pathways is not None:
-        pathways.fill_pathways(item, plan, plan.pathways)
-    elif kind == "JobSet":
-        jobset.fill_jobset(item, plan)
+    builder = BUILDERS.get((plan.pattern, item["kind"]))
+    if builder is not None:
+        builder.fill(item, plan)
     _fill_metadata(item, plan)
 
 

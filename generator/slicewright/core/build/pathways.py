@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from slicewright.core.build import pod
-from slicewright.core.build import pod as containers
 from slicewright.core.build.jobset import (
+    POD,
     drop_exclusive_topology,
     fail_on_exit_codes,
     fill_failure_policy,
@@ -18,8 +18,22 @@ from slicewright.core.kubernetes.labels import ACCELERATOR, NODE_POOL, TOPOLOGY
 from slicewright.core.plan.plan import MARKER, PathwaysPlan, Plan
 
 if TYPE_CHECKING:
+    from slicewright.core.build.pod import Steps
     from slicewright.core.kubernetes.types import Object
 
+_HEAD: Steps = ("spec", "replicatedJobs", ("pathways-head",), *POD)
+IN_PATHWAYS: tuple[Steps, ...] = (
+    ("spec", "network"),
+    ("spec", "failurePolicy"),
+    (*_HEAD, "spec", "containers", 0),
+    (*_HEAD, "spec", "nodeSelector"),
+    *pod.claimed(("spec", "replicatedJobs", ("worker",), *POD)),
+)
+IN_PATHWAYSJOB: tuple[Steps, ...] = (
+    ("spec", "workers", 0),
+    ("spec", "controller", "template", "spec", "containers", 0),
+)
+"""The mappings of a base that are filled in."""
 _CONTAINER_OF = {
     "pathways_server": "pathways-rm",
     "proxy_server": "pathways-proxy",
@@ -30,9 +44,14 @@ _CONTAINER_OF = {
 _METERED = ("pathways-rm", "pathways-proxy", "pathways-worker")
 
 
-def fill_pathways(jobset: Object, plan: Plan, runtime: PathwaysPlan) -> None:
+def _runtime(plan: Plan) -> PathwaysPlan:
+    """Return the runtime of a plan, which every plan of these patterns has."""
+    return cast("PathwaysPlan", plan.pathways)
+
+
+def fill_pathways(jobset: Object, plan: Plan) -> None:
     """Make the base's JobSet the plan's, in place."""
-    spec = jobset["spec"]
+    spec, runtime = jobset["spec"], _runtime(plan)
     spec["network"]["subdomain"] = runtime.subdomain
     head = replicated_job(jobset, "pathways-head")["template"]["spec"]["template"]
     workers = replicated_job(jobset, "worker")
@@ -45,7 +64,7 @@ def fill_pathways(jobset: Object, plan: Plan, runtime: PathwaysPlan) -> None:
     _fill_head(head, plan, runtime)
     _fill_worker(job["template"], plan, runtime)
     pods = (head["spec"], job["template"]["spec"])
-    everyone = {item["name"]: item for pod_spec in pods for item in containers.every(pod_spec)}
+    everyone = {item["name"]: item for pod_spec in pods for item in pod.every(pod_spec)}
     _fill_runtime(everyone, plan, runtime)
     fill_failure_policy(spec, plan)
     fail_on_exit_codes(jobset, "pathways-head", plan)
@@ -55,11 +74,11 @@ def _fill_head(head: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
     spec = head["spec"]
     main = spec["containers"][0]
     if not runtime.headless:
-        containers.fill_program(main, plan)
+        pod.fill_program(main, plan)
     pod.merge_template(head, runtime.head_template, runtime.head_topology_request)
     if not runtime.headless:
-        containers.mount(spec, main, plan.gcs_fuse)
-    containers.tell_run(spec, plan)
+        pod.mount(spec, main, plan.gcs_fuse)
+    pod.tell_run(spec, plan)
     theirs = {key: value for key, value in spec["nodeSelector"].items() if value != MARKER}
     if runtime.colocate_head:
         theirs.update(plan.node_selector)
@@ -80,7 +99,7 @@ def _fill_worker(template: dict[str, Any], plan: Plan, runtime: PathwaysPlan) ->
     if runtime.worker_grace_period_seconds is not None:
         spec["terminationGracePeriodSeconds"] = runtime.worker_grace_period_seconds
     pod.merge_template(template, plan.pod_template, plan.topology_request)
-    containers.tell_run(spec, plan)
+    pod.tell_run(spec, plan)
     pod.claim(spec, worker, plan)
 
 
@@ -126,9 +145,9 @@ _PROXY = "proxy_server"
 _SET_BY_CONTROLLER = frozenset({ACCELERATOR, TOPOLOGY})
 
 
-def fill_pathwaysjob(pathwaysjob: Object, plan: Plan, runtime: PathwaysPlan) -> None:
+def fill_pathwaysjob(pathwaysjob: Object, plan: Plan) -> None:
     """Make the base's PathwaysJob the plan's, in place."""
-    spec = pathwaysjob["spec"]
+    spec, runtime = pathwaysjob["spec"], _runtime(plan)
     spec["maxRestarts"] = plan.failure_policy.max_restarts
     spec["pathwaysDir"] = runtime.directory
     spec["pathwaysVersion"] = runtime.version
@@ -190,9 +209,9 @@ def _fill_controller(controller: dict[str, Any], plan: Plan, runtime: PathwaysPl
         return
     spec = controller["template"]["spec"]
     main = spec["containers"][0]
-    containers.fill_program(main, plan)
+    pod.fill_program(main, plan)
     pod.merge_template(controller["template"], runtime.head_template, {})
-    containers.mount(spec, main, plan.gcs_fuse)
-    containers.tell_run(spec, plan)
+    pod.mount(spec, main, plan.gcs_fuse)
+    pod.tell_run(spec, plan)
     if runtime.head_node_pool:
         spec.setdefault("nodeSelector", {})[NODE_POOL] = runtime.head_node_pool

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.ways import Apart
 
+Step = str | int | tuple[str]
+"""A key, the index of an element, or the name of one."""
+Steps = tuple[Step, ...]
+
 _SHELL = ("bash", "-c")
 _ORDER = (
     "name",
@@ -132,6 +136,12 @@ def claim(spec: dict[str, Any], container: dict[str, Any], plan: Plan) -> None:
     chips = str(plan.chips_per_container)
     container["resources"]["requests"][TPU] = chips
     container["resources"]["limits"][TPU] = chips
+
+
+def claimed(template: Steps) -> tuple[Steps, ...]:
+    """Return the mappings below a pod template that `claim` fills in."""
+    resources: Steps = (*template, "spec", "containers", 0, "resources")
+    return (*template, "spec", "nodeSelector"), (*resources, "requests"), (*resources, "limits")
 
 
 def keep_apart(spec: dict[str, Any], apart: Apart) -> None:
