@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slicewright.rehearsal.model.clock import Override, Unclear, overridden, read_override, unclear
+from slicewright.rehearsal.model.clock import Override, overridden, read_override, unclear
 
 from .kit import part_of
 
@@ -36,18 +36,18 @@ def test_span_may_carry_the_name_of_a_workload(text: str, expected: Override | N
         ("", None),
         ("train", None),
         ("team-a/eval", None),
-        ("trian", Unclear("workload 'trian' is not part of this rehearsal", "did you mean 'train'?")),
+        ("trian", ("workload 'trian' is not part of this rehearsal", "did you mean 'train'?")),
         (
             "team-a/evil",
-            Unclear("workload 'team-a/evil' is not part of this rehearsal", "did you mean 'team-a/eval'?"),
+            ("workload 'team-a/evil' is not part of this rehearsal", "did you mean 'team-a/eval'?"),
         ),
         (
             "eval",
-            Unclear("'eval' may be one of 2 workloads: say which", "team-a/eval or team-b/eval"),
+            ("'eval' may be one of 2 workloads: say which", "team-a/eval or team-b/eval"),
         ),
     ],
 )
-def test_name_means_one_workload(name: str, expected: Unclear | None) -> None:
+def test_name_means_one_workload(name: str, expected: tuple[str, str] | None) -> None:
     """A misspelt one comes with the nearest, one that several have with all of them."""
     assert expected == unclear([Override("train", 1.0), Override(name, 2.0)], KEYS)
 

@@ -110,7 +110,7 @@ def test_platform_that_nobody_has_rendered_is_played_from_its_file(rendered: Rep
     foreign = scenario(rendered)
 
     assert [
-        ("REH007", "warning", f"there is no {FOLDER}: the platform is played as a render would write it")
+        ("REH007", "warning", f"{FOLDER} does not exist: the platform is played as a render would write it")
     ] == told(missing.notes)
     assert [before, before] == [quota(missing), quota(foreign)]
     assert () == foreign.notes

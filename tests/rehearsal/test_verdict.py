@@ -279,14 +279,17 @@ def test_job_without_chips_that_never_ran_fails_the_rehearsal() -> None:
     none = part_of("", jobset("a", replicated_job("slice"), replicated_job("board", chips=0, replicas=0)))
     told = ["workloads/a.yaml:3: REH001 job board of default/a never ran"]
 
-    def hints(speed: float, **facts: Any) -> list[tuple[str, str]]:
-        found = judge([part], {A: aside(**facts)}, {}, cut_short=False, speed=speed)
+    def hints(speed: float, duration: str = "60s", **facts: Any) -> list[tuple[str, str]]:
+        timed = part_of(f"duration: {duration}", *part.runs)
+        found = judge([timed], {A: aside(**facts)}, {}, cut_short=False, speed=speed)
         return [(problem.severity, problem.hint) for problem in found]
 
     assert told == said(part, aside())
     assert [("error", "FailedScheduling: 0/6 nodes")] == hints(60.0)
     assert [("error", "the timeline shows what ran instead")] == hints(1.0, unplaced={})
     assert [("warning", "to know it, play slower: --speed 7")] == hints(60.0, unplaced={})
+    longer = "to know it, let it run longer: --duration default/a=8s --speed 1"
+    assert [("warning", longer)] == hints(60.0, "2s", unplaced={})
     assert [f"{told[0]}, which may be the controllers' own time at this speed"] == said(
         part, aside("another")
     )

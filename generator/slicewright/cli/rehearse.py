@@ -167,7 +167,7 @@ def rehearse(
     playing = [one.key for one in repository.workloads if set(one.clusters) & set(wanted)]
     wrong = unclear((*submit_at, *duration), playing) if not repository.problems else None
     if wrong:
-        raise show.unknown(wrong.message, wrong.hint)
+        raise show.unknown(*wrong)
     found, against = scenarios(checkout, wanted)
     if against:
         show.stop(against)

@@ -216,7 +216,7 @@ class Autoscaler:
 
     def _reserve(self, request: Object, now: float) -> list[str]:
         """Hold free slices for all pods of a request, or none."""
-        found: list[str] = []
+        names: list[str] = []
         for podset in request["spec"]["podSets"]:
             template = self._api.get(
                 *_TEMPLATE, podset["podTemplateRef"]["name"], request["metadata"]["namespace"]
@@ -226,22 +226,22 @@ class Autoscaler:
                 for pool in self._pools.values()
                 if pool.queued
                 and pool.name not in self._promised
-                and pool.name not in found
+                and pool.name not in names
                 and pool.name not in self._broken
                 and _fits(template, pool)
             ]
             count = podset["count"]
             for pool in fitting:
                 if count > 0:
-                    found.append(pool.name)
+                    names.append(pool.name)
                     count -= len(pool.nodes)
             if count > 0:
                 return []
-        for name in found:
+        for name in names:
             self._promised[name] = request["metadata"]["uid"]
             if name not in self._there:
                 self._coming.setdefault(name, now + self._delay)
-        return found
+        return names
 
     def _say(self, request: Object, condition: str, message: str) -> None:
         before = self._api.get(*REQUEST, request["metadata"]["name"], request["metadata"]["namespace"])

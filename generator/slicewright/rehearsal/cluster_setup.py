@@ -170,18 +170,18 @@ class ClusterSetup:
         label = f"{OWNER_LABEL} in ({','.join((self._owner, *others))})"
         for kind in _MADE:
             try:
-                found = self.api.list(*kind, labels=label)
+                items = self.api.list(*kind, labels=label)
             except ApiError as error:
                 if error.reason == "NotFound":
                     continue
                 raise
-            if not found:
+            if not items:
                 continue
             if kind == _NODE:
-                nodes = {node["metadata"]["name"] for node in found}
+                nodes = {node["metadata"]["name"] for node in items}
                 self._wait("pods on simulated nodes", partial(self._leaving, nodes))
             policy = "Foreground" if kind in _RUNS else "Background"
-            self.api.each(partial(self.api.delete, policy=policy), found)
+            self.api.each(partial(self.api.delete, policy=policy), items)
             self._wait(f"{kind[1]} objects", partial(self._left, kind, label))
 
     def _wait(self, what: str, left: Callable[[], list[Object]]) -> None:
@@ -195,9 +195,9 @@ class ClusterSetup:
 
     def _left(self, kind: tuple[str, str], label: str) -> list[Object]:
         """Return what is still there of a kind, and the pods for which it waits."""
-        found = self.api.list(*kind, labels=label)
-        runs = {_name(item) for item in found if kind in _RUNS}
-        return [*found, *(pod for pod in self._pods() if runs & _runs_of(pod))] if runs else found
+        items = self.api.list(*kind, labels=label)
+        runs = {_name(item) for item in items if kind in _RUNS}
+        return [*items, *(pod for pod in self._pods() if runs & _runs_of(pod))] if runs else items
 
     def _leaving(self, nodes: set[str]) -> list[Object]:
         """Return the pods on some nodes that are about to go; others, as of a DaemonSet, are not ours."""

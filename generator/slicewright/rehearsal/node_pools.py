@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,7 @@ class Capacity:
 
     def pools(self) -> dict[str, str]:
         """Return the pool of each node pool."""
-        return {one.name: one.pool for one in self.fixed + self.growing}
+        return {node_pool.name: node_pool.pool for node_pool in self.fixed + self.growing}
 
 
 def chips_of(nodes: Iterable[Object]) -> int:
@@ -88,8 +89,8 @@ def capacity(site: ResolvedCluster, *, played: str = nodes.KWOK_NODES) -> Capaci
     for pool, _ in pools:
         queued = pool.provisioning.type == "FlexStartQueued"
         for index, name in enumerate(slice_names(pool, pool.slices)):
-            one = NodePool(name, pool.name, tuple(by_name.pop(name)), queued)
-            (fixed if index < least[pool.name] else growing).append(one)
+            node_pool = NodePool(name, pool.name, tuple(by_name.pop(name)), queued)
+            (fixed if index < least[pool.name] else growing).append(node_pool)
     cpu = {name: pool.name for pool in site.cluster.cpu_pools for name in pool.node_pool_names}
     fixed += [NodePool(name, cpu[name], tuple(nodes), queued=False) for name, nodes in by_name.items()]
     return Capacity(tuple(fixed), tuple(growing))
@@ -101,8 +102,8 @@ def _nodes(site: ResolvedCluster, pool: CpuPool) -> int:
 
 
 def _added(pools: tuple[NodePool, ...]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for one in pools:
-        if one.chips:
-            found[one.pool] = found.get(one.pool, 0) + one.chips
-    return found
+    chips = Counter[str]()
+    for node_pool in pools:
+        if node_pool.chips:
+            chips[node_pool.pool] += node_pool.chips
+    return chips

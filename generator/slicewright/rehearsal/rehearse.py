@@ -319,6 +319,6 @@ def _answers(
 def _in_order(
     parts: Iterable[ScenarioPart], timelines: dict[str, Timeline]
 ) -> Iterator[tuple[str, Timeline]]:
-    found = [(part.key, timelines[run_key(item)]) for part in parts for item in part.runs]
+    rows = [(part.key, timelines[run_key(item)]) for part in parts for item in part.runs]
     last = float("inf")
-    return iter(sorted(found, key=lambda entry: last if entry[1].submitted is None else entry[1].submitted))
+    return iter(sorted(rows, key=lambda entry: last if entry[1].submitted is None else entry[1].submitted))

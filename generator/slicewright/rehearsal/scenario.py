@@ -61,7 +61,7 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
     """Return a scenario for each cluster that has workloads, and the problems that forbid to play them."""
     repository = checkout.repository
     planned, problems = plan_all(repository)
-    found = list(errors(problems))
+    refusals = list(errors(problems))
     custom = _custom(checkout.root)
     made: list[Scenario] = []
     for name in clusters:
@@ -71,21 +71,21 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
             if entry.plan.cluster != name:
                 continue
             objects, against = _live(checkout, entry)
-            found += against
+            refusals += against
             parts.append(part(entry, objects, FAULT_KINDS))
         if parts:
             objects, against = _platform(checkout, site)
-            found += against
+            refusals += against
             wanted, against = installation(site, repository.read_text)
-            found += errors(against)
+            refusals += errors(against)
             notes = tuple(one for one in against if one.severity == "warning")
             catalogue = repository.package.catalogue
             made.append(Scenario(site, tuple(parts), objects, catalogue, wanted, notes, custom))
-    if not found:
+    if not refusals:
         for scenario in made:
-            found += _block_problems(scenario)
-    if found:
-        return made, tuple(found)
+            refusals += _block_problems(scenario)
+    if refusals:
+        return made, tuple(refusals)
     stale = list(_stale(checkout, {part.plan.folder for scenario in made for part in scenario.parts}))
     return [_with_notes(scenario, stale) for scenario in made], ()
 

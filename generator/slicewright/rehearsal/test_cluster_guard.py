@@ -28,9 +28,9 @@ def admit(access: Access, *, mark: bool) -> None:
     """
     with Api(access) as api:
         try:
-            found = api.get("v1", "Namespace", "kube-system")
+            namespace = api.get("v1", "Namespace", "kube-system")
             _has_controllers(api)
-            if found["metadata"].get("labels", {}).get(MARK) == "true":
+            if namespace["metadata"].get("labels", {}).get(MARK) == "true":
                 return
             if not mark:
                 message = f"{access.server} is not marked as a test cluster"

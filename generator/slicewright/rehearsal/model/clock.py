@@ -103,14 +103,6 @@ class Override:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Unclear:
-    """A name that means no workload, or several; `hint` has those that may be meant."""
-
-    message: str
-    hint: str
-
-
 def read_override(text: str) -> Override | None:
     """Return what `[[NAMESPACE/]NAME=]DURATION` says; nothing where it has another form."""
     name, equals, span = text.rpartition("=")
@@ -119,18 +111,18 @@ def read_override(text: str) -> Override | None:
     return Override(name, seconds(span))
 
 
-def unclear(overrides: Iterable[Override], keys: Iterable[str]) -> Unclear | None:
-    """Return the first name that does not mean exactly one of some workloads (`namespace/name`)."""
+def unclear(overrides: Iterable[Override], keys: Iterable[str]) -> tuple[str, str] | None:
+    """Return message and hint for the first name that does not mean one workload (`namespace/name`)."""
     known = sorted(set(keys))
     for override in overrides:
         meant = [key for key in known if _means(override.name, key)]
         if override.name and not meant:
             names = known if "/" in override.name else [key.partition("/")[2] for key in known]
             message = f"workload '{override.name}' is not part of this rehearsal"
-            return Unclear(message, did_you_mean(override.name, names))
+            return message, did_you_mean(override.name, names)
         if override.name and len(meant) > 1:
             message = f"'{override.name}' may be one of {len(meant)} workloads: say which"
-            return Unclear(message, " or ".join(meant))
+            return message, " or ".join(meant)
     return None
 
 

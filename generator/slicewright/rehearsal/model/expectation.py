@@ -76,14 +76,14 @@ def answers(
     if part.current not in timelines:
         return ()
     asked = Asked(part, everyone, timelines, speed or 0.0)
-    found = []
+    results = []
     for expected in part.expect:
         (kind, value) = next(iter(expected.items()))
         if cut_short and not _is_decided(kind, value, asked):
-            found.append(Answer(kind, "undecided", "the rehearsal was cut short before"))
+            results.append(Answer(kind, "undecided", "the rehearsal was cut short before"))
         else:
-            found.append(_CHECK[kind](value, asked))
-    return tuple(found)
+            results.append(_CHECK[kind](value, asked))
+    return tuple(results)
 
 
 def _is_decided(kind: str, value: Any, asked: Asked) -> bool:

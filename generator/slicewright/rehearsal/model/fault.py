@@ -124,17 +124,17 @@ def validate_blocks(parts: Iterable[ScenarioPart], known: Known) -> tuple[Proble
     """Return what can be known before the play: names of no workload or class, slices and hosts of no run."""
     playing = tuple(parts)
     keys = [part.key for part in playing]
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for part in playing:
         for index, fault in enumerate(part.faults):
-            found += fault.kind.check(part, index, known)
+            problems += fault.kind.check(part, index, known)
         for path, name in _named(part):
             key = name if "/" in name else f"{part.workload.namespace}/{name}"
             if key not in keys:
                 message = f"workload '{name}' is not part of the rehearsal of {known.cluster}"
                 near = keys if "/" in name else [_short(other, part) for other in keys]
-                found.append(part.workload.source.problem(ID, path, message, did_you_mean(name, near)))
-    return tuple(found)
+                problems.append(part.workload.source.problem(ID, path, message, did_you_mean(name, near)))
+    return tuple(problems)
 
 
 def not_injected(part: ScenarioPart, index: int, why: str, *, is_late: bool) -> Problem:

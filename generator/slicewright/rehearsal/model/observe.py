@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ def held(workload: Object) -> tuple[tuple[str, int], ...]:
     counts = {podset["name"]: podset["count"] for podset in workload.get("spec", {}).get("podSets", ())}
     status = workload["status"]
     reclaimable = {entry["name"]: entry["count"] for entry in status.get("reclaimablePods") or ()}
-    found: dict[str, int] = {}
+    by_flavor = Counter[str]()
     for podset in status["admission"].get("podSetAssignments", ()):
         flavor = podset.get("flavors", {}).get(TPU)
         if flavor:
@@ -45,8 +46,8 @@ def held(workload: Object) -> tuple[tuple[str, int], ...]:
             at_work = total - min(reclaimable.get(name, 0), total)
             if at_work < admitted:
                 chips = chips // admitted * at_work
-            found[flavor] = found.get(flavor, 0) + chips
-    return tuple(sorted(found.items()))
+            by_flavor[flavor] += chips
+    return tuple(sorted(by_flavor.items()))
 
 
 _OVER = (SUCCEEDED, "Failed")

@@ -27,11 +27,11 @@ def never_fits(runs: Iterable[Object], platform: Iterable[Object], catalogue: Ca
     """Return why runs are never admitted by a platform, or do not run on what they get, for those."""
     waiting = [Resource(item, "") for item in runs]
     object_set = ObjectSet([*(Resource(item, "") for item in platform), *waiting], catalogue)
-    rules, found = RuleSet(_RULES), dict[str, str]()
+    rules, reasons = RuleSet(_RULES), dict[str, str]()
     for item in waiting:
         for problem in rules.problems(object_set, (item,)):
-            found.setdefault(run_key(item.data), f"{problem.id} {problem.message}")
-    return found
+            reasons.setdefault(run_key(item.data), f"{problem.id} {problem.message}")
+    return reasons
 
 
 def never_admitted(said: str) -> bool:

@@ -67,12 +67,12 @@ def surroundings(
     for item in (item for part in playing for item in part.runs):
         lacks = []
         namespace = need_of(item).namespace
-        for found, is_declared in needed(pods_of(item, item["kind"]), namespace, declared):
-            need = Need(found.kind, namespace, found.name)
+        for reference, is_declared in needed(pods_of(item, item["kind"]), namespace, declared):
+            need = Need(reference.kind, namespace, reference.name)
             if need in held:
-                lacks += [replace(need, key=key) for key in absent_keys(found.keys, held[need])]
+                lacks += [replace(need, key=key) for key in absent_keys(reference.keys, held[need])]
             elif is_declared:
-                keys.setdefault(need, set()).update(found.keys)
+                keys.setdefault(need, set()).update(reference.keys)
             else:
                 lacks.append(need)
         if lacks:
@@ -109,9 +109,9 @@ def held_back(item: Object, missing: Iterable[Need]) -> Object:
     made = copy.deepcopy(item)
     for pods in pods_of(made, made["kind"]):
         needs = (
-            Need(found.kind, namespace, found.name, key)
-            for found, _ in needed((pods,), namespace)
-            for key in ("", *found.keys)
+            Need(reference.kind, namespace, reference.name, key)
+            for reference, _ in needed((pods,), namespace)
+            for key in ("", *reference.keys)
         )
         if not lacks.isdisjoint(needs):
             holder = made if made["kind"] == "PathwaysJob" else pods.template

@@ -143,12 +143,12 @@ class Timelines:
         evictions = {
             run: [eviction.at for eviction in timeline.evictions] for run, timeline in self.of.items()
         }
-        found = slices(self._pods, evictions, at)
+        by_run = slices(self._pods, evictions, at)
         return {
             run: replace(
                 timeline,
                 spans=[*timeline.spans, *self._lasting(run, at)],
-                slices=found[run],
+                slices=by_run[run],
                 evictions=list(timeline.evictions),
                 warnings=dict(timeline.warnings),
                 ran=set(timeline.ran),
@@ -190,7 +190,7 @@ class Timelines:
         The first is on the rehearsal's clock, the second in real seconds: the Job controller waits so long
         before it makes pods again.
         """
-        found = []
+        backoffs = []
         for run, pods in self._pods.items():
             timeline = self.of[run]
             # What Kueue takes away is not a failure.
@@ -201,8 +201,8 @@ class Timelines:
                 if is_lost and pod.start.attempt >= timeline.restarts and pod.start.at > since:
                     lost.setdefault(pod.start.job_uid, []).append(pod.until(since))
             if run in self._state:
-                found += [(max(times), _backoff(len(times))) for times in lost.values()]
-        return found
+                backoffs += [(max(times), _backoff(len(times))) for times in lost.values()]
+        return backoffs
 
     def state_of(self, run: str) -> str:
         """Return what a run does now: its state, or how it ended."""

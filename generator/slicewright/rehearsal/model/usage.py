@@ -94,7 +94,7 @@ def by_queue(events: Iterable[Event], quotas: Mapping[str, int]) -> tuple[Usage,
             changes.setdefault(event.queue, []).append((event.at, chips))
     until = worked_until(every)
     return tuple(
-        Usage(queue, quotas.get(queue, 0), _steps(found), until=until) for queue, found in changes.items()
+        Usage(queue, quotas.get(queue, 0), _steps(steps), until=until) for queue, steps in changes.items()
     )
 
 
@@ -148,11 +148,11 @@ _SIGN = {"podStarted": 1, "podEnded": -1, "poolGrew": 1, "poolShrank": -1}
 
 def _steps(changes: list[tuple[float, int]]) -> Steps:
     """Add changes up: one step a moment."""
-    found: list[tuple[float, int]] = [(0.0, 0)]
+    steps: list[tuple[float, int]] = [(0.0, 0)]
     for at, amount in sorted(changes, key=lambda change: change[0]):
-        value = found[-1][1] + amount
-        if found[-1][0] == at:
-            found[-1] = (at, value)
+        value = steps[-1][1] + amount
+        if steps[-1][0] == at:
+            steps[-1] = (at, value)
         else:
-            found.append((at, value))
-    return tuple(found)
+            steps.append((at, value))
+    return tuple(steps)

@@ -40,7 +40,7 @@ def judge(
     In one that was `cut_short`, by a person or because a program died, what has not happened yet is not held
     against anybody.
     """
-    found: list[Problem] = []
+    problems: list[Problem] = []
     everyone = {part.key: part for part in parts}
     faults = tuple(injected)
     for part in everyone.values():
@@ -52,13 +52,13 @@ def judge(
             against = [*_of_run(part, item, run, never_fits.get(run.run, ""), hurt, cut_short=cut_short)]
             if run.run in missing:
                 against = [problem for problem in against if problem.id not in _NOT_DONE]
-            found += against
+            problems += against
             if run.run not in missing and not any(problem.id in _NOT_DONE for problem in against):
-                found += _beside(part, item, run, speed, cut_short=cut_short)
+                problems += _beside(part, item, run, speed, cut_short=cut_short)
         told = answers(part, everyone, timelines, cut_short=cut_short, speed=speed)
         for index, answer in enumerate(told):
-            found += _of_answer(part, index, answer, speed, blame(part.current, faults))
-    return tuple(found)
+            problems += _of_answer(part, index, answer, speed, blame(part.current, faults))
+    return tuple(problems)
 
 
 _HINT = "the timeline shows what happened instead; change the workload, the queues or the expectation"

@@ -232,17 +232,17 @@ def described(usage: Object) -> str:
 
 def thinned(steps: Steps, end: float) -> Steps:
     """Return steps as a screen can show them: of those in one column the highest, the lowest and the last."""
-    found: Steps = []
+    thin: Steps = []
     for column, group in groupby(steps, key=lambda step: int(step[0] / end * _COLUMNS)):
         together = list(group)
         if len(together) == 1:
-            found += together
+            thin += together
             continue
         values = [value for _, value in together]
         kept = dict.fromkeys((max(values), min(values)))
         kept.pop(values[-1], None)
-        found += [[column * end / _COLUMNS, value] for value in (*kept, values[-1])]
-    return found
+        thin += [[column * end / _COLUMNS, value] for value in (*kept, values[-1])]
+    return thin
 
 
 def above(steps: Steps, end: float, limit: float) -> list[tuple[float, float, float]]:

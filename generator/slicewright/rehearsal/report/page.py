@@ -60,8 +60,8 @@ def page(records: Sequence[Object], frame: str, style: str) -> str:
 
 
 def _verdict(records: Iterable[Object]) -> str:
-    found = {record["verdict"] for record in records}
-    return next((verdict for verdict in _WORST if verdict in found), "passed")
+    verdicts = {record["verdict"] for record in records}
+    return next((verdict for verdict in _WORST if verdict in verdicts), "passed")
 
 
 def _header(records: Sequence[Object], verdict: str) -> str:
@@ -122,10 +122,10 @@ def _cluster(record: Object, key: str, *, several: bool) -> str:
 
 
 def _tiles(record: Object) -> str:
-    found, runs = record["summary"], record["workloads"]
+    summary, runs = record["summary"], record["workloads"]
     waits = [run for run in runs if run["wait"] is not None]
     longest = max(waits, key=lambda run: run["wait"], default=None)
-    tiles = [("Finished", f"{found['finished']} of {found['runs']}", _rest(found))]
+    tiles = [("Finished", f"{summary['finished']} of {summary['runs']}", _rest(summary))]
     if longest is not None and longest["wait"] > _PAUSE:
         tiles.append(("Longest wait", shown(longest["wait"]), longest["run"]))
     results = [told["result"] for run in runs for told in run["expectations"]]
@@ -133,8 +133,8 @@ def _tiles(record: Object) -> str:
         untold = results.count("cannotTell")
         passed = f"{results.count('passed')} of {len(results)}"
         tiles.append(("Expectations passed", passed, f"{untold} could not be judged" if untold else ""))
-    tiles.append(("Evictions", str(found["evictions"]), _reasons(runs)))
-    tiles.append(("Restarts", str(found["restarts"]), ""))
+    tiles.append(("Evictions", str(summary["evictions"]), _reasons(runs)))
+    tiles.append(("Restarts", str(summary["restarts"]), ""))
     chips = sum(pool["limitChips"] for pool in record["pools"])
     if chips:
         busy = sum(pool["limitChips"] * pool["utilisation"] for pool in record["pools"]) / chips
@@ -146,8 +146,10 @@ def _tiles(record: Object) -> str:
     return f'<dl class="card tiles">{"".join(drawn)}</dl>'
 
 
-def _rest(found: dict[str, int]) -> str:
-    return ", ".join(f"{found[key]} {OUTCOMES[key]}" for key in OUTCOMES if key != "finished" and found[key])
+def _rest(summary: dict[str, int]) -> str:
+    return ", ".join(
+        f"{summary[key]} {OUTCOMES[key]}" for key in OUTCOMES if key != "finished" and summary[key]
+    )
 
 
 def _reasons(runs: Iterable[Object]) -> str:

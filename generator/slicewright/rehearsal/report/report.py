@@ -92,14 +92,14 @@ class Report:
 
 def summary(timelines: Iterable[tuple[str, Timeline]]) -> dict[str, int]:
     """Return how many runs there were, and how many ended how."""
-    found = {"runs": 0, "finished": 0, "failed": 0, "refused": 0, "waiting": 0, "running": 0}
-    found |= {"notSubmitted": 0, "evictions": 0, "restarts": 0}
+    outcomes = ("finished", "failed", "refused", "waiting", "running", "notSubmitted")
+    counts = dict.fromkeys(("runs", *outcomes, "evictions", "restarts"), 0)
     for _, timeline in timelines:
-        found["runs"] += 1
-        found[timeline.outcome] += 1
-        found["evictions"] += len(timeline.evictions)
-        found["restarts"] += timeline.restarts
-    return found
+        counts["runs"] += 1
+        counts[timeline.outcome] += 1
+        counts["evictions"] += len(timeline.evictions)
+        counts["restarts"] += timeline.restarts
+    return counts
 
 
 def _timeline(workload: str, timeline: Timeline, quota_check: str) -> Object:

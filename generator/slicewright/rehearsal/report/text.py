@@ -65,9 +65,9 @@ def width_in(report: Report, columns: int | None) -> int:
 
 
 def _head(report: Report) -> str:
-    found = summary(report.timelines)
-    ends = [f"{found[key]} {_ENDS[key]}" for key in _ENDS if found[key]]
-    beside = [_counted(found[key], key[:-1]) for key in ("evictions", "restarts") if found[key]]
+    counts = summary(report.timelines)
+    ends = [f"{counts[key]} {_ENDS[key]}" for key in _ENDS if counts[key]]
+    beside = [_counted(counts[key], key[:-1]) for key in ("evictions", "restarts") if counts[key]]
     played = f"{shown(report.seconds)} in {shown(report.seconds / report.speed)} at {factor(report.speed)}"
     wrong = len(errors(report.problems))
     verdict = report.verdict + (f", {_counted(wrong, 'error')}" if wrong else "")
@@ -153,7 +153,7 @@ def _usages(usages: tuple[Usage, ...], end: float, column: int, width: int) -> I
 def _curve(usage: Usage, end: float, width: int) -> str:
     """Draw chips in use along the time: the height is the share of the limit, or of the peak above it."""
     top = max(usage.limit, usage.peak(), 1)
-    found = []
+    cells = []
     for cell in range(width):
         start, until = cell * end / width, (cell + 1) * end / width
         most = max(
@@ -164,5 +164,5 @@ def _curve(usage: Usage, end: float, width: int) -> str:
             ),
             default=0,
         )
-        found.append(_FULL[min(len(_FULL) - 1, most * len(_FULL) // (top + 1))] if most else " ")
-    return "".join(found)
+        cells.append(_FULL[min(len(_FULL) - 1, most * len(_FULL) // (top + 1))] if most else " ")
+    return "".join(cells)
