@@ -11,7 +11,7 @@ from tests.rules.queues import kueue
 
 from slicewright.core.check.assignment import PODS, admit, stuck
 from slicewright.core.check.quota import Cell, Flavor, Node, PodSet, Quotas, distance
-from slicewright.core.check.quota_read import pool_labels, pools_of
+from slicewright.core.check.quota_read import pools_of
 from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.check.rules.every import RULES
 from slicewright.core.check.scheduler import NodeSelector
@@ -78,9 +78,9 @@ def test_queued_nodes_have_the_label_of_flex_start() -> None:
     """GKE gives it to them too; pods and flavors do not name it."""
     pool = {"name": "p", "tpu": "v6e-8", "slices": 1, "provisioning": "FlexStartQueued"}
     site = site_of({"kind": "TPUCluster", "metadata": {"name": "c"}, "spec": {"pools": [pool]}})
-    ((written, shape, _),) = pools_of(site)
+    ((_, labels),) = pools_of(site)
 
-    assert ("true",) == pool_labels(written, shape)["cloud.google.com/gke-flex-start"]
+    assert ("true",) == labels["cloud.google.com/gke-flex-start"]
 
 
 def test_pod_sets_before_one_that_finds_nothing_go_on() -> None:

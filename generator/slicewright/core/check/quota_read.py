@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.quota import Cell, Flavor, Key, Node, Quotas
 from slicewright.core.document.read import read_documents
-from slicewright.core.intent.decode import provisioning
 from slicewright.core.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, TPU
 from slicewright.core.kubernetes.quantity import UNLIMITED, amount
 from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, words
-from slicewright.core.plan.placement import flavor_name as default_name
-from slicewright.core.plan.placement import provisioning_selector, shape_selector
-from slicewright.core.plan.scaling import size_range
+from slicewright.core.plan.placement import shape_selector
+from slicewright.core.plan.scaling import slice_names
 from slicewright.core.plan.ways import node_labels
+from slicewright.core.platform.flavor import TpuCapacity, capacities
 from slicewright.core.platform.kueue_configuration import KEY, NAME
+from slicewright.core.platform.quota import chips
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from slicewright.core.catalogue.shape import Shape
     from slicewright.core.check.model import ObjectSet, Resource
+    from slicewright.core.intent.cluster import ClusterQueue, Cohort
     from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.core.platform.flavor import Capacity
+    from slicewright.core.platform.quota import Chips
 
 _ZERO = Fraction(0)
 
@@ -103,107 +105,83 @@ def _avoids_borrowing(spec: Any) -> bool:
     return text(at(spec, "flavorFungibility", "whenCanBorrow")) == "TryNextFlavor"
 
 
-def flavor_name(pool: dict[str, Any], shape: Shape | None) -> str:
-    """Return the name of a pool's flavor: as written, else by its shape and its provisioning."""
-    if shape is None:
-        return text(pool.get("flavor")) or text(pool.get("name"))
-    wanted = provisioning(pool.get("provisioning", "OnDemand"))
-    return text(pool.get("flavor")) or default_name(shape, wanted)
+Labels = dict[str, tuple[str, ...]]
+"""The labels of a pool's nodes, each with the values that it may have."""
 
 
-def pools_of(site: ResolvedCluster) -> Iterator[tuple[dict[str, Any], Shape | None, int]]:
-    """Yield (pool as written, its shape, the slices it can have) of a cluster; CPU pools have no shape."""
-    shapes = {pool.name: (shape, size_range(site, pool).most) for pool, shape in site.pools}
-    for _, pool in entries(site.cluster.spec.get("pools")):
-        shape, slices = shapes.get(text(pool.get("name")), (None, 0))
-        yield pool, shape, slices
+def pools_of(site: ResolvedCluster | None) -> Iterator[tuple[Capacity, Labels]]:
+    """Yield the pools of a cluster with the labels of their nodes; none where no cluster is known."""
+    if site is not None:
+        for capacity in capacities(site).values():
+            yield capacity, _labels(site, capacity)
 
 
-def _labels(pool: dict[str, Any], shape: Shape) -> dict[str, str]:
-    wanted = provisioning(pool.get("provisioning", "OnDemand"))
-    return {**shape_selector(shape), **provisioning_selector(wanted)}
-
-
-def pool_labels(pool: dict[str, Any], shape: Shape | None) -> dict[str, tuple[str, ...]]:
-    """Return the labels of a pool's nodes, each with the values that it may have."""
-    name = text(pool.get("name"))
-    node_pools = tuple(word for _, word in words(pool.get("nodePoolNames")))
-    if not node_pools:
-        node_pools = tuple(f"{name}-{index}" for index in range(pool.get("slices", 1))) if shape else (name,)
-    labels = texts(pool.get("labels"))
-    if shape is not None:
-        way = provisioning(pool.get("provisioning", "OnDemand"))
-        count = {ACCELERATOR_COUNT: str(shape.chips_per_host)}
-        labels |= {**shape_selector(shape), **node_labels(way), **count}
+def _labels(site: ResolvedCluster, capacity: Capacity) -> Labels:
+    pool = capacity.pool
+    labels = texts(site.cluster.spec["pools"][pool.index].get("labels"))
+    if not isinstance(capacity, TpuCapacity):
+        node_pools = capacity.pool.node_pool_names
+    else:
+        node_pools = slice_names(capacity.pool, capacity.pool.slices)
+        count = {ACCELERATOR_COUNT: str(capacity.shape.chips_per_host)}
+        labels |= {**shape_selector(capacity.shape), **node_labels(capacity.pool.provisioning), **count}
     return {**{key: (value,) for key, value in labels.items()}, NODE_POOL: node_pools}
 
 
 def _declared(site: ResolvedCluster) -> Quotas:
-    pools = {text(pool.get("name")): (pool, shape, slices) for pool, shape, slices in pools_of(site)}
+    cluster, known = site.cluster, capacities(site)
     queues = {
-        text(queue.get("name")): _declared_node(queue, text(queue.get("cohortName")), pools)
-        for _, queue in entries(site.cluster.spec.get("clusterQueues"))
-        if "quota" in queue  # the quota of a queue that somebody else makes is known only if the file says it
+        queue.name: _declared_node(queue, queue.cohort_name, known, queue.written)
+        for queue in cluster.cluster_queues
+        if "quota" in queue.written  # what somebody else gives a queue is known only if the file says it
     }
     cohorts = {
-        text(cohort.get("name")): _declared_node(cohort, text(cohort.get("parentName")), pools)
-        for _, cohort in entries(site.cluster.spec.get("cohorts"))
+        cohort.name: _declared_node(cohort, cohort.parent_name, known, {}) for cohort in cluster.cohorts
     }
-    levels = {
-        text(topology.get("name")): _levels(topology.get("levels"))
-        for _, topology in entries(site.cluster.spec.get("topologies"))
-    }
+    levels = {item["name"]: _levels(item["levels"]) for item in cluster.spec.get("topologies", ())}
     flavors = {
-        flavor_name(pool, shape): Flavor(
-            _labels(pool, shape) if shape else {},
-            has_topology=bool(topology := text(pool.get("topologyName"))),
-            levels=levels.get(topology),
+        capacity.flavor.name: Flavor(
+            capacity.flavor.node_labels if isinstance(capacity, TpuCapacity) else {},
+            has_topology=bool(capacity.flavor.topology_name),
+            levels=levels.get(capacity.flavor.topology_name),
         )
-        for pool, shape, _ in pools.values()
+        for capacity in known.values()
     }
-    local = {(queue.namespace, queue.name): queue.cluster_queue for queue in site.cluster.local_queues}
-    return Quotas(queues, cohorts, flavors, local, has_queues=site.cluster.has_queues, declared=True)
+    local = {(queue.namespace, queue.name): queue.cluster_queue for queue in cluster.local_queues}
+    return Quotas(queues, cohorts, flavors, local, has_queues=cluster.has_queues, declared=True)
 
 
 def _declared_node(
-    written: dict[str, Any], parent: str, pools: dict[str, tuple[dict[str, Any], Shape | None, int]]
+    holder: ClusterQueue | Cohort, parent: str, known: Mapping[str, Capacity], written: dict[str, Any]
 ) -> Node:
+    """Return what a file gives a queue or a cohort; cpu and memory of pools in nodes have no limit here."""
     cells: dict[Key, Cell] = {}
-    flavors: dict[tuple[str, ...], list[str]] = {}
-    for _, quota in entries(written.get("quota")):
-        pool, shape, slices = pools.get(text(quota.get("pool")), ({}, None, 0))
-        name = flavor_name(pool, shape)
-        covered = (TPU,) if shape else ("cpu", "memory")
-        flavors.setdefault(covered, []).append(name)
-        for resource in covered:
-            own, earlier = _of_pool(quota, shape, slices, resource), cells.get((name, resource))
-            cells[name, resource] = own if earlier is None else _together(earlier, own)
-    groups = tuple((covered, tuple(dict.fromkeys(names))) for covered, names in flavors.items())
-    return Node(text(written.get("name")), parent, cells, groups, _avoids_borrowing(written))
+    summed: dict[str, Chips] = {}
+    flavors: dict[tuple[str, ...], dict[str, None]] = {}
+    for quota in holder.quota:
+        capacity = known.get(quota.pool)
+        if capacity is None:
+            continue
+        name = capacity.flavor.name
+        if isinstance(capacity, TpuCapacity):
+            covered: tuple[str, ...] = (TPU,)
+            own = chips(quota, capacity)
+            summed[name] = total = summed[name] + own if name in summed else own
+            cells[name, TPU] = Cell(
+                Fraction(total.nominal), _fraction(total.borrowing), _fraction(total.lending)
+            )
+        else:
+            covered = ("cpu", "memory")
+            for resource in covered:
+                nominal = amount((quota.nominal_quota or {}).get(resource))
+                cells[name, resource] = Cell(UNLIMITED if nominal is None else nominal)
+        flavors.setdefault(covered, {})[name] = None
+    groups = tuple((covered, tuple(names)) for covered, names in flavors.items())
+    return Node(holder.name, parent, cells, groups, _avoids_borrowing(written))
 
 
-def _together(one: Cell, other: Cell) -> Cell:
-    """Add up the quotas of two pools of one flavor, as the platform renders them; no limit is no limit."""
-    return Cell(
-        one.nominal + other.nominal,
-        None if one.borrowing is None or other.borrowing is None else one.borrowing + other.borrowing,
-        None if one.lending is None or other.lending is None else one.lending + other.lending,
-    )
-
-
-def _of_pool(quota: dict[str, Any], shape: Shape | None, slices: int, resource: str) -> Cell:
-    """Return the quota of a pool; cpu and memory of a pool in nodes are not known, so they have no limit."""
-    if shape is None:
-        found = amount(mapping(quota.get("nominalQuota")).get(resource))
-        return Cell(UNLIMITED if found is None else found)
-    unit = Fraction(1) if "nominalChips" in quota else Fraction(shape.chips)
-    nominal = amount(quota.get("nominalChips", quota.get("nominalSlices", slices)))
-    borrowing, lending = amount(quota.get("borrowingLimit")), amount(quota.get("lendingLimit"))
-    return Cell(
-        (nominal or _ZERO) * unit,
-        None if borrowing is None else borrowing * unit,
-        None if lending is None else lending * unit,
-    )
+def _fraction(number: int | None) -> Fraction | None:
+    return None if number is None else Fraction(number)
 
 
 def configuration(objects: ObjectSet) -> dict[str, Any]:

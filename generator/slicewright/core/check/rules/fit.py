@@ -24,6 +24,7 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.kubernetes.quantity import amount, plain
 from slicewright.core.kubernetes.read import mapping
+from slicewright.core.platform.flavor import TpuCapacity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -245,10 +246,10 @@ def _chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
         labels.get(ACCELERATOR_COUNT, ""),
     )
     total = 0
-    for pool, shape, slices in quota_read.pools_of(objects.site) if objects.site else ():
-        if shape is not None and quota_read.flavor_name(pool, shape) == flavor:
-            total += shape.chips * slices
-            rows = rows or [shape]
+    for capacity, _ in quota_read.pools_of(objects.site):
+        if isinstance(capacity, TpuCapacity) and capacity.flavor.name == flavor:
+            total += capacity.shape.chips * capacity.most
+            rows = rows or [capacity.shape]
     return (rows[0].chips, total) if rows else None
 
 

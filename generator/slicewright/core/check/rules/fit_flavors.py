@@ -184,9 +184,8 @@ def _pools(objects: ObjectSet) -> dict[str, list[dict[str, tuple[str, ...]]]]:
 
 def _read_pools(objects: ObjectSet) -> dict[str, list[dict[str, tuple[str, ...]]]]:
     found: dict[str, list[dict[str, tuple[str, ...]]]] = {}
-    for pool, shape, _ in quota_read.pools_of(objects.site) if objects.site else ():
-        labels = quota_read.pool_labels(pool, shape)
-        found.setdefault(quota_read.flavor_name(pool, shape), []).append(labels)
+    for capacity, labels in quota_read.pools_of(objects.site):
+        found.setdefault(capacity.flavor.name, []).append(labels)
     return found
 
 
