@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slicewright import gitrepo
 from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.repository import git_errors_shown, open_checkout, repository_root
@@ -18,7 +19,6 @@ from slicewright.core.difference.words import waiting, words
 from slicewright.core.problem import errors
 from slicewright.core.record import record
 from slicewright.core.render.changes import render
-from slicewright.gitrepo import revision, worktree
 from slicewright.workspace.judge import judged
 from slicewright.workspace.repository_reader import catalogue_at
 
@@ -81,10 +81,10 @@ def _sides(root: Path, rev: str) -> Iterator[tuple[TreeVersion, TreeVersion]]:
     dots = "..." if "..." in rev else ".."
     first, separator, second = rev.partition(dots)
     first, second = first or "HEAD", second or "HEAD"
-    with revision.objects(root) as store:
+    with gitrepo.objects(root) as store:
         if not separator:
-            yield revision.read(root, rev, store), worktree.read(root)
+            yield gitrepo.read_revision(root, rev, store), gitrepo.read_worktree(root)
             return
-        start = revision.merge_base(root, first, second) if dots == "..." else first
+        start = gitrepo.merge_base(root, first, second) if dots == "..." else first
         called = f"{first} where {second} left it" if dots == "..." else first
-        yield revision.read(root, start, store, called), revision.read(root, second, store)
+        yield gitrepo.read_revision(root, start, store, called), gitrepo.read_revision(root, second, store)

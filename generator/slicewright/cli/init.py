@@ -17,9 +17,7 @@ from slicewright.cli.repository import open_checkout, repository_root
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render.outdated import outdated as find_outdated
-from slicewright.initial import vendored
-from slicewright.initial.files import files as initial_files
-from slicewright.initial.files import specifier
+from slicewright.initial import files
 from slicewright.version import __version__
 from slicewright.workspace import write
 from slicewright.workspace.judge import acknowledged
@@ -91,7 +89,7 @@ def init(target: Path, upgrade: bool, keep: bool, requirement: str, output: str)
 
 
 def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
-    made = initial_files(__version__, requirement)
+    made = files.files(__version__, requirement)
     there = tuple(path for path in sorted(made) if (root / path).is_symlink() or (root / path).exists())
     problems = [_there(there)] if there and not keep else []
     writes = {path: text for path, text in sorted(made.items()) if path not in there}
@@ -104,7 +102,7 @@ def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
         first = "" if _git_top(root) else "git init, "
         say(f"next: {first}write your project into clusters/sample.yaml, make render, and commit")
         if not requirement:
-            say(f"make installs slicewright{specifier(__version__)}; {_origin()}")
+            say(f"make installs slicewright{files.specifier(__version__)}; {_origin()}")
     show.finish(done.record(), in_order(problems), output)
 
 
@@ -190,7 +188,7 @@ def _beside(root: Path) -> Iterable[Problem]:
 
 def _upgrade(root: Path, output: str, *, keep: bool) -> None:
     open_checkout(root)  # another version may not render it: exit 2
-    plan = vendored.upgrade(root, __version__)
+    plan = files.upgrade(root, __version__)
     kept = tuple(problem.file for problem in plan.edited)
     problems = [replace(one, severity="warning") if keep else one for one in plan.edited]
     if not errors(problems):

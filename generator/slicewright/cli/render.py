@@ -174,19 +174,18 @@ def _forged(
     root, planned = checkout.root, rendering.planned
     if not since and not any((folder / ".git").exists() for folder in (root, *root.parents)):
         return (), ()
-    from slicewright.gitrepo import revision  # noqa: PLC0415 - commands start fast
-    from slicewright.gitrepo.git import GitError, NoGitRepositoryError  # noqa: PLC0415
+    from slicewright import gitrepo  # noqa: PLC0415 - commands start fast
 
     try:
-        with git_errors_shown() if since else contextlib.nullcontext(), revision.objects(root) as store:
-            commit = since or revision.base(root)
-            before = revision.read(root, commit, store).read_text
+        with git_errors_shown() if since else contextlib.nullcontext(), gitrepo.objects(root) as store:
+            commit = since or gitrepo.base(root)
+            before = gitrepo.read_revision(root, commit, store).read_text
             return forged(checkout.repository, planned, checkout.existing, before, since or commit[:12])
-    except NoGitRepositoryError as error:
+    except gitrepo.NoGitRepositoryError as error:
         return (), (_not_compared(str(error), "see what git status says"),)
-    except GitError as error:
+    except gitrepo.GitError as error:
         return (), (_not_compared(error.problem.message, error.problem.hint),)
-    except revision.UnknownRevisionError as error:
+    except gitrepo.UnknownRevisionError as error:
         if error.name == "HEAD":
             return (), ()
         hint = "git fetch it, or name a commit: slicewright render --check --since REV"

@@ -84,16 +84,15 @@ def workloads_named(names: Iterable[str], repository: Repository) -> frozenset[s
 @contextlib.contextmanager
 def git_errors_shown() -> Iterator[None]:
     """End the command where git gives no answer. Raises Refused for what the user can correct."""
-    from slicewright.gitrepo.git import GitError, NoGitRepositoryError  # noqa: PLC0415 - commands start fast
-    from slicewright.gitrepo.revision import UnknownRevisionError  # noqa: PLC0415
+    from slicewright import gitrepo  # noqa: PLC0415 - commands start fast
 
     try:
         yield
-    except GitError as error:
+    except gitrepo.GitError as error:
         show.stop((error.problem,), BROKEN)
-    except NoGitRepositoryError as error:
+    except gitrepo.NoGitRepositoryError as error:
         raise show.Refused("GIT003", str(error), "git init, and commit") from None
-    except UnknownRevisionError as error:
+    except gitrepo.UnknownRevisionError as error:
         near = did_you_mean(error.name, error.known).replace("one of: ", "branches and tags: ")
         hint = near or "name a branch, a tag or a commit; git fetch gets others"
         raise show.unknown(str(error), hint) from None

@@ -1,10 +1,24 @@
-"""The files of a new repository, by path."""
+"""The files of a new repository, by path, and how its copies of bases and schemas come to another version.
+
+Beside the copies is a record of their digests, so that an upgrade knows what a person changed.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from slicewright.initial import vendored
+from slicewright.core.compose.spec import FILE_NAME
+from slicewright.core.platform import release
+from slicewright.core.problem import Problem
+from slicewright.workspace.package import data_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
 
 _TEMPLATE = Path(__file__).with_name("template")
 _PLACES = {
@@ -44,8 +58,8 @@ def files(version: str, requirement: str = "") -> dict[str, str]:
         "@REQUIREMENT@": requirement or f"slicewright{specifier(version)}",
     }
     made = {path: _filled(name, wanted) for path, name in _PLACES.items()}
-    shipped = vendored.shipped()
-    return made | shipped | vendored.records(shipped, version)
+    copies = shipped()
+    return made | copies | records(copies, version)
 
 
 def _filled(name: str, wanted: dict[str, str]) -> str:
@@ -53,3 +67,138 @@ def _filled(name: str, wanted: dict[str, str]) -> str:
     for mark, value in wanted.items():
         text = text.replace(mark, value)
     return text
+
+
+FOLDERS = ("bases", "schemas")
+RECORD = ".slicewright.json"
+"""Name of the record in each of the folders."""
+_SCHEMAS = (
+    "slicewright/common.json",
+    "slicewright/settings.json",
+    "slicewright/tpucluster.json",
+    "slicewright/tpuworkload.json",
+    "kubernetes/pod-template.json",
+)
+"""The schemas of what people write, and what they refer to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """What brings the copies of a repository to the version that is shipped."""
+
+    writes: dict[str, str]
+    deletes: tuple[str, ...]
+    edited: tuple[Problem, ...]
+    """Copies that a person changed: they are neither written nor deleted."""
+
+
+def shipped() -> dict[str, str]:
+    """Return the text of every base and schema that comes along, by its path in a repository."""
+    bases, schemas = data_folder("bases"), data_folder("schemas")
+    texts = {f"bases/{path}": _text(bases / path) for path in _below(bases)}
+    return texts | {f"schemas/{path}": _text(schemas / path) for path in _SCHEMAS}
+
+
+def _below(folder: Path) -> Iterator[str]:
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith(".") for part in relative.parts):
+            yield relative.as_posix()
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def records(texts: Mapping[str, str], version: str) -> dict[str, str]:
+    """Return the record of each folder, by its path."""
+    return {f"{folder}/{RECORD}": _record(folder, texts, version) for folder in FOLDERS}
+
+
+def _record(folder: str, texts: Mapping[str, str], version: str) -> str:
+    files = {
+        path.removeprefix(f"{folder}/"): digest(text)
+        for path, text in sorted(texts.items())
+        if path.startswith(f"{folder}/")
+    }
+    about = "What slicewright init wrote here; init --upgrade leaves files that differ as they are."
+    return json.dumps({"about": about, "slicewright": version, "files": files}, indent=2) + "\n"
+
+
+def digest(text: str) -> str:
+    """Return the digest of a copy; how lines end does not count."""
+    return "sha256:" + hashlib.sha256(text.replace("\r\n", "\n").encode(errors="surrogateescape")).hexdigest()
+
+
+def upgrade(root: Path, version: str) -> Upgrade:
+    """Return what brings the copies in a repository to this version."""
+    texts = shipped()
+    writes: dict[str, str] = {}
+    deletes: list[str] = []
+    edited: list[Problem] = []
+    for folder in FOLDERS:
+        recorded = _recorded(root / folder / RECORD)
+        ours = {path for path in texts if path.startswith(f"{folder}/")}
+        for path in sorted(ours | _replaceable(f"{folder}/{name}" for name in recorded)):
+            present, wanted = _present(root / path), texts.get(path)
+            if present is None:
+                writes |= {} if wanted is None else {path: wanted}
+            elif wanted is None or digest(present) != digest(wanted):
+                if digest(present) != recorded.get(path.removeprefix(f"{folder}/")):
+                    edited.append(_edited(path, gone=wanted is None, known=bool(recorded)))
+                elif wanted is None:
+                    deletes.append(path)
+                else:
+                    writes[path] = wanted
+    writes |= dict(_kustomizations(root))
+    writes |= {path: text for path, text in records(texts, version).items() if _present(root / path) != text}
+    return Upgrade(writes, tuple(deletes), tuple(edited))
+
+
+def _replaceable(paths: Iterable[str]) -> set[str]:
+    """Return the copies that may go: a release of a controller stays, for a cluster may name its version."""
+    return {path for path in paths if not path.startswith(f"{release.ROOT}/")}
+
+
+def _kustomizations(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield a kustomization for each release that a person put there, with the digest of its manifests."""
+    for path in sorted((root / release.ROOT).glob(f"*/{release.MANIFESTS}")):
+        folder = path.parent.relative_to(root).as_posix()
+        text = _present(path)
+        if text is None or release.release_of(folder) is None or (path.parent / FILE_NAME).exists():
+            continue
+        name = path.parent.name
+        yield f"{folder}/{FILE_NAME}", release.kustomization(f"{name}, put here by hand", text)
+
+
+def _recorded(path: Path) -> dict[str, Any]:
+    """Return the digests of a record; nothing where there is none that can be read."""
+    try:
+        data = json.loads(_present(path) or "{}")
+    except ValueError:
+        return {}
+    files = data.get("files") if isinstance(data, dict) else None
+    return {name: files[name] for name in files if _is_inside(name)} if isinstance(files, dict) else {}
+
+
+def _is_inside(name: str) -> bool:
+    return bool(name) and not any(part in ("", ".", "..") for part in name.split("/"))
+
+
+def _present(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode(errors="surrogateescape")
+    except (OSError, ValueError):
+        return None
+
+
+def _edited(path: str, *, gone: bool, known: bool) -> Problem:
+    message = "was edited since slicewright wrote it" if known else "is of a version that no record names"
+    if gone:
+        hint = "this version has no such file: move what you need of it to custom/, and delete it"
+    else:
+        hint = (
+            "move your change to a component in custom/ and delete the file here, which brings it as it is "
+            "shipped; or go on without it: --keep"
+        )
+    return Problem("INIT001", message, hint, file=path)

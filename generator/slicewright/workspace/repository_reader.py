@@ -14,7 +14,7 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem
 from slicewright.core.render.platform import PROVISION
-from slicewright.core.render.repository import Repository, Settings, against_schema, read_repository
+from slicewright.core.render.repository import Repository, Settings, against_schema, causes, read_repository
 from slicewright.core.run.folder import ROOT
 from slicewright.workspace.package import catalogue, catalogue_with, package
 from slicewright.workspace.text_file import read_file, unreadable
@@ -32,7 +32,7 @@ _GENERATED_SUFFIXES = (*_SUFFIXES, ".sh", ".tf", ".tfvars", "Kustomization")
 
 
 class WrongVersionError(Exception):
-    """The repository asks for another version of the tool."""
+    """The repository requires another version of slicewright."""
 
 
 class NoRepositoryError(Exception):
@@ -48,7 +48,7 @@ class Checkout:
     existing: dict[str, str]
     """Text of every file under overlays/ and provision/ that could be ours, by path from the root."""
     empty: tuple[str, ...] = ()
-    """Folders there with nothing in them, as a render leaves them that was killed."""
+    """Folders there with nothing in them: a render that was killed leaves them."""
 
 
 def find_root(start: Path) -> Path:
@@ -63,69 +63,73 @@ def find_root(start: Path) -> Path:
 
 def read_checkout(root: Path) -> Checkout:
     """Read a repository and the tree that is there. Raises WrongVersionError."""
-    found: list[Problem] = []
+    problems: list[Problem] = []
     empty: list[str] = []
-    existing = dict(_existing(root, found, empty))
+    existing: dict[str, str] = {}
+    for folder in (ROOT, PROVISION):
+        for path in _walk(root, folder, problems, empty):
+            text = _read(root, path, problems)
+            if text is not None:
+                existing[path] = text
     repository = read_input(root)
-    repository = replace(repository, problems=(*found, *repository.problems))
+    repository = replace(repository, problems=(*problems, *repository.problems))
     return Checkout(root, repository, existing, tuple(empty))
 
 
 def read_input(root: Path) -> Repository:
     """Read what people wrote: settings, clusters and workloads. Raises WrongVersionError."""
-    found: list[Problem] = []
-    settings = _read_settings(root, found)
-    found += _bases(root)
-    known = catalogue_of(root, found)
-    files = list(_files(root, INPUT_FOLDERS, found))
+    problems: list[Problem] = []
+    settings = _read_settings(root, problems)
+    if not (root / "bases").is_dir():
+        message = "folder bases/ is missing, and overlays are built on it"
+        hint = "slicewright init --upgrade brings those that came with slicewright"
+        problems.append(Problem("BASE002", message, hint, file="bases"))
+    known = catalogue_of(root, problems)
+    files = list(_files(root, INPUT_FOLDERS, problems))
 
     def read_text(path: str) -> str | None:
         return _read_in_tree(root, path)
 
     repository = read_repository(files, settings, replace(package(), catalogue=known), read_text)
-    return replace(repository, problems=(*found, *repository.problems))
+    return replace(repository, problems=causes((*problems, *repository.problems)))
 
 
-def _read_settings(root: Path, found: list[Problem]) -> Settings:
-    text = _read(root, SETTINGS, found)
+def _read_settings(root: Path, problems: list[Problem]) -> Settings:
+    text = _read(root, SETTINGS, problems)
     if text is None:
         return Settings()
-    documents, problems = read_documents(text, SETTINGS)
-    found += problems
+    documents, unreadable_parts = read_documents(text, SETTINGS)
+    problems += unreadable_parts
     if not documents:
         return Settings()
     source = Source(SourceFile(SETTINGS, text), documents[0])
     if len(documents) > 1:
         message, hint = "the settings must be one document", "merge them into one"
         line = documents[1].line
-        found.append(Problem("IN007", message, hint, file=SETTINGS, line=line, column=1))
+        problems.append(Problem("IN007", message, hint, file=SETTINGS, line=line, column=1))
     refused = against_schema(source, "slicewright/settings.json", package().schemas)
-    found += refused
+    problems += refused
     if refused:
         return Settings()
-    _require(source, found)
+    _require(source, problems)
     return Settings(end_runs=source.data.get("limits", {}).get("endRuns", Settings().end_runs))
 
 
-def _bases(root: Path) -> list[Problem]:
-    """Say where the bases come from, in a repository that has none yet."""
-    if (root / "bases").is_dir():
-        return []
-    hint = "slicewright init --upgrade brings those that came with slicewright"
-    return [Problem("BASE002", "folder bases/ is missing, and overlays are built on it", hint, file="bases")]
-
-
-def _require(source: Source, found: list[Problem]) -> None:
+def _require(source: Source, problems: list[Problem]) -> None:
     wanted, version = source.data.get("requires", ""), package().version
     try:
         if not wanted or satisfies(version, wanted):
             return
     except ValueError as error:
         hint = "write for example ~=0.1, >=0.1,<0.3 or ==0.1.*"
-        found.append(source.problem("IN005", ("requires",), str(error), hint))
+        problems.append(source.problem("IN005", ("requires",), str(error), hint))
         return
     message = f"{SETTINGS} requires slicewright {wanted}, and this is {version}"
     raise WrongVersionError(f"{message}\n  hint: pip install 'slicewright{wanted}'")
+
+
+_COMPATIBLE = re.compile(r"~=\s*(\d{1,6}\.\d{1,6}(?:\.\d{1,6})?)")
+"""What `slicewright init` writes, and most people keep: it is compared without an import."""
 
 
 def satisfies(version: str, requirement: str) -> bool:
@@ -133,6 +137,10 @@ def satisfies(version: str, requirement: str) -> bool:
 
     A pre-release or development version counts as its release.
     """
+    compatible = _COMPATIBLE.fullmatch(requirement.strip())
+    if compatible and re.fullmatch(r"\d+\.\d+\.\d+", version):
+        wanted, given = (tuple(map(int, text.split("."))) for text in (compatible[1], version))
+        return given >= wanted and given[: len(wanted) - 1] == wanted[:-1]
     from packaging.specifiers import Specifier  # noqa: PLC0415 - it takes 25 ms to import
     from packaging.version import Version  # noqa: PLC0415
 
@@ -147,52 +155,44 @@ def satisfies(version: str, requirement: str) -> bool:
 
 
 def catalogue_at(folder: Path) -> tuple[Catalogue, list[Problem]]:
-    """Return the catalogue of the repository at a folder or above it, and what is wrong with what it adds."""
-    found: list[Problem] = []
+    """Return the catalogue of the repository at or above a folder, and the problems of what it adds."""
+    problems: list[Problem] = []
     try:
-        return catalogue_of(find_root(folder), found), found
-    except (NoRepositoryError, OSError):  # our own then
+        return catalogue_of(find_root(folder), problems), problems
+    except (NoRepositoryError, OSError):  # then the one of the package
         return catalogue(), []
 
 
-def catalogue_of(root: Path, found: list[Problem]) -> Catalogue:
-    """Return the catalogue with what a repository adds in catalog/, and note what is wrong there."""
-    files = list(_files(root, ("catalog",), found))
+def catalogue_of(root: Path, problems: list[Problem]) -> Catalogue:
+    """Return the catalogue with what a repository adds in catalog/, and note the problems of that."""
+    files = list(_files(root, ("catalog",), problems))
     if not files:
         return catalogue()
-    known, problems = catalogue_with(files)
-    found += problems
+    known, refused = catalogue_with(files)
+    problems += refused
     return known
 
 
-def _files(root: Path, folders: Iterable[str], found: list[Problem]) -> Iterator[SourceFile]:
+def _files(root: Path, folders: Iterable[str], problems: list[Problem]) -> Iterator[SourceFile]:
     for folder in folders:
-        for path in _walk(root, folder, found):
-            text = _read(root, path, found)
+        for path in _walk(root, folder, problems):
+            text = _read(root, path, problems)
             if text is not None:
                 yield SourceFile(path, paired(text))
 
 
-def _existing(root: Path, found: list[Problem], empty: list[str]) -> Iterator[tuple[str, str]]:
-    for folder in (ROOT, PROVISION):
-        for path in _walk(root, folder, found, empty):
-            text = _read(root, path, found)
-            if text is not None:
-                yield path, text
+def _walk(root: Path, folder: str, problems: list[Problem], empty: list[str] | None = None) -> Iterator[str]:
+    """Yield the YAML files (of ours also scripts) below a folder in order of their path, without hidden ones.
 
-
-def _walk(root: Path, folder: str, found: list[Problem], empty: list[str] | None = None) -> Iterator[str]:
-    """Yield the YAML files (of ours also scripts) below a folder in order of their path, but no hidden ones.
-
-    In the tree that is generated, of which the `empty` folders are noted, whatever we cannot have written is
-    passed by. Elsewhere nothing is left out in silence: links to folders or out of the repository, and names
-    that no report could print.
+    In the tree that is generated, files that we cannot have written are skipped, and `empty` folders are
+    noted. Elsewhere each file that is left out is a problem: links to folders or out of the repository, and
+    names that no report could print.
     """
     ours = empty is not None
     within = os.path.realpath(root)
 
     def report(error: OSError) -> None:
-        found.append(unreadable(os.path.relpath(error.filename, root), error))
+        problems.append(unreadable(os.path.relpath(error.filename, root), error))
 
     suffixes = _GENERATED_SUFFIXES if ours else _SUFFIXES
     top = str(root / folder)
@@ -200,7 +200,7 @@ def _walk(root: Path, folder: str, found: list[Problem], empty: list[str] | None
         folders = sorted(name for name in all_folders if not name.startswith("."))
         relative = folder + base.removeprefix(top)
         if empty is None:
-            found += _links(base, relative, folders)
+            problems += _links(base, relative, folders)
         elif not (all_folders or names):
             empty.append(relative)
         all_folders[:] = folders
@@ -210,12 +210,12 @@ def _walk(root: Path, folder: str, found: list[Problem], empty: list[str] | None
                 continue
             if _leads_out(f"{base}/{name}", within):
                 if not ours:
-                    found.append(_out(path))
+                    problems.append(_out(path))
             elif path.isprintable():
                 yield path
             elif not ours:
                 shown = path.encode("unicode_escape", "backslashreplace").decode()
-                found.append(
+                problems.append(
                     Problem("FILE008", "a file name that cannot be printed", "rename it", file=shown)
                 )
 
@@ -236,13 +236,13 @@ def _out(name: str) -> Problem:
     return Problem("FILE004", message, "put what it leads to in its place", file=name)
 
 
-def _read(root: Path, name: str, found: list[Problem]) -> str | None:
+def _read(root: Path, name: str, problems: list[Problem]) -> str | None:
     text = read_file(f"{root}/{name}", name)
     if not isinstance(text, Problem):
         return text
     if not os.path.exists(f"{root}/{name}"):
         text = Problem("FILE001", "the link leads to no file", "put a file in its place", file=name)
-    found.append(text)
+    problems.append(text)
     return None
 
 

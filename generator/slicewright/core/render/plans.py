@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.plan.decide import decide, decide_shape
 from slicewright.core.plan.ways import on_cluster
 from slicewright.core.problem import Problem, did_you_mean
+from slicewright.core.render.repository import causes
 from slicewright.core.render.validate_queues import against_flavors, against_queueless
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
                 found += against_flavors(here, plan, site)
     found += _same_objects(planned)
     left = (one for one in found if not any(part.follows(one) for part in repository.parts))
-    return tuple(planned), (*repository.problems, *left)
+    return tuple(planned), causes((*repository.problems, *left))
 
 
 def _same_objects(planned: list[Planned]) -> list[Problem]:

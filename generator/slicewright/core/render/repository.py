@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from slicewright.core.platform.kueue import has_kueue
 from slicewright.core.platform.kueue_configuration import validate_configuration
 from slicewright.core.platform.validate_platform import problems_between
 from slicewright.core.platform.validate_teams import problems_of_workloads
-from slicewright.core.problem import Problem, did_you_mean
+from slicewright.core.problem import Problem, did_you_mean, errors
 from slicewright.core.provision import validate_node_pools
 
 if TYPE_CHECKING:
@@ -82,6 +82,15 @@ class Repository:
         """The documents of the workloads and of the clusters."""
         clusters = (site.cluster.source for site in self.sites.values())
         return (*(workload.source for workload in self.workloads), *clusters)
+
+
+_UNKNOWN_ACCELERATOR = "TPU001"
+
+
+def causes(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Return problems without unknown accelerators where a file of catalog/ is wrong: it may hold them."""
+    is_incomplete = any(problem.file.startswith("catalog/") for problem in errors(problems))
+    return tuple(one for one in problems if not (is_incomplete and one.id == _UNKNOWN_ACCELERATOR))
 
 
 def read_repository(

@@ -1,22 +1,98 @@
-"""A git revision -> one side of a difference, read from git's objects and never checked out."""
+"""Versions of a repository's tree: those that git keeps, never checked out, and the files on disk.
+
+git gets its arguments as a list, changes nothing in the repository, and fetches no object.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import posixpath
 import subprocess
+from functools import cache
 from typing import IO, TYPE_CHECKING
 
+from slicewright.binaries.find import which
 from slicewright.core.difference.tree_version import TreeVersion
 from slicewright.core.problem import Problem
-from slicewright.gitrepo import git
-from slicewright.workspace.text_file import decoded
+from slicewright.workspace.text_file import decoded, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-_FOLDERS = ("overlays/", "provision/")
+
+_PATIENCE = 120
+"""Seconds for one answer of git."""
+
+
+class GitError(Exception):
+    """Git is missing, or gave no answer; carries the problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+class NoGitRepositoryError(Exception):
+    """The folder belongs to no git repository."""
+
+
+_OF_A_HOOK = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"})
+"""What git sets for its hooks: relative to another folder, and perhaps of another repository."""
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of git: it takes no lock, asks nobody, and speaks English."""
+    quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+    return {**{name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}, **quiet}
+
+
+def _program() -> str:
+    program = which("git")
+    if program is None:
+        raise GitError(Problem("GIT001", "git is missing", "install git, or put it on PATH"))
+    return program
+
+
+def _run(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run git in a folder and return what it did, right or wrong. Raises GitError."""
+    command = [_program(), *arguments]
+    try:
+        return subprocess.run(
+            command,
+            cwd=root,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_PATIENCE,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise GitError(_broken(arguments[0], str(error))) from error
+
+
+def _answer(root: Path, *arguments: str) -> bytes:
+    """Return what git prints. Raises GitError where it fails."""
+    done = _run(root, *arguments)
+    if done.returncode:
+        raise GitError(_broken(arguments[0], done.stderr.decode(errors="replace")))
+    return done.stdout
+
+
+def _broken(command: str, said: str) -> Problem:
+    """Return the problem of a git that gave no answer."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    fatal = [line for line in lines if line.startswith("fatal: ")]
+    why = (fatal or lines[-1:] or ["it said nothing"])[0]
+    hint = "see what git fsck says; in a shallow or partial clone, fetch what is missing"
+    if "dubious ownership" in why:
+        hint = "another user owns the folder: git config --global --add safe.directory DIR, for its folder"
+    return Problem("GIT002", f"git {command} failed: {why.removeprefix('fatal: ')}", hint)
+
+
+_TREES = ("overlays", "provision")
+_FOLDERS = tuple(f"{name}/" for name in _TREES)
 _FILE, _LINK = ("100644", "100755"), "120000"
 _BATCH = 128
 """Names that are asked for at once: few enough that they fit into a pipe."""
@@ -55,12 +131,12 @@ class Objects:
             self._sink.write("".join(f"{blob}\n" for blob in batch).encode())
             self._sink.flush()
             for blob in batch:
-                self._texts[blob] = self._answer(blob)
+                self._texts[blob] = self._read(blob)
 
-    def _answer(self, blob: str) -> str | None:
+    def _read(self, blob: str) -> str | None:
         head = self._source.readline().decode().split()
         if len(head) != 3:  # noqa: PLR2004 - name, type and size; else `<name> missing`, or nothing
-            raise git.GitError(git.broken("cat-file", f"object {blob} is missing"))
+            raise GitError(_broken("cat-file", f"object {blob} is missing"))
         content = self._source.read(int(head[2]))
         self._source.read(1)
         text = decoded(content, blob)
@@ -75,30 +151,30 @@ def objects(root: Path) -> Iterator[Objects]:
             if process.stdin is not None and process.stdout is not None:  # for the types: both are pipes
                 yield Objects(process.stdin, process.stdout)
     except BrokenPipeError as error:  # closing the pipe sends what could not be sent before
-        raise git.GitError(git.broken("cat-file", "it ended while it was asked")) from error
+        raise GitError(_broken("cat-file", "it ended while it was asked")) from error
 
 
 def _reader(root: Path) -> subprocess.Popen[bytes]:
-    command = [git.program(), "cat-file", "--batch"]
+    command = [_program(), "cat-file", "--batch"]
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     try:
         return subprocess.Popen(
-            command, cwd=root, env=git.environment(), stdin=pipe, stdout=pipe, stderr=nowhere
+            command, cwd=root, env=_environment(), stdin=pipe, stdout=pipe, stderr=nowhere
         )
     except OSError as error:
-        raise git.GitError(git.broken("cat-file", str(error))) from error
+        raise GitError(_broken("cat-file", str(error))) from error
 
 
 def resolve(root: Path, name: str) -> str:
     """Return the tree of a revision. Raises UnknownRevisionError, NoGitRepositoryError, GitError."""
-    done = git.run(root, "rev-parse", "--verify", "--quiet", f"{name}^{{tree}}")
+    done = _run(root, "rev-parse", "--verify", "--quiet", f"{name}^{{tree}}")
     if not done.returncode and not name.startswith("-"):
         return done.stdout.decode().strip()
-    found = git.run(root, "rev-parse", "--git-dir")
-    if b"not a git repository" in found.stderr:
-        raise git.NoGitRepositoryError(f"{root} belongs to no git repository")
-    if found.returncode:
-        raise git.GitError(git.broken("rev-parse", found.stderr.decode(errors="replace")))
+    inside = _run(root, "rev-parse", "--git-dir")
+    if b"not a git repository" in inside.stderr:
+        raise NoGitRepositoryError(f"{root} belongs to no git repository")
+    if inside.returncode:
+        raise GitError(_broken("rev-parse", inside.stderr.decode(errors="replace")))
     raise UnknownRevisionError(name, _known(root))
 
 
@@ -106,7 +182,7 @@ def merge_base(root: Path, one: str, other: str) -> str:
     """Return the commit from which two revisions went apart. Raises UnknownRevisionError, GitError."""
     for name in (one, other):
         resolve(root, name)
-    done = git.run(root, "merge-base", one, other)
+    done = _run(root, "merge-base", one, other)
     if done.returncode:
         raise UnknownRevisionError(f"{one}...{other}", ())
     return done.stdout.decode().strip()
@@ -130,26 +206,26 @@ def base(root: Path) -> str:
     """
     resolve(root, "HEAD")
     for name in _DEFAULT_BRANCHES:
-        done = git.run(root, "merge-base", "HEAD", name)
+        done = _run(root, "merge-base", "HEAD", name)
         if not done.returncode:
             return done.stdout.decode().strip()
     raise UnknownRevisionError("origin/HEAD", ())
 
 
 def _known(root: Path) -> tuple[str, ...]:
-    listed = git.answer(
+    listed = _answer(
         root, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags"
     )
     return tuple(listed.decode(errors="replace").splitlines())
 
 
-def read(root: Path, name: str, store: Objects, called: str = "") -> TreeVersion:
+def read_revision(root: Path, name: str, store: Objects, called: str = "") -> TreeVersion:
     """Return a revision as one side of a difference, `called` in the report as said or by its name.
 
     Paths are relative to `root`, which may be a folder of a larger repository. Raises UnknownRevisionError,
     NoGitRepositoryError, GitError.
     """
-    listed = git.answer(root, "ls-tree", "-r", "-z", resolve(root, name))
+    listed = _answer(root, "ls-tree", "-r", "-z", resolve(root, name))
     files: dict[str, str] = {}
     links: dict[str, str] = {}
     for entry in listed.decode(errors="surrogateescape").split("\0")[:-1]:
@@ -181,3 +257,28 @@ def _followed(path: str, links: dict[str, str], store: Objects) -> str:
             target = posixpath.join(posixpath.dirname(link), store.text(links[link]) or "")
             return posixpath.normpath(posixpath.join(target, *parts[end:]))
     return ""
+
+
+def read_worktree(root: Path) -> TreeVersion:
+    """Return the tree on disk; links that lead out of it are not followed."""
+    within = os.path.realpath(root)
+
+    @cache
+    def read_text(path: str) -> str | None:
+        target = f"{within}/{path}"
+        if not os.path.isfile(target) or not os.path.realpath(target).startswith(f"{within}/"):  # noqa: PTH113
+            return None
+        text = read_file(target, path)
+        return None if isinstance(text, Problem) else text
+
+    return TreeVersion("working tree", frozenset(_files(within)), read_text)
+
+
+def _files(root: str) -> Iterator[str]:
+    for folder in _TREES:
+        for base, folders, names in os.walk(f"{root}/{folder}"):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            for name in names:
+                path = f"{base}/{name}"
+                if path.isprintable() and not os.path.islink(path):  # noqa: PTH114 - thousands of files, and a Path takes its time
+                    yield path.removeprefix(f"{root}/")
