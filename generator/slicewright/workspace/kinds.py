@@ -25,10 +25,18 @@ def packaged() -> Path:
 def kind_schemas(added: Iterable[Path] = ()) -> KindSchemas:
     """Return the schemas of some folders, laid out as `slicewright schema --output-dir` does, and our own.
 
-    A kind and version that several folders have is taken from the first.
+    A kind and version that several folders have is taken from the first. Our own are read once a process.
     """
-    folders = (*added, packaged())
+    theirs = tuple(added)
+    return _of_folders((*theirs, packaged())) if theirs else _of_package(packaged())
 
+
+@cache
+def _of_package(folder: Path) -> KindSchemas:
+    return _of_folders((folder,))
+
+
+def _of_folders(folders: tuple[Path, ...]) -> KindSchemas:
     @cache
     def definitions(folder: Path) -> Definitions:
         return Definitions(_text(folder / FILE))
