@@ -12,6 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Self
 
+from slicewright.core.intent.source import SourceFile
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
@@ -21,10 +22,11 @@ from slicewright.core.kubernetes.labels import (
     TOPOLOGY,
     TPU,
 )
+from slicewright.core.render.repository import Settings, read_repository
 from slicewright.rehearsal.model.simulate import SECONDS
 from slicewright.testbed import supervisor
 from slicewright.testbed.cluster import Cluster
-from slicewright.testbed.nodes import resolve_text
+from slicewright.workspace.package import package
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
@@ -51,7 +53,8 @@ spec:
 
 def main(tpu: str = _TPU) -> None:
     """Measure with slices of a shape and print."""
-    site = resolve_text(_CLUSTER % (tpu, _JOBSETS * _SLICES_EACH))
+    file = SourceFile("cluster.yaml", _CLUSTER % (tpu, _JOBSETS * _SLICES_EACH))
+    (site,) = read_repository([file], Settings(), package(), lambda _: None).sites.values()
     ((_, shape),) = site.pools
     started = time.monotonic()
     with Cluster(progress=_say) as cluster, _Memory(cluster) as memory:

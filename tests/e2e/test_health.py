@@ -9,8 +9,7 @@ from tests.health import lua, objects, scenes
 from tests.health.fixtures import expected, steady
 from tests.health.journal import Journal
 from tests.health.questions import suspends
-
-from slicewright.testbed.nodes import resolve_text
+from tests.resolved import resolve_text
 
 from . import kit
 

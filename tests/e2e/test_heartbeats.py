@@ -6,10 +6,10 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.resolved import resolve_text
 from tests.testbed.kit import GUEST
 
 from slicewright.testbed.cluster import Attached
-from slicewright.testbed.nodes import resolve_text
 
 from . import kit
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from click.testing import CliRunner
+from tests.resolved import resolve_text
 
 from slicewright.cli.main import cli
 from slicewright.core.plan.scaling import slice_names
 from slicewright.core.platform.tree import objects
-from slicewright.testbed.nodes import resolve_text, simulated_nodes
+from slicewright.testbed.nodes import simulated_nodes
 from slicewright.workspace.package import package
 
 from . import kit

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.resolved import resolve_text
 
 from slicewright.core.kubernetes.quantity import canonical
 from slicewright.core.platform.tree import objects
 from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.manifests import installation
-from slicewright.testbed.nodes import resolve_text
 from slicewright.workspace.repository_reader import read_checkout
 
 from . import kit

@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.resolved import resolve_text
 
-from slicewright.testbed.nodes import resolve_text
 from slicewright.testbed.wait import stretched
 
 from . import kit

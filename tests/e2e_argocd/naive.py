@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tests.e2e import kit as clusters
 from tests.e2e_argocd import kit
 from tests.e2e_argocd.argo import NAMESPACE
-
-from slicewright.testbed.nodes import resolve_text
+from tests.resolved import resolve_text
 
 if TYPE_CHECKING:
     from tests.e2e_argocd.repository import Git

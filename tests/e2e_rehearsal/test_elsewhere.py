@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from tests.resolved import resolve_text
 
 from slicewright.rehearsal.lease import LEASE, NAMESPACE
 from slicewright.rehearsal.test_cluster_guard import MARK as TEST_CLUSTER
 from slicewright.testbed import kubeconfig
-from slicewright.testbed.nodes import resolve_text
 
 from . import kit
 from .command import CLUSTER, rehearsed, rehearsing

@@ -6,11 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.resolved import resolve_text
 
 from slicewright.rehearsal import cluster_setup
 from slicewright.rehearsal.cluster_setup import ClusterSetup
 from slicewright.testbed.errors import BedError
-from slicewright.testbed.nodes import resolve_text, simulated_nodes
+from slicewright.testbed.nodes import simulated_nodes
 
 from .test_elsewhere import everything
 

@@ -24,8 +24,7 @@ from tests.health.questions import (
     reason,
     without_status,
 )
-
-from slicewright.testbed.nodes import resolve_text
+from tests.resolved import resolve_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

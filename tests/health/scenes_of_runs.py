@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from tests.e2e import kit
 from tests.health.objects import CLUSTER, CLUSTER_QUEUE, end, job, jobset, queues, set_spec, template
 from tests.health.questions import deleting, met, ready, reason, runs, suspends, without_status
-
-from slicewright.testbed.nodes import resolve_text
+from tests.resolved import resolve_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from tests.platforms.test_properties import PROFILE, clusters
+from tests.resolved import resolve_text
 
 from slicewright.core.catalogue.resolve import resolve
 from slicewright.core.importing.document import imported, text_of
 from slicewright.core.importing.node_pools import shape_of, tpu_field
 from slicewright.core.intent.decode import tpu_request
 from slicewright.core.platform.tree import objects
-from slicewright.testbed.nodes import resolve_text, simulated_nodes
+from slicewright.testbed.nodes import simulated_nodes
 from slicewright.workspace.package import catalogue, package
 
 from .kit import KINDS, living

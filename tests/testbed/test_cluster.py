@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.resolved import resolve_text
 
 from slicewright.testbed import kubeconfig, nodes, supervisor, wait
 from slicewright.testbed.api import Api
 from slicewright.testbed.cluster import Attached, Cluster
 from slicewright.testbed.errors import ApiError, BedError
-from slicewright.testbed.nodes import resolve_text
 from slicewright.testbed.process_group import ProcessGroup
 
 from .kit import GUEST, assert_nothing_left, eventually, listening, processes

@@ -6,7 +6,6 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.intent.source import SourceFile
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -26,10 +25,7 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.plan import placement
 from slicewright.core.plan.scaling import slice_names
-from slicewright.core.problem import errors
 from slicewright.core.provision.node_pool import creates_itself
-from slicewright.core.render.repository import Settings, read_repository
-from slicewright.testbed.errors import BedError
 from slicewright.workspace.package import package
 
 if TYPE_CHECKING:
@@ -225,12 +221,3 @@ def _node(
             "nodeInfo": _NODE_INFO,
         },
     }
-
-
-def resolve_text(text: str) -> ResolvedCluster:
-    """Return the only cluster that a text declares. Raises BedError with the first problem of the text."""
-    repository = read_repository([SourceFile("cluster.yaml", text)], Settings(), package(), lambda _: None)
-    for problem in errors(repository.problems):
-        raise BedError(problem)
-    (site,) = repository.sites.values()
-    return site
