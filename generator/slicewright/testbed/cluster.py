@@ -65,30 +65,16 @@ def _connect(wanted: Installation, boot: BootContext) -> Connection:
     etcd_port, peer_port, api_port, *_ = processes.ports
     server = f"https://127.0.0.1:{api_port}"
     papers = credentials.issue(processes.folder / "credentials", server, boot.name, (controllers.KUEUE_HOST,))
-    processes.start(
-        "etcd",
-        control_plane.etcd_command(
-            boot.paths["etcd"],
-            papers,
-            data=processes.folder / "etcd",
-            client_port=etcd_port,
-            peer_port=peer_port,
-        ),
-    )
-    processes.start(
-        "kube-apiserver",
-        control_plane.apiserver_command(
-            boot.paths["kube-apiserver"], papers, port=api_port, etcd_port=etcd_port
-        ),
-        **control_plane.APISERVER_ENVIRON,
-    )
+    etcd = control_plane.etcd_command(boot.paths["etcd"], papers, etcd_port, peer_port)
+    apiserver = control_plane.apiserver_command(boot.paths["kube-apiserver"], papers, api_port, etcd_port)
+    processes.start("etcd", etcd)
+    processes.start("kube-apiserver", apiserver, **control_plane.APISERVER_ENVIRON)
     install_controllers = partial(_install_controllers, boot, papers, wanted)
     return Connection(papers.access("admin"), papers.kubeconfig("admin"), install_controllers)
 
 
 def _install_controllers(boot: BootContext, papers: Credentials, wanted: Installation, api: Api) -> None:
     """Define JobSet and Kueue, start the controllers, and wait until everything answers."""
-    processes = boot.processes
     objects = _objects(boot, papers, wanted)
     boot.wait("the API server", "kube-apiserver", lambda: api.raw("GET", "/readyz")[0] == _OK)
     boot.progress("API server ready")
@@ -96,8 +82,7 @@ def _install_controllers(boot: BootContext, papers: Credentials, wanted: Install
     boot.wait("the definitions of JobSet and Kueue", "kube-apiserver", lambda: _definitions_served(api))
     boot.progress("JobSet and Kueue defined")
     _start_controllers(boot, papers, wanted.settings)
-    processes.start("pathways", controllers.operator_command(papers.kubeconfig("pathways"), boot.environ))
-    processes.note(operator=controllers.operator_name(boot.environ))
+    boot.processes.note(operator=controllers.operator_name(boot.environ))
     boot.wait("the webhooks of JobSet", "jobset", lambda: controllers.jobset_answers(api))
     boot.wait("the webhooks of Kueue", "kueue", lambda: controllers.kueue_answers(api))
     boot.wait("the default service account", "kube-controller-manager", lambda: _default_account(api))
@@ -114,35 +99,19 @@ def _objects(boot: BootContext, papers: Credentials, wanted: Installation) -> li
 
 def _start_controllers(boot: BootContext, papers: Credentials, kueue_settings: dict[str, Any]) -> None:
     """Start what reconciles: Kueue first, because it waits for a second or two before it begins."""
-    processes, paths = boot.processes, boot.paths
-    *_, jobset_port, kueue_port = processes.ports
-    processes.start(
-        "kueue",
-        controllers.kueue_command(
-            paths["kueue"],
-            papers,
-            config=processes.folder / "kueue.json",
-            webhook_port=kueue_port,
-            settings=kueue_settings,
-        ),
-    )
-    processes.start(
-        "jobset",
-        controllers.jobset_command(
-            paths["jobset"], papers, config=processes.folder / "jobset.json", webhook_port=jobset_port
-        ),
-    )
-    processes.start(
-        "kube-controller-manager",
-        control_plane.controller_manager_command(paths["kube-controller-manager"], papers),
-    )
-    processes.start(
-        "kube-scheduler",
-        control_plane.scheduler_command(
-            paths["kube-scheduler"], papers, config=processes.folder / "scheduler.json"
-        ),
-    )
-    processes.start("kwok", nodes.kwok_command(paths["kwok"], papers.kubeconfig("kwok")))
+    paths = boot.paths
+    *_, jobset_port, kueue_port = boot.processes.ports
+    manager, scheduler = paths["kube-controller-manager"], paths["kube-scheduler"]
+    commands = {
+        "kueue": controllers.kueue_command(paths["kueue"], papers, kueue_port, kueue_settings),
+        "jobset": controllers.jobset_command(paths["jobset"], papers, jobset_port),
+        "kube-controller-manager": control_plane.controller_manager_command(manager, papers),
+        "kube-scheduler": control_plane.scheduler_command(scheduler, papers),
+        "kwok": nodes.kwok_command(paths["kwok"], papers.kubeconfig("kwok")),
+        "pathways": controllers.operator_command(papers.kubeconfig("pathways"), boot.environ),
+    }
+    for name, command in commands.items():
+        boot.processes.start(name, command)
 
 
 def _create(api: Api, items: Iterable[Object]) -> None:

@@ -11,16 +11,14 @@ if TYPE_CHECKING:
     from slicewright.testbed.credentials import Credentials
 
 
-def etcd_command(
-    binary: Path, credentials: Credentials, *, data: Path, client_port: int, peer_port: int
-) -> list[str]:
+def etcd_command(binary: Path, credentials: Credentials, client_port: int, peer_port: int) -> list[str]:
     """Return the command line of one member: loopback only, certificates, no waiting for the disk."""
     client, peer = f"https://127.0.0.1:{client_port}", f"https://127.0.0.1:{peer_port}"
     ca, certificate, key = (str(credentials.file(name)) for name in ("ca.crt", "etcd.crt", "etcd.key"))
     return [
         str(binary),
         "--name=slicewright",
-        f"--data-dir={data}",
+        f"--data-dir={credentials.folder.with_name('etcd')}",
         f"--listen-client-urls={client}",
         f"--advertise-client-urls={client}",
         f"--listen-peer-urls={peer}",
@@ -44,7 +42,7 @@ APISERVER_ENVIRON = {"GOGC": "400", "GOMEMLIMIT": "1500MiB"}
 """Collect less garbage while there is memory: it takes a fifth of the work at the start."""
 
 
-def apiserver_command(binary: Path, credentials: Credentials, *, port: int, etcd_port: int) -> list[str]:
+def apiserver_command(binary: Path, credentials: Credentials, port: int, etcd_port: int) -> list[str]:
     """Return the command line, with the admission plugin that GKE turns on for TPUs.
 
     ExtendedResourceToleration adds the toleration of google.com/tpu to pods that ask for it, as on GKE.
@@ -130,7 +128,7 @@ def controller_manager_command(binary: Path, credentials: Credentials) -> list[s
     ]
 
 
-def scheduler_command(binary: Path, credentials: Credentials, *, config: Path) -> list[str]:
+def scheduler_command(binary: Path, credentials: Credentials) -> list[str]:
     """Write the configuration of the scheduler and return its command line."""
     kubeconfig = credentials.kubeconfig("kube-scheduler")
     document = {
@@ -146,5 +144,6 @@ def scheduler_command(binary: Path, credentials: Credentials, *, config: Path) -
         "profiles": [{"pluginConfig": [{"name": "PodTopologySpread", "args": _NO_DEFAULT_SPREAD}]}],
         "enableProfiling": False,
     }
+    config = credentials.folder.with_name("scheduler.json")
     config.write_text(json.dumps(document), encoding="utf-8")
     return [str(binary), f"--config={config}", "--bind-address=127.0.0.1", "--secure-port=0"]

@@ -77,7 +77,7 @@ def kueue_secret(credentials: Credentials) -> dict[str, Any]:
 
 
 def kueue_command(
-    binary: Path, credentials: Credentials, *, config: Path, webhook_port: int, settings: dict[str, Any]
+    binary: Path, credentials: Credentials, webhook_port: int, settings: dict[str, Any]
 ) -> list[str]:
     """Write the configuration of the controller and return its command line.
 
@@ -96,18 +96,16 @@ def kueue_command(
         },
         "featureGates": {**settings.get("featureGates", {}), "VisibilityOnDemand": False},
     }
-    return _command("kueue", binary, credentials, config, webhook_port, own)
+    return _command("kueue", binary, credentials, webhook_port, own)
 
 
-def jobset_command(binary: Path, credentials: Credentials, *, config: Path, webhook_port: int) -> list[str]:
+def jobset_command(binary: Path, credentials: Credentials, webhook_port: int) -> list[str]:
     """Write the configuration of the controller and return its command line."""
     own = {"apiVersion": f"config.{JOBSET_GROUP}/v1alpha1", "internalCertManagement": {"enable": False}}
-    return _command("jobset", binary, credentials, config, webhook_port, own)
+    return _command("jobset", binary, credentials, webhook_port, own)
 
 
-def _command(
-    user: str, binary: Path, credentials: Credentials, config: Path, webhook_port: int, own: Object
-) -> list[str]:
+def _command(user: str, binary: Path, credentials: Credentials, webhook_port: int, own: Object) -> list[str]:
     """Write the configuration of a controller, its own fields and those of the test bed."""
     document = {
         **own,
@@ -118,6 +116,7 @@ def _command(
         "metrics": {"bindAddress": "0"},
         "health": {"healthProbeBindAddress": "0"},
     }
+    config = credentials.folder.with_name(f"{user}.json")
     config.write_text(json.dumps(document), encoding="utf-8")
     return [str(binary), f"--config={config}", f"--kubeconfig={credentials.kubeconfig(user)}"]
 
