@@ -99,7 +99,7 @@ def patched(plan: Plan, objects: list[Object], source: Source) -> tuple[list[Obj
 
     After them every marker of the bases must be gone.
     """
-    found: list[Problem] = []
+    problems: list[Problem] = []
     objects = [patch.copied(item) for item in objects] if plan.patches else objects
     for index, entry in enumerate(plan.patches):
         path: Path = ("spec", "patches", index)
@@ -108,24 +108,24 @@ def patched(plan: Plan, objects: list[Object], source: Source) -> tuple[list[Obj
             names = ", ".join(f"{identity(item)[1]} {identity(item)[3]}" for item in objects)
             message = f"the patch matches {len(targets)} objects, not one"
             hint = f"the objects are {names}"
-            found.append(source.problem("PATCH001", (*path, "target"), message, hint))
+            problems.append(source.problem("PATCH001", (*path, "target"), message, hint))
             continue
         if any(operation["path"] == "" and operation["op"] != "test" for operation in entry["ops"]):
             message = "a patch changes an object, and the path '' is the whole of it"
             hint = "point at a field; an object of your own comes with a component (spec.components)"
-            found.append(source.problem("PATCH002", (*path, "ops"), message, hint))
+            problems.append(source.problem("PATCH002", (*path, "ops"), message, hint))
             continue
         before = identity(targets[0])
         try:
             patch.apply(entry["ops"], targets[0])
         except patch.PatchError as error:
             hint = "look at the object: slicewright render NAME --stdout"
-            found.append(source.problem("PATCH002", (*path, "ops"), str(error), hint))
+            problems.append(source.problem("PATCH002", (*path, "ops"), str(error), hint))
             continue
         if not is_object(targets[0]) or identity(targets[0]) != before:
             message = "a patch renames an object, or makes it another one"
             hint = "names, namespaces and kinds follow from metadata, naming and api"
-            found.append(source.problem("PATCH003", (*path, "ops"), message, hint))
-            return objects, tuple(found)
-    found += unsupported_values.markers(objects, source)
-    return objects, tuple(found)
+            problems.append(source.problem("PATCH003", (*path, "ops"), message, hint))
+            return objects, tuple(problems)
+    problems += unsupported_values.markers(objects, source)
+    return objects, tuple(problems)

@@ -14,6 +14,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.kustomization import identity
+from slicewright.core.document.document import values_in
 from slicewright.core.document.scalar import write_quoted
 from slicewright.core.plan.plan import MARKER
 from slicewright.core.problem import dotted
@@ -42,7 +43,8 @@ def markers(objects: list[Object], source: Source) -> Iterator[Problem]:
     """Yield a problem for each marker of the bases that is left in the objects of a workload."""
     # One look at the text of it all: the walk is for the rare object in which a marker is left.
     for item in objects if MARKER in repr(objects) else ():
-        for at in _markers(item, ()):
+        marked = (path for path, value in values_in(item) if isinstance(value, str) and MARKER in value)
+        for at in marked:
             message = f"{identity(item)[1]} '{identity(item)[3]}' has no value at {dotted(at)}"
             hint = "a base or a component asks for one: give it in podTemplate, or leave the component out"
             yield source.problem("BUILD001", ("spec",), message, hint, key=True)
@@ -53,57 +55,41 @@ def in_words(source: Source, *, patched: bool) -> Iterator[Problem]:
     text = repr(source.data)
     if not (_ESCAPE.search(text) or "<<" in text or _KEY.search(text) or _DIGITS.search(text)):
         return
-    found = list(_lost(source.data, ()))
+    lost = list(_lost(source.data))
     if patched:
-        found += _lost_in_patches(source.data, ())
-    for path, message, hint in found:
+        lost += _lost_in_patches(source.data)
+    for path, message, hint in lost:
         if path != ("spec", "run"):
             yield source.problem("BUILD002", path, message, hint)
 
 
 def in_base(item: Object) -> Iterator[str]:
     """Yield what kustomize loses of an object of a base."""
-    for path, message, _ in _lost(item, ()):
+    for path, message, _ in _lost(item):
         yield f"{message}: {dotted(path)}"
 
 
 def in_patches(documents: dict[str, Any]) -> Iterator[str]:
     """Yield what kustomize changes or refuses in the patches of an overlay."""
-    for _, message, _ in _lost_in_patches(documents, ()):
+    for _, message, _ in _lost_in_patches(documents):
         yield message
 
 
 def is_fragile(objects: list[Object]) -> bool:
     """Tell whether something in a base would get lost if it came into a patch."""
-    return any(True for _ in _lost_in_patches(objects, ()))
+    return any(True for _ in _lost_in_patches(objects))
 
 
-def _markers(value: Any, path: Path) -> Iterator[Path]:
-    """Yield the places at which a marker of the bases is left."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _markers(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _markers(item, (*path, index))
-    elif isinstance(value, str) and MARKER in value:
-        yield path
-
-
-def _lost(value: Any, path: Path) -> Iterator[Loss]:
+def _lost(data: Any) -> Iterator[Loss]:
     """Yield what kustomize loses or refuses wherever it stands."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _lost_key(key, (*path, key))
-            yield from _lost(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _lost(item, (*path, index))
-    elif isinstance(value, str):
-        yield from _control(value, path)
-    elif isinstance(value, int) and abs(value) > _EXACT:
-        message = f"{value} is more than every reader of JSON keeps exact: kustomize rounds it in a patch"
-        yield path, message, "write it in quotes if it is text, else a number up to 2^53"
+    for path, value in values_in(data):
+        if path and isinstance(path[-1], str):
+            yield from _lost_key(path[-1], path)
+        if isinstance(value, str):
+            yield from _control(value, path)
+        elif isinstance(value, int) and abs(value) > _EXACT:
+            message = f"{value} is more than every reader of JSON keeps exact: kustomize rounds it in a patch"
+            yield path, message, "write it in quotes if it is text, else a number up to 2^53"
 
 
 def _lost_key(key: str, path: Path) -> Iterator[Loss]:
@@ -123,14 +109,9 @@ def _control(text: str, path: Path) -> Iterator[Loss]:
         yield path, message, "leave it out, or write it as an escape that the program itself reads"
 
 
-def _lost_in_patches(value: Any, path: Path) -> Iterator[Loss]:
+def _lost_in_patches(data: Any) -> Iterator[Loss]:
     """Yield what kustomize changes or refuses in a patch, and carries in an object."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _lost_in_patches(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _lost_in_patches(item, (*path, index))
-    elif isinstance(value, str) and value.startswith("\t") and "\n" in value:
-        message = "kustomize cannot carry a patch with a text of several lines that begins with a tab"
-        yield path, message, "begin it with an empty line, or write naming: Hashed"
+    for path, value in values_in(data):
+        if isinstance(value, str) and value.startswith("\t") and "\n" in value:
+            message = "kustomize cannot carry a patch with a text of several lines that begins with a tab"
+            yield path, message, "begin it with an empty line, or write naming: Hashed"

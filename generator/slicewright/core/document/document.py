@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slicewright.core.problem import Path
 
 MAX_DEPTH = 64
@@ -41,6 +43,14 @@ class Places:
         while path and path not in self.values:
             path = path[:-1]
         return self.values.get(path, (0, 0))
+
+
+def values_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield a value and every value inside of it in their order, each with its path."""
+    yield path, value
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inside:
+        yield from values_in(item, (*path, key))
 
 
 def same(one: Any, other: Any) -> bool:

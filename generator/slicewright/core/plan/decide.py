@@ -121,21 +121,21 @@ def decide_shape(workload: Workload, catalogue: Catalogue) -> Decision:
 def decide(decision: Decision, site: ResolvedCluster) -> tuple[Plan | None, tuple[Problem, ...]]:
     """Return the plan of a workload on a cluster and what is wrong there.
 
-    There is no plan where the shape is unknown or an error was found.
+    There is no plan where the shape is unknown or an error was problems.
     """
     workload, shape, cluster = decision.workload, decision.shape, site.cluster
-    found = [*_references(workload, cluster), *_exit_codes(workload, cluster)]
+    problems = [*_references(workload, cluster), *_exit_codes(workload, cluster)]
     if shape is None:
-        return None, tuple(found)
+        return None, tuple(problems)
     given = accounts.with_account(workload, cluster)
-    found += accounts.problems(given, cluster)
+    problems += accounts.problems(given, cluster)
     plan = _plan(given, shape, site)
-    found += names.problems(workload, plan)
-    found += validate_pools.problems(workload, shape, site)
-    found += topology.problems(workload, shape, site)
-    if errors(found) or errors(decision.problems):
-        return None, tuple(found)
-    return plan, tuple(found)
+    problems += names.problems(workload, plan)
+    problems += validate_pools.problems(workload, shape, site)
+    problems += topology.problems(workload, shape, site)
+    if errors(problems) or errors(decision.problems):
+        return None, tuple(problems)
+    return plan, tuple(problems)
 
 
 def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:

@@ -145,7 +145,7 @@ def refusals(workload: Workload, shape: Shape | None) -> list[Problem]:
     """Return what GKE or Kueue would refuse about a workload's provisioning; None is a shape not known."""
     wanted, seconds, source = workload.provisioning, workload.max_run_duration_seconds, workload.source
     flex = any(way.type in ("FlexStart", "FlexStartQueued") for way in workload.ways)
-    found: list[Problem] = []
+    problems: list[Problem] = []
     queued = any(way.type == "FlexStartQueued" for way in workload.ways)
     for index, way in enumerate(workload.ways):
         is_flex = way.type in ("FlexStart", "FlexStartQueued")
@@ -154,29 +154,29 @@ def refusals(workload: Workload, shape: Shape | None) -> list[Problem]:
             place = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")
             message = f"{shape.machine_type} is not available as {way.type}"
             hint = "write OnDemand, Spot or a Reservation; `slicewright catalog` shows what flex-start serves"
-            found.append(source.problem("TPU011", place, message, hint))
+            problems.append(source.problem("TPU011", place, message, hint))
     if seconds is not None and workload.alternative_provisioning and not queued:
         message = "the run may take several ways, whose nodes have no maxRunDurationSeconds in common"
         hint = "leave it out: of several ways it limits FlexStartQueued alone"
-        found.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint, key=True))
+        problems.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint, key=True))
     elif seconds is not None and wanted.type == "ComputeClass":
         message = "the ComputeClass sets how long its nodes live"
         hint = "leave it out, and write maxRunDurationSeconds in the priorities of the ComputeClass"
-        found.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint, key=True))
+        problems.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint, key=True))
     low, high = FLEX_START_SECONDS
     if seconds is not None and flex and not low <= seconds <= high:
         message = f"flex-start runs last {low} to {high} seconds, not {seconds}"
         hint = f"write a number from {low} (10 minutes) to {high} (7 days)"
-        found.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint))
+        problems.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint))
     if queued and not workload.queue_name:
         message = "FlexStartQueued needs a queue: Kueue makes the ProvisioningRequest"
         hint = "add spec.queueName, or write provisioning: FlexStart"
-        found.append(source.problem("TPU013", ("spec", "provisioning"), message, hint))
+        problems.append(source.problem("TPU013", ("spec", "provisioning"), message, hint))
     if queued and workload.api == "PathwaysJob":
         message = "FlexStartQueued pods need a toleration that a PathwaysJob cannot carry"
         hint = "write api: JobSet with the same pathways block"
-        found.append(source.problem("TPU013", ("spec", "provisioning"), message, hint))
-    return found
+        problems.append(source.problem("TPU013", ("spec", "provisioning"), message, hint))
+    return problems
 
 
 def placed_by_policy(shape: Shape) -> bool:

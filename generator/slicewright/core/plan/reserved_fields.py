@@ -27,7 +27,7 @@ from slicewright.core.kubernetes.labels import (
 from slicewright.core.kubernetes.quantity import canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from slicewright.core.intent.source import Source
     from slicewright.core.intent.workload import Workload
@@ -84,6 +84,19 @@ def problems(workload: Workload) -> Iterator[Problem]:
         yield from _in_template(source, head.pod_template, path, pool="head.pool" if head.pool else "")
         path = ("spec", "pathways", "worker", "nodeSelector")
         yield from _in_selector(source, worker.node_selector, path)
+
+
+def excluded(workload: Workload, kind: str, fields: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield a problem for each field below spec that is written and that a kind of run does not have.
+
+    `fields` are dotted paths, each with what to do instead.
+    """
+    for field, hint in fields.items():
+        *outer, name = field.split(".")
+        holder = workload.spec.get(outer[0], {}) if outer else workload.spec
+        if name in holder:
+            path: Path = ("spec", *outer, name)
+            yield workload.source.problem("FIELD001", path, f"a {kind} has no {field}", hint, key=True)
 
 
 def _refused(source: Source, path: Path, hint: str) -> Problem:

@@ -49,50 +49,50 @@ def region_of(location: str) -> str:
 
 def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedCluster, tuple[Problem, ...]]:
     """Return a cluster with the shapes of its TPU pools, and the problems of its file."""
-    found = list(_not_yet(cluster))
+    problems = list(_not_yet(cluster))
     pools: list[tuple[TpuPool, Shape]] = []
     for pool in cluster.tpu_pools:
         path: Path = ("spec", "pools", pool.index)
-        shape = _shape(cluster, pool.tpu, path, catalogue, found)
-        found += _provisioned(cluster, pool.provisioning, shape, pool.max_run_duration_seconds, path)
+        shape = _shape(cluster, pool.tpu, path, catalogue, problems)
+        problems += _provisioned(cluster, pool.provisioning, shape, pool.max_run_duration_seconds, path)
         if shape is not None:
             pools.append((pool, shape))
         if pool.node_pool_names and len(pool.node_pool_names) != pool.slices:
             slices = "1 slice" if pool.slices == 1 else f"{pool.slices} slices"
             message = f"{len(pool.node_pool_names)} node pool names for {slices}"
             hint = "each slice is one node pool: write one name a slice, or leave the list out"
-            found.append(cluster.source.problem("POOL002", (*path, "nodePoolNames"), message, hint))
-    found += _twice(cluster)
+            problems.append(cluster.source.problem("POOL002", (*path, "nodePoolNames"), message, hint))
+    problems += _twice(cluster)
     sizes = {pool.name: catalogue.cpu_machines.find(pool.machine_type) for pool in cluster.cpu_pools}
     machines = {name: size for name, size in sizes.items() if size is not None}
     for pool, shape in pools:
         host = shape.machine
         machines[pool.name] = catalogue.cpu_machines.sized(host.vcpus, host.memory_gb * 1024)
     classes = tuple(
-        (item, tuple(_rungs(cluster, item, catalogue, found))) for item in cluster.compute_classes
+        (item, tuple(_rungs(cluster, item, catalogue, problems))) for item in cluster.compute_classes
     )
-    return ResolvedCluster(cluster, tuple(pools), machines, classes), tuple(found)
+    return ResolvedCluster(cluster, tuple(pools), machines, classes), tuple(problems)
 
 
 def _shape(
-    cluster: Cluster, tpu: TpuRequest, path: Path, catalogue: Catalogue, found: list[Problem]
+    cluster: Cluster, tpu: TpuRequest, path: Path, catalogue: Catalogue, problems: list[Problem]
 ) -> Shape | None:
     """Return the shape that a `tpu:` field below a path means, or note why there is none."""
     answer = resolve(catalogue, tpu)
     if not isinstance(answer, Refusal):
         return answer
     place = (*path, "tpu", answer.field) if answer.field else (*path, "tpu")
-    found.append(cluster.source.problem(answer.id, place, answer.message, answer.hint))
+    problems.append(cluster.source.problem(answer.id, place, answer.message, answer.hint))
     return None
 
 
 def _rungs(
-    cluster: Cluster, item: ComputeClass, catalogue: Catalogue, found: list[Problem]
+    cluster: Cluster, item: ComputeClass, catalogue: Catalogue, problems: list[Problem]
 ) -> Iterator[tuple[Rung, Shape]]:
     for index, rung in enumerate(item.rungs):
         path: Path = ("spec", "computeClasses", item.index, "priorities", index)
-        shape = _shape(cluster, rung.tpu, path, catalogue, found)
-        found += _provisioned(cluster, rung.provisioning, shape, rung.max_run_duration_seconds, path)
+        shape = _shape(cluster, rung.tpu, path, catalogue, problems)
+        problems += _provisioned(cluster, rung.provisioning, shape, rung.max_run_duration_seconds, path)
         if shape is not None:
             yield rung, shape
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.plan.reserved_fields import excluded
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -16,6 +18,22 @@ _COLOCATED = "colocated_python_sidecar"
 _HERE: Path = ("spec", "pathways")
 
 
+_AS_JOBSET = "write api: JobSet"
+_NOT_IN_PATHWAYS = {
+    "auxiliaryJobs": "use a workload of its own",
+    "backoffLimit": "use pathways.maxSliceRestarts",
+}
+_NOT_IN_PATHWAYSJOBS = {
+    "podTemplate": "use pathways.worker and pathways.head.podTemplate, or api: JobSet",
+    "hostNetwork": "leave it out: the controller always sets it",
+    "privileged": _AS_JOBSET,
+    "failurePolicy.restartStrategy": _AS_JOBSET,
+    "failurePolicy.rules": _AS_JOBSET,
+    "failurePolicy.onHostMaintenance": _AS_JOBSET,
+    "failurePolicy.restartOnExitCodes": _AS_JOBSET,
+}
+
+
 def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     """Yield a problem for each field that has no meaning under Pathways, or none beside the others."""
     source, spec = workload.source, workload.spec
@@ -24,11 +42,7 @@ def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
         message = f"{runtime.elastic_slices} elastic slices of {workload.slices} leave no required slice"
         hint = f"write a number below {workload.slices}"
         yield source.problem("FIELD001", (*_HERE, "elasticSlices"), message, hint)
-    for field in ("auxiliaryJobs", "backoffLimit"):
-        if field in spec:
-            message = f"a Pathways run has no {field}"
-            hint = "use pathways.maxSliceRestarts" if field == "backoffLimit" else "use a workload of its own"
-            yield source.problem("FIELD001", ("spec", field), message, hint, key=True)
+    yield from excluded(workload, "Pathways run", _NOT_IN_PATHWAYS)
     yield from _custom_components(workload, runtime)
     if runtime.headless and workload.failure_policy.restart_on_exit_codes:
         message = "a headless Pathways run has no program that ends with an exit code"
@@ -104,19 +118,7 @@ def _custom_components(workload: Workload, runtime: Pathways) -> Iterator[Proble
 def _pathwaysjob(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     """A PathwaysJob's controller makes the pods: what its CRD cannot carry, or it drops, is refused."""
     spec, source = workload.spec, workload.source
-    instead = {
-        "podTemplate": "use pathways.worker and pathways.head.podTemplate, or api: JobSet",
-        "hostNetwork": "leave it out: the controller always sets it",
-        "privileged": "write api: JobSet",
-    }
-    for field, hint in instead.items():
-        if field in spec:
-            yield source.problem("FIELD001", ("spec", field), f"a PathwaysJob has no {field}", hint, key=True)
-    for field in ("restartStrategy", "rules", "onHostMaintenance", "restartOnExitCodes"):
-        if field in spec.get("failurePolicy", {}):
-            path: Path = ("spec", "failurePolicy", field)
-            message = f"a PathwaysJob has no failurePolicy.{field}"
-            yield source.problem("FIELD001", path, message, "write api: JobSet", key=True)
+    yield from excluded(workload, "PathwaysJob", _NOT_IN_PATHWAYSJOBS)
     if "metadata" in runtime.head.pod_template:
         message = "the controller of PathwaysJob drops the metadata of the head's pod"
         hint = "use metadata.annotations and metadata.labels of the workload, or api: JobSet"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.plan import validate_pathways
 from slicewright.core.plan.names import MAX_LABEL
+from slicewright.core.plan.reserved_fields import excluded
 from slicewright.core.plan.validate_pathways import RUNTIME
 from slicewright.core.problem import Path, Problem, did_you_mean
 
@@ -170,20 +171,21 @@ def _nothing_to_run(workload: Workload) -> Problem:
     return workload.source.problem("FIELD001", ("spec",), message, hint)
 
 
+_AS_JOBSET = "write api: JobSet"
+_NOT_IN_JOBS = {
+    "pathways": _AS_JOBSET,
+    "auxiliaryJobs": _AS_JOBSET,
+    "failurePolicy.maxRestarts": f"{_AS_JOBSET}, or use spec.backoffLimit",
+    "failurePolicy.restartStrategy": f"{_AS_JOBSET}, or use spec.backoffLimit",
+    "failurePolicy.rules": f"{_AS_JOBSET}, or use spec.backoffLimit",
+}
+
+
 def _job(workload: Workload) -> Iterator[Problem]:
-    spec, source = workload.spec, workload.source
-    for field in ("pathways", "auxiliaryJobs"):
-        if field in spec:
-            message = f"a Job has no {field}"
-            yield source.problem("FIELD001", ("spec", field), message, "write api: JobSet", key=True)
+    yield from excluded(workload, "Job", _NOT_IN_JOBS)
     if workload.slices > 1:
         message = f"a Job runs one slice, not {workload.slices}"
-        yield source.problem("FIELD001", ("spec", "slices"), message, "write api: JobSet")
-    for field in ("maxRestarts", "restartStrategy", "rules"):
-        if field in spec.get("failurePolicy", {}):
-            path: Path = ("spec", "failurePolicy", field)
-            hint = "write api: JobSet, or use spec.backoffLimit"
-            yield source.problem("FIELD001", path, f"a Job has no failurePolicy.{field}", hint, key=True)
+        yield workload.source.problem("FIELD001", ("spec", "slices"), message, _AS_JOBSET)
 
 
 def _alternatives(workload: Workload) -> Iterator[Problem]:

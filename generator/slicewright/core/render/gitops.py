@@ -177,7 +177,7 @@ def files(repository: Repository, cluster: str, trees: Trees) -> tuple[dict[str,
 
 
 def _controllers(
-    cluster: str, texts: Mapping[str, str], read_text: ReadText, found: list[Problem]
+    cluster: str, texts: Mapping[str, str], read_text: ReadText, problems: list[Problem]
 ) -> SyncedControllers | None:
     """Return what the controllers of a cluster are made of, as its folder will be."""
     there = installed(controllers.folder(cluster), texts.get)
@@ -185,7 +185,7 @@ def _controllers(
     if there is None:
         if file in texts:  # of a cluster of which only some workloads are rendered
             message = "what syncs this folder cannot be rendered: it is not as slicewright writes it"
-            found.append(
+            problems.append(
                 Problem("CTRL003", message, "slicewright render, without names, mends it", file=file)
             )
         return None
@@ -203,13 +203,13 @@ def _controllers(
                 "their kinds"
             )
             hint = "slicewright init --upgrade brings those that come with slicewright"
-            found.append(Problem("CTRL003", message, hint, file=f"{one.folder}/{MANIFESTS}"))
+            problems.append(Problem("CTRL003", message, hint, file=f"{one.folder}/{MANIFESTS}"))
             return None
     return SyncedControllers(tuple(one.folder for one in there.releases), frozenset(kinds))
 
 
 def _namespaces(
-    repository: Repository, site: ResolvedCluster, trees: Trees, found: list[Problem]
+    repository: Repository, site: ResolvedCluster, trees: Trees, problems: list[Problem]
 ) -> tuple[SyncedNamespace, ...]:
     texts, sources = trees.texts, trees.sources
     start = f"{ROOT}/{site.cluster.name}/"
@@ -229,7 +229,7 @@ def _namespaces(
         workloads[folder.parent].append(SyncedWorkload(folder.workload, path, outside, apart))
         kinds[folder.parent] |= {one[:2] for one in made if is_granted(one, folder.namespace)}
         if folder in sources:
-            found += against_objects(sources[folder], folder.namespace, made)
+            problems += against_objects(sources[folder], folder.namespace, made)
     return tuple(
         SyncedNamespace(
             name=namespace.namespace,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.labels import (
     COMPUTE_CLASS,
@@ -47,7 +48,8 @@ def locked_out(site: ResolvedCluster, existing: Existing, paths: Iterable[str]) 
     start = f"overlays/{site.cluster.name}/"
     for path in sorted(paths) if tainted else ():
         text = existing.texts[path] if path in existing.frozen and path.startswith(start) else ""
-        parts = [part for document in read_documents(text, path)[0] for part in _mappings(document.data)]
+        values = (values_in(document.data) for document in read_documents(text, path)[0])
+        parts = [part for value in values for _, part in value if isinstance(part, dict)]
         if not text or any(part.get("key") == PROVISIONING for part in parts):
             continue
         named = next((part[QUEUE] for part in parts if QUEUE in part), _DEFAULT)
@@ -115,15 +117,6 @@ def _may_take(parts: list[dict[str, Any]], way: Provisioning) -> bool:
     own = {key: value for part in parts for key, value in part.items() if str(key).startswith(_WAYS)}
     labels = provisioning_selector(way)
     return own.items() <= labels.items() and bool(own) == bool(labels)
-
-
-def _mappings(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield a value and all within it that are mappings."""
-    if isinstance(value, dict):
-        yield value
-    if isinstance(value, (dict, list)):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _mappings(part)
 
 
 def _is_of(parts: list[dict[str, Any]], shape: Shape) -> bool:

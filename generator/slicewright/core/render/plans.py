@@ -60,12 +60,12 @@ def _same_objects(planned: list[Planned]) -> list[Problem]:
     Their kinds do not matter: what controllers make of them meets (Jobs, Services, a PathwaysJob's JobSet).
     """
     taken: dict[tuple[str, str, str], Planned] = {}
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for entry in planned:
         plan = entry.plan
         first = taken.setdefault((plan.cluster, plan.namespace, plan.name), entry)
         if first.plan.workload != plan.workload:
             message = f"two workloads would make an object called '{plan.name}'"
             hint = f"the other one is {first.workload.key} in {first.workload.source.file.path}; rename one"
-            found.append(entry.workload.source.problem("NAME003", ("metadata", "name"), message, hint))
-    return found
+            problems.append(entry.workload.source.problem("NAME003", ("metadata", "name"), message, hint))
+    return problems

@@ -52,15 +52,15 @@ def files(
     `untainted` are the flavors of a cluster whose taint waits for runs that do not tolerate it.
     """
     made: dict[str, str] = {}
-    found: list[Problem] = []
+    problems: list[Problem] = []
     read_text = cache(repository.read_text)  # clusters share their releases
     for name, site in repository.sites.items():
         wanted = controllers.releases(site, repository.workloads)
-        found += controllers.problems(site, wanted, read_text, repository.package.releases)
+        problems += controllers.problems(site, wanted, read_text, repository.package.releases)
         made |= controllers.files(site, wanted)
         made |= platform.files(site, (untainted or {}).get(name, ()))
         made |= provision.files(site, repository.package.provision)
-    return made, found
+    return made, problems
 
 
 def left_behind(

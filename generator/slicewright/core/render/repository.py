@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
+from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_documents
 from slicewright.core.gitops import validate_argocd
 from slicewright.core.intent import decode
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.intent.check import Schemas
     from slicewright.core.intent.workload import Workload
-    from slicewright.core.problem import Path
 
 SCHEMA_OF = {
     "TPUWorkload": "slicewright/tpuworkload.json",
@@ -153,7 +153,7 @@ def _platform_problems(
 
 
 def _refusals(source: Source, schema: str, schemas: Schemas) -> tuple[Problem, ...]:
-    return against_schema(source, schema, schemas) or tuple(_whole_floats(source, source.data, ()))
+    return against_schema(source, schema, schemas) or tuple(_whole_floats(source, source.data))
 
 
 def _mended(
@@ -162,7 +162,7 @@ def _mended(
     """Return a document of which enough is right to go on with, and note where it is a part of it only."""
 
     def accepts(data: Any) -> bool:
-        return schemas.accepts(schema, data) and not any(_whole_floats(written, data, ()))
+        return schemas.accepts(schema, data) and not any(_whole_floats(written, data))
 
     found = mended(written, against, accepts)
     if found is None or (written.data["kind"] == "TPUCluster" and not found.tells_of_workloads()):
@@ -172,18 +172,11 @@ def _mended(
     return found.source
 
 
-def _whole_floats(source: Source, value: object, path: Path) -> Iterator[Problem]:
+def _whole_floats(source: Source, data: Any) -> Iterator[Problem]:
     """Refuse 2.0 and 1e3: JSON Schema takes them for integers, and the API server does not."""
-    if isinstance(value, float):
-        if value.is_integer():
+    for path, value in values_in(data):
+        if isinstance(value, float) and value.is_integer():
             yield source.problem("IN001", path, f"{value} has a fraction", f"write {int(value)}")
-        return
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _whole_floats(source, item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _whole_floats(source, item, (*path, index))
 
 
 def against_schema(source: Source, schema: str, schemas: Schemas) -> tuple[Problem, ...]:
@@ -208,22 +201,22 @@ def _sources(files: Iterable[SourceFile], found: list[Problem]) -> Iterator[Sour
             yield Source(file, document)
 
 
-def _schema_of(source: Source, found: list[Problem]) -> str | None:
+def _schema_of(source: Source, problems: list[Problem]) -> str | None:
     """Return the schema of a document's kind, or note why there is none."""
     data = source.data
     if not isinstance(data, dict):
         message = "a document must be a mapping with apiVersion and kind"
-        found.append(source.problem("IN007", (), message))
+        problems.append(source.problem("IN007", (), message))
         return None
     kind, version = data.get("kind"), data.get("apiVersion")
     if not isinstance(kind, str) or kind not in SCHEMA_OF:
         message = "'kind' is missing" if kind is None else f"there is no kind '{kind}' here"
         hint = did_you_mean(str(kind), SCHEMA_OF)
-        found.append(source.problem("IN007", ("kind",), message, hint))
+        problems.append(source.problem("IN007", ("kind",), message, hint))
         return None
     if version != SLICEWRIGHT_VERSION:
         message = "'apiVersion' is missing" if version is None else f"apiVersion '{version}' is not known"
-        found.append(source.problem("IN007", ("apiVersion",), message, f"write {SLICEWRIGHT_VERSION}"))
+        problems.append(source.problem("IN007", ("apiVersion",), message, f"write {SLICEWRIGHT_VERSION}"))
         return None
     return SCHEMA_OF[kind]
 
