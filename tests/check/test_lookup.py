@@ -110,6 +110,7 @@ def test_several_kinds_need_a_folder(tmp_path: Path) -> None:
     assert "cannot be written" in done.err
 
 
+@pytest.mark.usefixtures("without_library")
 def test_cel_rules_that_are_not_evaluated_are_a_warning(tmp_path: Path) -> None:
     """Once a kind, at its first object, with the rules by name; a rule about changes needs none."""
     rules = [{"rule": "self.a < self.b"}, {"rule": "self.a == oldSelf.a"}, {"rule": "self.b > 0"}]

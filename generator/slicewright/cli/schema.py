@@ -57,6 +57,7 @@ def schema(files: tuple[str, ...], output_dir: Path | None, output: str) -> None
 
 
 def _convert(files: tuple[str, ...]) -> tuple[list[KindSchema], list[Problem]]:
+    from slicewright.core.check import cel  # noqa: PLC0415
     from slicewright.core.check.examine import Unit  # noqa: PLC0415
     from slicewright.core.schema.crd import CRD, NoCrdError, from_crd  # noqa: PLC0415
     from slicewright.workspace.discovery import STDIN  # noqa: PLC0415
@@ -75,7 +76,7 @@ def _convert(files: tuple[str, ...]) -> tuple[list[KindSchema], list[Problem]]:
             problems.append(Problem("SCHEMA011", message, "name the CRD's file", file=file))
         for crd in crds:
             try:
-                made += from_crd(crd)
+                made += from_crd(crd, reads_defaults=cel.needs_library)
             except NoCrdError as error:
                 hint = "convert a CRD of apiextensions.k8s.io/v1beta1 to v1 first"
                 problems.append(Problem("SCHEMA011", str(error), hint, file=file))

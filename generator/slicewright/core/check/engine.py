@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Verdict = Literal["accepted", "refused", "unknown", "skipped"]
 """What the schema says: `unknown` where there is none, `skipped` where the caller asked for no check."""
 
+_ASK = "ask the API server: kubectl apply --dry-run=server"
 _CONVERT = "convert its CRD: slicewright schema CRD.yaml --output-dir DIR; then validate --schema DIR"
 
 
@@ -69,7 +70,7 @@ class Engine:
             if rules:
                 named = "; ".join(f"'{rule}'" for rule in rules)
                 message = f"CEL rules of {resource.kind} are not evaluated: {named}"
-                hint = "ask the API server: kubectl apply --dry-run=server"
+                hint = _ASK if cel.library.is_installed() else f"{_ASK}; or install slicewright[cel]"
                 yield resource.problem("SCHEMA012", ("kind",), message, hint, severity="warning")
 
     def is_clean(self, resource: Resource, verdict: Verdict) -> bool:
@@ -134,9 +135,13 @@ class Engine:
         if checks is not None:
             yield from _twice(resource, checks)
             for entry in checks.cel:
-                for refused in cel.refused(entry, resource.data):
-                    hint = f"the API server refuses it by the rule {refused.rule}"
-                    yield resource.problem("CEL001", refused.path, refused.message, hint)
+                for refused in cel.refused(entry, resource.data, checks.defaults):
+                    if refused.is_certain:
+                        hint = f"the API server refuses it by the rule {refused.rule}"
+                        yield resource.problem("CEL001", refused.path, refused.message, hint)
+                    else:
+                        message = f"a CEL rule of {resource.kind} has no result here: '{refused.rule}'"
+                        yield resource.problem("SCHEMA012", refused.path, message, _ASK, severity="warning")
 
     def _nested_problems(self, resource: Resource) -> Iterator[Problem]:
         """Yield what stands against a controller's configuration inside a ConfigMap."""

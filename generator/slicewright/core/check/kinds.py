@@ -63,6 +63,11 @@ class KindChecks:
         return tuple(self._beside.get("cel", []))
 
     @cached_property
+    def defaults(self) -> tuple[dict[str, Any], ...]:
+        """The defaults of a CRD whose CEL rules may read them: path, value."""
+        return tuple(self._beside.get("defaults", []))
+
+    @cached_property
     def unevaluated(self) -> tuple[str, ...]:
         """The rules in CEL that nobody evaluates here."""
         return tuple(entry["rule"] for entry in self.cel if not cel.is_known(entry["rule"]))

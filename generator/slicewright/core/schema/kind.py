@@ -111,6 +111,15 @@ def of_crd(node: Mapping[str, Any]) -> dict[str, Any]:
     return {"listMaps": maps, "cel": rules}
 
 
+def defaults(node: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the defaults of a structural schema with their places, those of holders first."""
+    return [
+        {"path": written(place), "value": found["default"]}
+        for place, found in _walk(node, ())
+        if found.get("default") is not None and place[-1:] != ("*",)
+    ]
+
+
 def list_map(at: str, keys: list[str], items: Mapping[str, Any]) -> dict[str, Any]:
     """Return one entry: the keys that tell elements apart, and the defaults of those that may be absent."""
     fields = items.get("properties", {})

@@ -1,8 +1,8 @@
 """The CEL rules of the CRDs that we know, as functions found by the rule's own text.
 
-No CEL library for Python is both small and quick enough for a thousand objects (docs/decisions), so each rule
-that looks at one object alone is written out; a test holds that none of the vendored CRDs has another one.
-Rules about a change (`oldSelf`) have nothing to say about a file.
+No CEL library for Python is quick enough for a thousand objects (decision 29), so each rule that looks at one
+object alone is written out; a test holds that none of the vendored CRDs has another one. A library evaluates
+the rules of other CRDs where it is installed. Rules about a change (`oldSelf`) say nothing about a file.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.cel import computeclass, flux, jobset, kueue
+from slicewright.core.check.cel import computeclass, flux, jobset, kueue, library
+from slicewright.core.check.cel.value import values_at
 from slicewright.core.compose import patch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.check.cel.value import Rules
     from slicewright.core.problem import Path
@@ -24,11 +25,12 @@ RULES: Rules = {**jobset.RULES, **kueue.RULES, **computeclass.RULES, **flux.RULE
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A value that a CEL rule refuses."""
+    """A value that a CEL rule refuses, or of which nobody here can tell."""
 
     path: Path
     rule: str
     message: str
+    is_certain: bool = True
 
 
 def is_transition(rule: str) -> bool:
@@ -36,38 +38,38 @@ def is_transition(rule: str) -> bool:
     return "oldSelf" in rule
 
 
+def needs_library(rule: str) -> bool:
+    """Tell whether a rule is about one object alone, and the table does not have it."""
+    return rule not in RULES and not is_transition(rule)
+
+
 def is_known(rule: str) -> bool:
     """Tell whether a rule is evaluated here, or needs no evaluation."""
-    return is_transition(rule) or rule in RULES
+    return not needs_library(rule) or library.is_computable(rule)
 
 
-def refused(entry: Mapping[str, str], data: Any) -> Iterator[Refused]:
+def refused(
+    entry: Mapping[str, str], data: Any, defaults: Iterable[Mapping[str, Any]] = ()
+) -> Iterator[Refused]:
     """Yield every value at the place of a rule that the rule refuses; nothing for a rule that is not known.
 
-    A rule that reads a field which is not there fails, as it does in the API server.
+    A rule that reads a field which is not there fails, as it does in the API server. `defaults` are those of
+    a CRD whose rules the table does not have.
     """
-    rule = RULES.get(entry["rule"])
-    if rule is None:
+    text = entry["rule"]
+    if not is_known(text) or is_transition(text):
         return
-    for path, value in _at(data, patch.parse_pointer(entry["path"]), ()):
-        try:
-            holds = rule(value)
-        except (KeyError, IndexError, TypeError, AttributeError):
-            holds = False
+    if text not in RULES:
+        data = library.completed(data, defaults)
+    for path, value in values_at(data, patch.parse_pointer(entry["path"])):
+        holds = _in_table(text, value) if text in RULES else library.keeps(text, value)
         if not holds:
-            yield Refused(path, entry["rule"], entry.get("message", "") or f"failed rule: {entry['rule']}")
+            message = entry.get("message", "") or f"failed rule: {text}"
+            yield Refused(path, text, message, is_certain=holds is not None)
 
 
-def _at(value: Any, keys: patch.Keys, path: Path) -> Iterator[tuple[Path, Any]]:
-    if value is None:
-        return
-    if not keys:
-        yield path, value
-    elif keys[0] == "*":
-        pairs = (
-            value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
-        )
-        for key, element in pairs:
-            yield from _at(element, keys[1:], (*path, key))
-    elif isinstance(value, dict) and keys[0] in value:
-        yield from _at(value[keys[0]], keys[1:], (*path, keys[0]))
+def _in_table(rule: str, value: Any) -> bool:
+    try:
+        return RULES[rule](value)
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return False

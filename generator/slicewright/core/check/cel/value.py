@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.compose import patch
+    from slicewright.core.problem import Path
 
 Rules = dict[str, Callable[[Any], bool]]
 """From the text of a rule to the function that says whether a value keeps it.
@@ -30,3 +36,19 @@ def get(value: dict[str, Any], *fields: str) -> Any:
         if found is None:
             raise KeyError(field)
     return found
+
+
+def values_at(value: Any, keys: patch.Keys, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield the values at a place with their paths; `*` is any element of a list or value of a map."""
+    if value is None:
+        return
+    if not keys:
+        yield path, value
+    elif keys[0] == "*":
+        pairs = (
+            value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
+        )
+        for key, element in pairs:
+            yield from values_at(element, keys[1:], (*path, key))
+    elif isinstance(value, dict) and keys[0] in value:
+        yield from values_at(value[keys[0]], keys[1:], (*path, keys[0]))
