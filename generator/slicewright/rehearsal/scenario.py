@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check.pod_references import KINDS
 from slicewright.core.compose.kustomization import FILE_NAME, compose
-from slicewright.core.platform import controllers
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors
 from slicewright.core.render.changes import render
 from slicewright.core.render.existing import Existing
 from slicewright.core.render.lockout import locked_out
 from slicewright.core.render.plans import plan_all
+from slicewright.core.run.folder import controllers_folder, platform_folder
 from slicewright.rehearsal.faults import FAULT_KINDS
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.model.fault import validate_blocks
@@ -137,9 +137,9 @@ def _stale_platform(
 ) -> Iterator[Problem]:
     """Yield a warning of what a render would change about a platform in overlays/."""
     listed = list(changes)
-    parts = {platform.folder(site.cluster.name): "the platform is"}
+    parts = {platform_folder(site.cluster.name): "the platform is"}
     if site.cluster.installs:
-        parts[controllers.folder(site.cluster.name)] = "the controllers are"
+        parts[controllers_folder(site.cluster.name)] = "the controllers are"
     for folder, what in parts.items():
         files = [posixpath.basename(one.path) for one in listed if posixpath.dirname(one.path) == folder]
         if files:
@@ -159,7 +159,7 @@ def _stale_folder(checkout: Checkout, folder: str, files: list[str], what: str) 
 
 def _platform(checkout: Checkout, site: ResolvedCluster) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:
     """Return the platform as an overlay holds it; without one, as the TPUCluster file asks for it."""
-    folder = platform.folder(site.cluster.name)
+    folder = platform_folder(site.cluster.name)
     if not site.cluster.managed or f"{folder}/{FILE_NAME}" not in checkout.existing:
         existing = Existing(checkout.existing)
         return tuple(platform.objects(site, locked_out(site, existing, existing.frozen))), ()

@@ -18,6 +18,7 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.platform import controllers
 from slicewright.core.platform.kueue_configuration import played
 from slicewright.core.platform.release import CONTROLLERS, MANIFESTS, Release
+from slicewright.core.run.folder import controllers_folder
 from slicewright.workspace.package import data_folder
 
 if TYPE_CHECKING:
@@ -142,10 +143,10 @@ def installation(site: ResolvedCluster, read_text: ReadText) -> tuple[Installati
     are asked about one by one. Another release than the test bed has the programs of is not installed.
     """
     others = tuple(_others(site))
-    found = controllers.installed(controllers.folder(site.cluster.name), read_text)
+    found = controllers.installed(controllers_folder(site.cluster.name), read_text)
     if found is None or others or not site.cluster.installs:
         return Installation(settings=played(site)), others
-    composed = compose(controllers.folder(site.cluster.name), read_text)
+    composed = compose(controllers_folder(site.cluster.name), read_text)
     documents, _ = read_documents(found.configuration, "")
     settings = documents[0].data if documents else {}
     return Installation(composed.objects, settings), composed.problems

@@ -11,12 +11,13 @@ from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.origin import Origins
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.suppress import inputs, suppress
-from slicewright.core.platform.tree import folder, objects
+from slicewright.core.platform.tree import objects
 from slicewright.core.problem import in_order
 from slicewright.core.record import plain, record
 from slicewright.core.render.existing import Existing
 from slicewright.core.render.lockout import locked_out
 from slicewright.core.render.plans import plan_all
+from slicewright.core.run.folder import platform_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -122,7 +123,10 @@ def _of_cluster(
     # As validate sees it: the objects of a platform that is ours, else what the file declares.
     untainted = locked_out(site, Existing(existing), frozen)
     platform = objects(site, untainted) if site.cluster.managed else []
-    items = [*(Resource(data, folder(site.cluster.name)) for data in platform), *(item for _, item in found)]
+    items = [
+        *(Resource(data, platform_folder(site.cluster.name)) for data in platform),
+        *(item for _, item in found),
+    ]
     object_set = ObjectSet(items, repository.package.catalogue, site)
     known = quotas(object_set)
     cluster, subject = site.cluster, site.cluster.source.subject

@@ -24,6 +24,7 @@ from slicewright.core.problem import errors, in_order
 from slicewright.core.render import tree
 from slicewright.core.render.changes import Rendering
 from slicewright.core.run import header
+from slicewright.core.run.folder import platform_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -112,7 +113,7 @@ def _runs(
     begun = {posixpath.dirname(run) for run in rendering.begun}
     staying = frozenset(rendering.staying)
     workloads = {entry.plan.folder: entry.workload for entry in rendering.planned}
-    below = platform.folder(cluster)
+    below = platform_folder(cluster)
     changes = any(posixpath.dirname(change.path) == below for change in rendering.platform)
     for entry in rendering.planned:
         plan, begins = entry.plan, entry.plan.folder in begun
@@ -150,7 +151,7 @@ def _against(
     One of the runs that are alike tells of all, as long as nothing is found; but what rules of other packages
     look at, nobody knows.
     """
-    below = [Resource(data, platform.folder(site.cluster.name)) for data in objects]
+    below = [Resource(data, platform_folder(site.cluster.name)) for data in objects]
     alike: dict[str, list[_Run]] = {}
     for entry in runs:
         alike.setdefault("" if added else entry.like, []).append(entry)

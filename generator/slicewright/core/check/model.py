@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slicewright.core.kubernetes.kinds import GROUP_OF
 from slicewright.core.kubernetes.pods import Pods, pods_of
 from slicewright.core.kubernetes.read import texts
-from slicewright.core.platform.tree import folder
 from slicewright.core.problem import Path, Problem, Severity
+from slicewright.core.run.folder import platform_folder
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -167,7 +167,7 @@ class ObjectSet:
 
     def is_platform(self, resource: Resource) -> bool:
         """Tell whether an object is rendered for the platform of the TPUCluster."""
-        return self.site is not None and resource.file.startswith(folder(self.site.cluster.name))
+        return self.site is not None and resource.file.startswith(platform_folder(self.site.cluster.name))
 
     def once(self, name: str, make: Callable[[ObjectSet], Made]) -> Made:
         """Return what a function makes of these objects, made at its first use."""

@@ -12,7 +12,8 @@ from slicewright.core.check.model import ObjectSet, Resource, rules_of
 from slicewright.core.check.origin import of_cluster
 from slicewright.core.check.rules import kueue_flavors, kueue_queues
 from slicewright.core.check.run import RuleSet
-from slicewright.core.platform.tree import folder, kueue_objects
+from slicewright.core.platform.tree import kueue_objects
+from slicewright.core.run.folder import platform_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +29,7 @@ def platform_problems(
     site: ResolvedCluster, catalogue: Catalogue, hint_of: Callable[[str], str]
 ) -> Iterator[Problem]:
     """Yield what Kueue would refuse of a cluster's platform, one problem a rule and a field of the file."""
-    below = folder(site.cluster.name)
+    below = platform_folder(site.cluster.name)
     resources = [Resource(data, below) for data in kueue_objects(site)]
     objects = ObjectSet(resources, catalogue, site)
     rules = RuleSet(_RULES, hint_of)

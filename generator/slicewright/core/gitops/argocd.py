@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_document, write_documents
-from slicewright.core.gitops.place import (
-    ARGOCD,
-    controllers_folder,
-    folder,
-    in_repository,
-    of_workload,
-    platform_folder,
-)
+from slicewright.core.gitops.place import ARGOCD, folder, in_repository, of_workload
 from slicewright.core.gitops.synced import SYNCED
 from slicewright.core.kubernetes.kinds import (
     ARGOCD_GROUP,
@@ -30,6 +23,7 @@ from slicewright.core.kubernetes.kinds import (
 )
 from slicewright.core.kubernetes.labels import GENERATE_PATHS, RUN, SYNC_WAVE
 from slicewright.core.run import header
+from slicewright.core.run.folder import controllers_folder, platform_folder
 from slicewright.core.run.listing import listing
 
 if TYPE_CHECKING:

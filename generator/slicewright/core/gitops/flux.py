@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_document, write_documents
-from slicewright.core.gitops.place import (
-    FLUX,
-    controllers_folder,
-    folder,
-    in_repository,
-    of_workload,
-    platform_folder,
-)
+from slicewright.core.gitops.place import FLUX, folder, in_repository, of_workload
 from slicewright.core.gitops.synced import SYNCED
 from slicewright.core.kubernetes.kinds import (
     FLUX_GROUP,
@@ -31,6 +24,7 @@ from slicewright.core.kubernetes.kinds import (
 )
 from slicewright.core.kubernetes.labels import FLUX_SERVER_SIDE_APPLY, FLUX_SUBSTITUTE, RUN
 from slicewright.core.run import header
+from slicewright.core.run.folder import controllers_folder, platform_folder
 from slicewright.core.run.identity import digest
 from slicewright.core.run.listing import listing
 

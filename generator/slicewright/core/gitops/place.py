@@ -14,16 +14,6 @@ def folder(cluster: str) -> str:
     return f"{ROOT}/{cluster}/{NAME}"
 
 
-def platform_folder(cluster: str) -> str:
-    """Return the folder of what the workloads of a cluster stand on."""
-    return f"{ROOT}/{cluster}/_platform"
-
-
-def controllers_folder(cluster: str) -> str:
-    """Return the folder of what installs the controllers of a cluster."""
-    return f"{ROOT}/{cluster}/_controllers"
-
-
 def of_workload(namespace: str, workload: str) -> str:
     """Return the name of the file that syncs a workload apart from its namespace."""
     return f"workload-{namespace}.{workload}.yaml"

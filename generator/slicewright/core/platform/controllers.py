@@ -14,6 +14,7 @@ from slicewright.core.platform.kueue import has_kueue
 from slicewright.core.platform.kueue_configuration import KEY, config_map, configuration
 from slicewright.core.platform.release import CONTROLLERS, JOBSET, KUEUE, PATHWAYS, Release, release_of
 from slicewright.core.run import header
+from slicewright.core.run.folder import controllers_folder
 from slicewright.core.run.identity import digest
 from slicewright.core.run.listing import KUSTOMIZATION
 
@@ -33,11 +34,6 @@ _UP = "../../../"
 """The way from the folder to the root of the tree."""
 _CONFIGURED = "slicewright.dev/configuration"
 """An annotation of Kueue's pods: another configuration is another pod, for Kueue reads it when it starts."""
-
-
-def folder(cluster: str) -> str:
-    """Return the folder of a cluster's controllers."""
-    return f"overlays/{cluster}/{NAME}"
 
 
 def is_folder(path: str) -> bool:
@@ -70,7 +66,7 @@ def releases(site: ResolvedCluster, workloads: Iterable[Workload]) -> tuple[Rele
 
 def files(site: ResolvedCluster, wanted: Iterable[Release]) -> dict[str, str]:
     """Return the files of a cluster's controllers by path."""
-    here = folder(site.cluster.name)
+    here = controllers_folder(site.cluster.name)
     listed = list(wanted)
     if not listed:
         return {}

@@ -14,6 +14,7 @@ from slicewright.core.platform.priorities import priority_classes, topologies
 from slicewright.core.platform.queues import cluster_queues, cohorts, local_queues
 from slicewright.core.platform.teams import namespaces, team
 from slicewright.core.run import header
+from slicewright.core.run.folder import platform_folder
 from slicewright.core.run.listing import listing
 
 if TYPE_CHECKING:
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
-
-
-def folder(cluster: str) -> str:
-    """Return the folder of a cluster's platform."""
-    return f"overlays/{cluster}/_platform"
 
 
 def files(site: ResolvedCluster, untainted: Collection[str] = ()) -> dict[str, str]:
@@ -43,7 +39,7 @@ def files(site: ResolvedCluster, untainted: Collection[str] = ()) -> dict[str, s
             made[name] = header.live(inputs, write_documents(documents))
     if made:
         made[FILE_NAME] = listing("the platform in this folder", made)
-    return {f"{folder(site.cluster.name)}/{name}": text for name, text in made.items()}
+    return {f"{platform_folder(site.cluster.name)}/{name}": text for name, text in made.items()}
 
 
 def objects(site: ResolvedCluster, untainted: Collection[str] = ()) -> list[Object]:

@@ -16,14 +16,20 @@ from slicewright.core.gitops import anchor, place, tree
 from slicewright.core.gitops.synced import SyncedControllers, SyncedNamespace, SyncedWorkload
 from slicewright.core.gitops.tree import owner
 from slicewright.core.kubernetes.kinds import ARGOCD_GROUP, KUEUE_GROUP, RBAC_GROUP, is_namespaced
-from slicewright.core.platform import controllers
-from slicewright.core.platform import tree as platform_tree
 from slicewright.core.platform.controllers import installed
 from slicewright.core.platform.release import MANIFESTS
 from slicewright.core.problem import Problem
 from slicewright.core.render.existing import PATCH
 from slicewright.core.run import header
-from slicewright.core.run.folder import ROOT, NamespaceFolder, RunFolder, namespace_folder, run_folder
+from slicewright.core.run.folder import (
+    ROOT,
+    NamespaceFolder,
+    RunFolder,
+    controllers_folder,
+    namespace_folder,
+    platform_folder,
+    run_folder,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -170,7 +176,7 @@ def files(repository: Repository, cluster: str, trees: Trees) -> tuple[dict[str,
     site = repository.sites[cluster]
     found = list(against_namespaces(site, trees.sources))
     namespaces = _namespaces(repository, site, trees, found)
-    platform = any(path.startswith(f"{platform_tree.folder(cluster)}/") for path in trees.texts)
+    platform = any(path.startswith(f"{platform_folder(cluster)}/") for path in trees.texts)
     synced = _controllers(cluster, trees.texts, repository.read_text, found)
     checks = repository.package.health
     return tree.files(site, namespaces, checks, platform=platform, controllers=synced), found
@@ -180,8 +186,8 @@ def _controllers(
     cluster: str, texts: Mapping[str, str], read_text: ReadText, problems: list[Problem]
 ) -> SyncedControllers | None:
     """Return what the controllers of a cluster are made of, as its folder will be."""
-    there = installed(controllers.folder(cluster), texts.get)
-    file = f"{controllers.folder(cluster)}/{FILE_NAME}"
+    there = installed(controllers_folder(cluster), texts.get)
+    file = f"{controllers_folder(cluster)}/{FILE_NAME}"
     if there is None:
         if file in texts:  # of a cluster of which only some workloads are rendered
             message = "what syncs this folder cannot be rendered: it is not as slicewright writes it"

@@ -14,6 +14,7 @@ from slicewright.core.problem import Problem
 from slicewright.core.provision import tree as provision
 from slicewright.core.provision.scripts import LIBRARY
 from slicewright.core.record import record
+from slicewright.core.run.folder import controllers_folder, platform_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -89,7 +90,7 @@ def cluster_of(folder: str) -> str:
     """Return the cluster whose platform, or what syncs it, a folder belongs to, '' for one of workloads."""
     root, _, rest = folder.partition("/")
     cluster = rest.partition("/")[0]
-    folders = (platform.folder(cluster), controllers.folder(cluster))
+    folders = (platform_folder(cluster), controllers_folder(cluster))
     ours = root == PROVISION or folder in folders or place.is_below(folder)
     return cluster if ours else ""
 

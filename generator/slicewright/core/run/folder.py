@@ -54,3 +54,13 @@ def namespace_folder(path: str) -> NamespaceFolder | None:
     parts = path.split("/")
     is_namespace = len(parts) == 3 and parts[0] == ROOT and not parts[2].startswith("_")  # noqa: PLR2004 - with the root
     return NamespaceFolder(*parts[1:]) if is_namespace else None
+
+
+def platform_folder(cluster: str) -> str:
+    """Return the folder of what the workloads of a cluster need: queues, flavors, teams."""
+    return f"{ROOT}/{cluster}/_platform"
+
+
+def controllers_folder(cluster: str) -> str:
+    """Return the folder of what installs the controllers of a cluster."""
+    return f"{ROOT}/{cluster}/_controllers"
