@@ -10,7 +10,7 @@ from slicewright.core.intent.decode import DEFAULT_PRIORITY_CLASSES
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import amount, canonical, whole
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
-from slicewright.core.platform.checks import QUEUED_CHECK
+from slicewright.core.platform.queues import QUEUED_CHECK
 from slicewright.core.platform.quota import allocatable
 
 if TYPE_CHECKING:

@@ -1,13 +1,14 @@
-"""Cohorts, ClusterQueues and LocalQueues, with every default that the API sets written out."""
+"""Cohorts and queues, with every default of the API written out; AdmissionChecks, priorities, Topologies."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP, SCHEDULING_VERSION
+from slicewright.core.kubernetes.labels import PROVISIONING_CONTROLLER, QUEUED_CLASS, TPU
 from slicewright.core.kubernetes.quantity import canonical
-from slicewright.core.platform.checks import QUEUED_CHECK
-from slicewright.core.platform.flavor import capacities, queued
-from slicewright.core.platform.kueue import is_v1beta2, kueue_object
+from slicewright.core.platform.flavor import capacities, queued, used
+from slicewright.core.platform.kueue import has_kueue, is_v1beta2, kueue_object
 from slicewright.core.platform.quota import resource_groups
 
 if TYPE_CHECKING:
@@ -16,6 +17,41 @@ if TYPE_CHECKING:
     from slicewright.core.intent.cluster import ClusterQueue
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
+
+QUEUED_CHECK = "flex-start-queued"
+"""The check, and the configuration of its requests, that queues with queued flex-start flavors get."""
+_RETRIES = {"backoffLimitCount": 3, "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800}
+
+
+def checks(site: ResolvedCluster) -> Iterator[Object]:
+    """Yield ProvisioningRequestConfigs, then the AdmissionChecks that use them."""
+    spec = site.cluster.spec
+    configs = {item["name"]: item for item in spec.get("provisioningRequestConfigs", [])}
+    declared = list(spec.get("admissionChecks", []))
+    if queued(used(site).values()):
+        configs = {QUEUED_CHECK: {"name": QUEUED_CHECK}, **configs}
+        parameters = {"apiGroup": KUEUE_GROUP, "kind": "ProvisioningRequestConfig", "name": QUEUED_CHECK}
+        own = {"name": QUEUED_CHECK, "controllerName": PROVISIONING_CONTROLLER, "parameters": parameters}
+        declared.insert(0, own)
+    for name, written in configs.items():
+        yield kueue_object(site, "ProvisioningRequestConfig", name, spec=_config(written))
+    for check in declared:
+        fields = {key: value for key, value in check.items() if key != "name"}
+        yield kueue_object(site, "AdmissionCheck", check["name"], spec=fields)
+
+
+def _config(written: dict[str, Any]) -> dict[str, Any]:
+    """Return a configuration's spec; requests for google.com/tpu alone, because GKE takes one pod set."""
+    optional: dict[str, Any] = {
+        key: written[key] for key in ("parameters", "podSetMergePolicy") if key in written
+    }
+    return {
+        "provisioningClassName": written.get("provisioningClassName", QUEUED_CLASS),
+        "managedResources": written.get("managedResources", [TPU]),
+        **optional,
+        "retryStrategy": {**_RETRIES, **written.get("retryStrategy", {})},
+    }
+
 
 _BEFORE_V1BETA2 = {
     ("whenCanBorrow", "MayStopSearch"): "Borrow",
@@ -115,3 +151,31 @@ def _checks(site: ResolvedCluster, queue: ClusterQueue) -> list[dict[str, Any]]:
     names = list(dict.fromkeys(queued(own)))
     first = [{"name": QUEUED_CHECK, "onFlavors": names}] if names else []
     return [*first, *queue.written.get("admissionChecks", [])]
+
+
+def priority_classes(site: ResolvedCluster) -> Iterator[Object]:
+    """Yield the classes in order of their value.
+
+    Those for pods preempt nobody: the scheduler would tear single pods out of slices, where Kueue takes
+    whole workloads.
+    """
+    if not has_kueue(site):
+        return
+    for entry in site.cluster.priorities:
+        said = {"description": entry.description} if entry.description else {}
+        yield kueue_object(site, "WorkloadPriorityClass", entry.name, value=entry.value, **said)
+        if entry.pods:
+            yield {
+                "apiVersion": SCHEDULING_VERSION,
+                "kind": "PriorityClass",
+                "metadata": {"name": entry.name},
+                "value": entry.value,
+                "preemptionPolicy": "Never",
+                **said,
+            }
+
+
+def topologies(site: ResolvedCluster) -> Iterator[Object]:
+    """Yield the Topologies, for topology-aware scheduling."""
+    for item in site.cluster.spec.get("topologies", []):
+        yield kueue_object(site, "Topology", item["name"], spec={"levels": item["levels"]})

@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_documents
-from slicewright.core.platform.checks import checks
 from slicewright.core.platform.compute_classes import compute_classes
 from slicewright.core.platform.flavor import flavors
 from slicewright.core.platform.kueue_configuration import kueue_configuration
-from slicewright.core.platform.priorities import priority_classes, topologies
-from slicewright.core.platform.queues import cluster_queues, cohorts, local_queues
+from slicewright.core.platform.queues import (
+    checks,
+    cluster_queues,
+    cohorts,
+    local_queues,
+    priority_classes,
+    topologies,
+)
 from slicewright.core.platform.teams import namespaces, team
 from slicewright.core.run import header
 from slicewright.core.run.folder import platform_folder

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.kubernetes.labels import TPU
-from slicewright.core.platform.checks import QUEUED_CHECK
 from slicewright.core.platform.flavor import CpuCapacity, TpuCapacity, capacities, queued
+from slicewright.core.platform.queues import QUEUED_CHECK
 from slicewright.core.platform.quota import chips, nodes
 from slicewright.core.problem import did_you_mean
 
