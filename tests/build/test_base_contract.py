@@ -64,11 +64,8 @@ OTHERS: tuple[Any, ...] = (None, "x", [None], {})
 """What may stand where something else is expected."""
 
 
-LARGE = ("pathways", "pathways-headless")
-UNTRACED = [
-    pytest.param(pattern, marks=[pytest.mark.untraced] if pattern in LARGE else []) for pattern in PATTERNS
-]
-"""Tracing thousands of renders makes them more than twice as slow."""
+MARKS = {"pathways": [pytest.mark.untraced, pytest.mark.ci], "pathways-headless": [pytest.mark.untraced]}
+"""Tracing hundreds of renders makes them more than twice as slow; Pathways has a thousand."""
 
 
 def changed(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -113,7 +110,7 @@ def twin(pattern: str, name: str) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pattern", UNTRACED)
+@pytest.mark.parametrize("pattern", [pytest.param(name, marks=MARKS.get(name, [])) for name in PATTERNS])
 def test_any_change_of_a_base_gives_a_tree_or_problems(pattern: str) -> None:
     """Each value of each base, replaced by each sort of value or taken away: files or problems.
 

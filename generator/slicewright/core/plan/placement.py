@@ -20,9 +20,8 @@ from slicewright.core.kubernetes.labels import (
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.cluster import TpuPool
+    from slicewright.core.intent.cluster import Cluster, TpuPool
     from slicewright.core.intent.workload import Provisioning, Workload
-    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
 
 FLEX_START_SECONDS = (600, 604_800)
@@ -184,7 +183,7 @@ def placed_by_policy(shape: Shape) -> bool:
     return shape.multi_host and shape.machine.placement == "HIGH_THROUGHPUT"
 
 
-def policy_name(site: ResolvedCluster, pool: TpuPool) -> str:
+def policy_name(cluster: Cluster, pool: TpuPool) -> str:
     """Return the name of the workload policy of a pool whose slices need one."""
-    written: str = site.cluster.spec["pools"][pool.index].get("placementPolicyName", "")
-    return written or f"{site.cluster.name}-{pool.name}"
+    written: str = cluster.spec["pools"][pool.index].get("placementPolicyName", "")
+    return written or f"{cluster.name}-{pool.name}"

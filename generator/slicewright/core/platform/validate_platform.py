@@ -69,7 +69,7 @@ def _policies(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
     taken: dict[tuple[str, ...], tuple[ResolvedCluster, TpuPool, str]] = {}
     for site, pool, topology, written in sorted(found, key=lambda entry: bool(entry[3])):
         spec = site.cluster.spec
-        name = policy_name(site, pool)
+        name = policy_name(site.cluster, pool)
         key = (spec.get("project", ""), region_of(spec.get("location", "")), name)
         if written and key not in taken:
             continue

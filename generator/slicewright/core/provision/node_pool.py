@@ -130,7 +130,7 @@ def _slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Node
         zones=where,
         shape=shape,
         topology=shape.topology if shape.multi_host and not by_policy else "",
-        workload_policy=policy_name(site, pool) if by_policy else "",
+        workload_policy=policy_name(site.cluster, pool) if by_policy else "",
         makes_policy=by_policy and "placementPolicyName" not in written,
         provisioning=pool.provisioning,
         scaling=Scaling(0, shape.hosts),

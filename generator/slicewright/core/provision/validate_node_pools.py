@@ -238,7 +238,7 @@ def _autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool, unit: str) -> I
 def _policy(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield a name of a workload policy that has no effect, or that Compute Engine would refuse."""
     path = _pool_path(pool)
-    name = placement.policy_name(site, pool)
+    name = placement.policy_name(site.cluster, pool)
     if not placement.placed_by_policy(shape):
         if "placementPolicyName" in declared(site, pool):
             slices = f"{shape.topology} on {shape.machine_type}"
