@@ -51,7 +51,7 @@ def after(job: Object, *others: str, status: str = "Complete") -> Object:
 )
 def test_programs_end_that_the_run_waits_for(item: Object, expected: set[str]) -> None:
     """Servers beside them stay, and so do the workers of a Pathways head."""
-    assert expected == gangs(item, 4).ends
+    assert expected == gangs(item).ends
 
 
 def test_headless_pathways_runs_without_end() -> None:
@@ -69,7 +69,7 @@ def test_headless_pathways_runs_without_end() -> None:
 
 def begun(item: Object, *events: Event) -> list[tuple[float, list[str]]]:
     """Return which programs of default/a begin at which event."""
-    of_run = gangs(item, 2)
+    of_run = gangs(item, (1, 2))
     timelines = Timelines({A: of_run.all_tpu_pods}, ())
     found = []
     for event in events:
@@ -173,7 +173,7 @@ def test_pods_are_told_for_how_long_their_program_runs() -> None:
     """In real seconds; one that has gone meanwhile is passed over, and all is at work until they end."""
     event_log = EventLog(Clock(10.0), {A: 3}, ())
     api: Any = Pods(gone="y")
-    runs = {A: (gangs(job(pods=3), 0), 1.5)}
+    runs = {A: (gangs(job(pods=3)), 1.5)}
     event_log.note("submitted", A)
     for name in ("x", "y", "z"):
         begin_programs(api, event_log, runs)

@@ -303,7 +303,7 @@ def test_arrivals_are_numbered_over_all_runs() -> None:
     assert {(RUN, 0): "arrival-1", (RUN, 1): "arrival-2", ("default/b", 0): "arrival-3"} == {
         key: item["metadata"]["name"] for key, item in found.items()
     }
-    assert [4, 4, 4] == [gangs(item, 0).all_tpu_pods for item in found.values()]
+    assert [4, 4, 4] == [gangs(item).all_tpu_pods for item in found.values()]
 
 
 class Idle:

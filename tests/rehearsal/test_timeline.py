@@ -280,7 +280,7 @@ def test_state_while_it_grows() -> None:
     """For the live view: the state now, or how it ended; and whether the end of a pod is to come."""
     timelines = Timelines({A: 1}, ())
     found = [(timelines.state_of(A), timelines.is_at_work)]
-    one = gangs(jobset("a", replicated_job("slice", pods=1)), 0)
+    one = gangs(jobset("a", replicated_job("slice", pods=1)))
     for event in (says(0, "submitted"), pod(1, "x"), gone(2, "x"), says(3, "finished")):
         timelines.add(event)
         timelines.begin(A, one)

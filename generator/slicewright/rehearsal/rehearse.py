@@ -274,9 +274,9 @@ def rehearse(
     show: Callable[[EventLog, Clock], object] = lambda *_: None,
 ) -> Report:
     """Play a scenario on a bed that is up, and return what happened."""
-    one = Rehearsal(bed, scenario, time, clean=clean, progress=progress)
-    one.run(show)
-    return one.report()
+    rehearsal = Rehearsal(bed, scenario, time, clean=clean, progress=progress)
+    rehearsal.run(show)
+    return rehearsal.report()
 
 
 def not_played(scenario: Scenario, time: ClockSettings, problem: Problem | None) -> Report:
@@ -302,7 +302,7 @@ def _programs(
         programs |= {run: (of_run, clock.real(part.duration)) for run, of_run in gangs_of(part).items()}
         for index, fault in enumerate(part.faults):
             if item := arriving.get((part.current, index)):
-                programs[run_key(item)] = gangs(item, 0), clock.real(fault.duration or 0.0)
+                programs[run_key(item)] = gangs(item), clock.real(fault.duration or 0.0)
     return programs
 
 

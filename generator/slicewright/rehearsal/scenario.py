@@ -78,7 +78,7 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
             refusals += against
             wanted, against = installation(site, repository.read_text)
             refusals += errors(against)
-            notes = tuple(one for one in against if one.severity == "warning")
+            notes = tuple(problem for problem in against if problem.severity == "warning")
             catalogue = repository.package.catalogue
             made.append(Scenario(site, tuple(parts), objects, catalogue, wanted, notes, custom))
     if not refusals:
@@ -141,7 +141,9 @@ def _stale_platform(
     if site.cluster.installs:
         parts[controllers_folder(site.cluster.name)] = "the controllers are"
     for folder, what in parts.items():
-        files = [posixpath.basename(one.path) for one in listed if posixpath.dirname(one.path) == folder]
+        files = [
+            posixpath.basename(change.path) for change in listed if posixpath.dirname(change.path) == folder
+        ]
         if files:
             yield _stale_folder(checkout, folder, files, what)
 

@@ -91,4 +91,4 @@ def _as_new(node: Object) -> Object:
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
 
 
-KIND = FaultKind("HostFailure", one_host, check_target, inject, takes_nodes=True)
+KIND = FaultKind("HostFailure", one_host, check_target, inject)

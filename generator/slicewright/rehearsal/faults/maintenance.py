@@ -27,4 +27,4 @@ def inject(injection: Injection) -> Undo:
     return partial(patch_if_there, api, node, {"spec": {"unschedulable": None}})
 
 
-KIND = FaultKind("Maintenance", one_host, check_target, inject, takes_nodes=True)
+KIND = FaultKind("Maintenance", one_host, check_target, inject)

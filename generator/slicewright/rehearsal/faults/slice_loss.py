@@ -20,4 +20,4 @@ def inject(injection: Injection) -> Undo:
     return lose(injection, [node for node in nodes if injection.setup.is_ours(node)])
 
 
-KIND = FaultKind("SliceLoss", whole_slice, check_target, inject, takes_nodes=True)
+KIND = FaultKind("SliceLoss", whole_slice, check_target, inject)

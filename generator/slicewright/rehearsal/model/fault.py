@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.problem import did_you_mean
 from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearsal.model.gang import slices_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Path, Problem
     from slicewright.rehearsal.model.scenario_part import Fault, Known, ScenarioPart
     from slicewright.rehearsal.model.timeline import Timeline
 
 ID = "REH012"
+_FEW = 3
+_ENDED = ("finished", "failed")
 
 
 def problem(
@@ -43,28 +44,15 @@ def check_target(part: ScenarioPart, index: int, _known: Known) -> Iterator[Prob
     fault = part.faults[index]
     if part.run is None:
         return
-    slices, hosts = _shape(part.run, part)
+    jobs = slices_of(part.run, (part.plan.slices, part.plan.hosts))
+    slices = max((count for _, count, _ in jobs), default=0)
+    hosts = max((count for _, _, count in jobs), default=0)
     if fault.slice >= slices:
         message = f"{part.current} has no slice {fault.slice}: it has {slices:,}, numbered from 0"
         yield problem(part, index, "slice", message, "count slices from 0")
     if fault.host >= hosts:
         message = f"a slice of {part.current} has no host {fault.host}: it has {hosts:,}, numbered from 0"
         yield problem(part, index, "host", message, "count hosts from 0")
-
-
-def _shape(item: Object, part: ScenarioPart) -> tuple[int, int]:
-    """Return how many slices a run has, and how many hosts a slice."""
-    if item["kind"] == "PathwaysJob":  # its pods are made by its controller, as the plan says
-        return part.plan.slices, part.plan.hosts
-    slices = [pods for pods in pods_of(item, item["kind"]) if pods.chips]
-    return (
-        max((pods.replicas for pods in slices), default=0),
-        max((pods.pods_per_job for pods in slices), default=0),
-    )
-
-
-_FEW = 3
-_ENDED = ("finished", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +84,7 @@ def all_faults(
 
     `injected` are those whose time came, by run and number of the fault.
     """
-    due = sorted(injected.values(), key=lambda one: one.at or 0.0)
+    due = sorted(injected.values(), key=lambda fault: fault.at or 0.0)
     never_due = (
         Injected(part.current, fault, missed=_why_never_due(timelines[part.current]))
         for part in parts
@@ -115,7 +103,7 @@ def _why_never_due(timeline: Timeline) -> str:
 
 def blame(run: str, injected: Iterable[Injected]) -> str:
     """Return the end of a hint: what was done on purpose to a run; nothing where nothing was."""
-    told = [one.told() for one in injected if one.run == run and not one.missed]
+    told = [fault.told() for fault in injected if fault.run == run and not fault.missed]
     more = f" and {len(told) - _FEW} more" if len(told) > _FEW else ""
     return f"the rehearsal injected {'; '.join(told[:_FEW])}{more}" if told else ""
 

@@ -50,15 +50,24 @@ class Gangs:
         return self.numbers.get(pod.replicated_job, 0)
 
 
-def gangs(item: Object, planned: int) -> Gangs:
-    """Return the gangs of a run object; `planned` is the number of TPU pods of a PathwaysJob, by its plan."""
-    if item["kind"] == "PathwaysJob":  # its pods are made by its controller
-        return Gangs({0: planned}, {}, _ending(item))
+def slices_of(item: Object, plan: tuple[int, int]) -> list[tuple[str, int, int]]:
+    """Return each replicated job of a run that has chips: its name, its slices, and the hosts of a slice.
+
+    `plan` has the slices and hosts of a PathwaysJob, whose pods are made by its controller.
+    """
+    if item["kind"] == "PathwaysJob":
+        return [("", *plan)]
+    return [
+        (pods.name, pods.replicas, pods.pods_per_job) for pods in pods_of(item, item["kind"]) if pods.chips
+    ]
+
+
+def gangs(item: Object, plan: tuple[int, int] = (0, 0)) -> Gangs:
+    """Return the gangs of a run object; `plan` as for `slices_of`."""
     numbers = _numbers(item)
     tpu_pods = dict.fromkeys((0, *numbers.values()), 0)
-    for pods in pods_of(item, item["kind"]):
-        if pods.chips:
-            tpu_pods[numbers.get(pods.name, 0)] += pods.replicas * pods.pods_per_job
+    for name, slices, hosts in slices_of(item, plan):
+        tpu_pods[numbers.get(name, 0)] += slices * hosts
     return Gangs(tpu_pods, numbers, _ending(item))
 
 

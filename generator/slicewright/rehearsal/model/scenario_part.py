@@ -46,8 +46,7 @@ class FaultKind:
     check: Callable[[ScenarioPart, int, Known], Iterator[Problem]]
     """The problems of the fault of this number that are known before the rehearsal."""
     inject: Callable[[Any], Callable[[], None] | None]
-    """Do it, for a Injection; return what ends it, where it ends. Only slicewright/rehearsal calls it."""
-    takes_nodes: bool = False
+    """Do it, for an Injection; return what ends it, where it ends. Only the shell calls it."""
     duration: str | None = None
     """For how long, where the file does not say it; None: for good."""
 
@@ -165,7 +164,7 @@ def _is_exclusive(item: Object) -> bool:
 
 def gangs_of(part: ScenarioPart) -> dict[str, Gangs]:
     """Return the gangs of each run of a part."""
-    return {run_key(item): gangs(item, part.plan.slices * part.plan.hosts) for item in part.runs}
+    return {run_key(item): gangs(item, (part.plan.slices, part.plan.hosts)) for item in part.runs}
 
 
 def tpu_pods(part: ScenarioPart) -> dict[str, int]:

@@ -164,9 +164,9 @@ def _problems(problems: Sequence[Object], level: int) -> str:
     if not problems:
         return ""
     entries = (
-        f'<li class="problem {one["severity"]}"><p><b>{one["severity"]} {one["id"]}</b> {one["message"]}</p>'
-        f"{_hint(one['hint'])}{_place(one)}</li>"
-        for one in problems
+        f'<li class="problem {problem["severity"]}"><p><b>{problem["severity"]} {problem["id"]}</b>'
+        f" {problem['message']}</p>{_hint(problem['hint'])}{_place(problem)}</li>"
+        for problem in problems
     )
     title = f'Problems<span class="count"> {len(problems)}</span>'
     return _card(level, title, f"<ul>{''.join(entries)}</ul>")

@@ -60,7 +60,8 @@ def _run(run: Object) -> list[str]:
     what = f'<span class="outcome">{icon(run["outcome"])}{OUTCOMES[run["outcome"]]}</span>'
     moments = [_moment(run[field]) for field in ("submitted", "admitted", "started", "ended", "wait")]
     evictions = "".join(
-        f"<li>{shown(one['at'])} <b>{one['reason']}</b>: {one['message']}</li>" for one in run["evictions"]
+        f"<li>{shown(eviction['at'])} <b>{eviction['reason']}</b>: {eviction['message']}</li>"
+        for eviction in run["evictions"]
     )
     of = f"<small> a run of {run['workload']}</small>" if run["run"] != run["workload"] else ""
     told = f"<ul>{evictions}</ul>" if evictions else "none"

@@ -43,7 +43,11 @@ def text(report: Report, *, width: int = _WIDTH) -> str:
     if report.timelines:
         parts += [f"{'':{column}}  {_LEGEND}"]
     if report.faults:
-        parts += ["", "injected faults", *(f"{one.run:{column}}  {one.told()}" for one in report.faults)]
+        parts += [
+            "",
+            "injected faults",
+            *(f"{fault.run:{column}}  {fault.told()}" for fault in report.faults),
+        ]
     for title, usages in (("quota in use", report.queues), ("chips with pods", report.pools)):
         if usages:
             parts += ["", title, *_usages(usages, end, column, width)]
