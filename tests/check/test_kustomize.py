@@ -111,21 +111,21 @@ def test_rules_of_kustomizations_see_the_hand_written_ones(tmp_path: Path) -> No
         ("a: [\n", ("YAML001", "one/kustomization.yaml", "not valid YAML")),
         (
             "resources: ['https://example.test/a?ref=v1']\n",
-            ("KUS010", "one/kustomization.yaml", "'https://example.test/a?ref=v1' is fetched"),
+            ("KUS010", "one/kustomization.yaml", "'https://example.test/a?ref=v1' is remote"),
         ),
         (
             "namePrefix: a\nresources: [github.com/a/b]\n",
-            ("KUS010", "one/kustomization.yaml", "'github.com/a/b' is fetched"),
+            ("KUS010", "one/kustomization.yaml", "'github.com/a/b' is remote"),
         ),
         (
             "helmCharts: [{name: a, repo: 'https://example.test'}, 5]\n",
-            ("KUS010", "one/kustomization.yaml", "'https://example.test' is fetched"),
+            ("KUS010", "one/kustomization.yaml", "'https://example.test' is remote"),
         ),
         ("namePrefix: a\nresources: [cm.yaml, nowhere.yaml]\n", ("KUS011", "one", "kustomize: ")),
         ("resources: [huge.yaml]\n", ("FILE005", "one/huge.yaml", "more than 16 MiB")),
         (
             "resources: [deep]\nnamePrefix: a\n",
-            ("KUS010", "one/deep/kustomization.yaml", "'git@example.test:a/b' is fetched"),
+            ("KUS010", "one/deep/kustomization.yaml", "'git@example.test:a/b' is remote"),
         ),
     ],
 )

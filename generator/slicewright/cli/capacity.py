@@ -11,9 +11,12 @@ from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.repository import cluster_named, open_checkout
 from slicewright.cli.streams import say
+from slicewright.core.capacity.capacity import capacity as capacity_of
 from slicewright.core.capacity.supply import shown
 from slicewright.core.problem import errors
 from slicewright.core.record import record
+from slicewright.workspace.judge import read_ignore_file
+from slicewright.workspace.meaning import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,10 +39,6 @@ def capacity(cluster: str | None, output: str) -> None:
     chips of TPU pools, cpu and memory of CPU pools. What validate finds wrong is marked, with the id of the
     rule.
     """
-    from slicewright.core.capacity.capacity import capacity as capacity_of  # noqa: PLC0415
-    from slicewright.workspace.judge import read_ignore_file  # noqa: PLC0415
-    from slicewright.workspace.meaning import all_rules  # noqa: PLC0415 - commands start fast
-
     checkout = open_checkout()
     if cluster is not None:
         cluster_named(cluster, checkout.repository)

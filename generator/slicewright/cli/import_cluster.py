@@ -11,13 +11,21 @@ import click
 
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN, command
+from slicewright.cli.repository import repository_root
 from slicewright.cli.streams import exact, say
+from slicewright.core.document.read import read_documents
+from slicewright.core.document.write import write_document
+from slicewright.core.importing.document import imported, name_from, text_of
+from slicewright.core.intent.source import SourceFile
 from slicewright.core.problem import Problem, did_you_mean, dotted, errors
+from slicewright.core.render.repository import Settings, read_repository
+from slicewright.importing.kubectl import Kubectl, KubectlError, program, read_inventory
+from slicewright.workspace.package import package
+from slicewright.workspace.repository_reader import catalogue_at
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.importing.document import Imported
-    from slicewright.importing.kubectl import Kubectl
 
 _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -50,13 +58,6 @@ def import_cluster(
     read. The file says `managed: false`, because somebody else made the cluster. Comments in it say what the
     fields cannot.
     """
-    from slicewright.cli.repository import repository_root  # noqa: PLC0415
-    from slicewright.core.document.read import read_documents  # noqa: PLC0415
-    from slicewright.core.document.write import write_document  # noqa: PLC0415
-    from slicewright.core.importing.document import imported, name_from, text_of  # noqa: PLC0415 - fast start
-    from slicewright.importing.kubectl import Kubectl, KubectlError, program, read_inventory  # noqa: PLC0415
-    from slicewright.workspace.repository_reader import catalogue_at  # noqa: PLC0415
-
     if name is not None and not _NAME.fullmatch(name):
         hint = "use small letters, digits and hyphens, a letter first"
         raise click.UsageError(f"'{name}' is not a valid name for a cluster: {hint}")
@@ -81,7 +82,11 @@ def import_cluster(
         message = f"the cluster holds what no file can: {refused[0].message}"
         show.stop((Problem("IMP012", message, hint),), BROKEN)
     text = text_of(made, context)
-    problems = (*problems, *_empty(made), *_file_problems(made, text, catalogue))
+    if not made.document["spec"]["pools"]:
+        message = "the cluster shows no GKE node pool and no quota of chips, so the file has no pools"
+        hint = "node pools that grow from nothing have no nodes now: add them by hand"
+        problems = (*problems, Problem("IMP005", message, hint, severity="warning"))
+    problems = (*problems, *_file_problems(made, text, catalogue))
     if target is not None and not errors(problems):
         problems = (*problems, *_written(target, text))
     written = f"clusters/{target.name}" if target is not None and not errors(problems) else ""
@@ -101,20 +106,8 @@ def _check_context(kubectl: Kubectl) -> None:
         raise show.unknown(f"there is no context '{kubectl.context}'", hint)
 
 
-def _empty(made: Imported) -> tuple[Problem, ...]:
-    if made.document["spec"]["pools"]:
-        return ()
-    message = "the cluster shows no GKE node pool and no quota of chips, so the file has no pools"
-    hint = "node pools that grow from nothing have no nodes now: add them by hand"
-    return (Problem("IMP005", message, hint, severity="warning"),)
-
-
 def _file_problems(made: Imported, text: str, catalogue: Catalogue) -> tuple[Problem, ...]:
     """Return the problems that the file would have in a repository."""
-    from slicewright.core.intent.source import SourceFile  # noqa: PLC0415
-    from slicewright.core.render.repository import Settings, read_repository  # noqa: PLC0415
-    from slicewright.workspace.package import package  # noqa: PLC0415
-
     path = f"clusters/{made.document['metadata']['name']}.yaml"
     known = replace(package(), catalogue=catalogue)
     repository = read_repository([SourceFile(path, text)], Settings(), known, lambda _: None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,27 +32,6 @@ _SHOWN = 5
 """Files that are named where many are in the way."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """What was done to a repository."""
-
-    root: Path
-    kept: tuple[str, ...]
-    written: tuple[str, ...] = ()
-    deleted: tuple[str, ...] = ()
-    outdated: tuple[Outdated, ...] = ()
-
-    def record(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "folder": str(self.root),
-            "written": sorted(self.written),
-            "deleted": list(self.deleted),
-            "kept": list(self.kept),
-            "outdated": [run.record() for run in self.outdated],
-        }
-
-
 @command(
     "slicewright init training",
     "slicewright init --slicewright-requirement ./wheels/slicewright-0.1.0-py3-none-any.whl",
@@ -72,16 +51,17 @@ def init(target: Path, upgrade: bool, keep: bool, requirement: str, output: str)
     """Make a GitOps repository, or upgrade one.
 
     DIR gets settings, bases, a sample cluster and workload, a Makefile, CI for GitHub and GitLab, and what
-    editors and git need; default: the current folder. No file is overwritten: where one is there, nothing is
+    editors and git need; default: the current folder. No file is overwritten: where one exists, nothing is
     written at all.
 
-    With --upgrade only bases/ and schemas/ change, and in them what nobody edited. Frozen runs stay.
+    With --upgrade only bases/ and schemas/ change, and in them only files that nobody edited. Frozen runs
+    stay.
     """
     if upgrade and requirement:
         raise click.UsageError("--slicewright-requirement is for a new repository: edit requirements.txt")
     if not requirement.isprintable() or requirement.startswith("-"):
         raise click.UsageError("--slicewright-requirement is one line: a requirement, or the path of a wheel")
-    _is_there(requirement, target)
+    _check_requirement(requirement, target)
     if upgrade:
         _upgrade(repository_root(target), output, keep=keep)
     else:
@@ -91,19 +71,19 @@ def init(target: Path, upgrade: bool, keep: bool, requirement: str, output: str)
 def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
     made = files.files(__version__, requirement)
     there = tuple(path for path in sorted(made) if (root / path).is_symlink() or (root / path).exists())
-    problems = [_there(there)] if there and not keep else []
+    problems = [_exists(there)] if there and not keep else []
     writes = {path: text for path, text in sorted(made.items()) if path not in there}
     if not problems:
         problems += _written(root, writes)
-    done = _Done(root, there, () if problems else tuple(writes))
-    problems += _beside(root)
-    if output == "text" and done.written:
+    record = _record(root, there, () if problems else writes)
+    problems += _outside_of_ci(root)
+    if output == "text" and record["written"]:
         say(f"{root}: {show.count(len(writes), 'file')} written, {len(there):,} kept")
         first = "" if _git_top(root) else "git init, "
         say(f"next: {first}write your project into clusters/sample.yaml, make render, and commit")
         if not requirement:
             say(f"make installs slicewright{files.specifier(__version__)}; {_origin()}")
-    show.finish(done.record(), in_order(problems), output)
+    show.finish(record, in_order(problems), output)
 
 
 def _written(root: Path, writes: dict[str, str], deletes: Iterable[str] = ()) -> Iterable[Problem]:
@@ -127,11 +107,11 @@ def _delete(root: Path, path: str) -> None:
             (root / folder).rmdir()
 
 
-def _is_there(requirement: str, root: Path) -> None:
-    """Refuse the path of a wheel or a folder that is not there: make would fail only when it installs."""
+def _check_requirement(requirement: str, root: Path) -> None:
+    """Refuse the path of a wheel or a folder that does not exist: else make fails when it installs."""
     path = requirement.partition(";")[0].strip().partition("[")[0]
     is_path = path.startswith(("./", "../", "/")) or (path.endswith(".whl") and "://" not in path)
-    wanted = Path(os.path.normpath(root / path))  # below a folder that is yet to come, `..` leads nowhere
+    wanted = Path(os.path.normpath(root / path))  # below a folder that does not exist yet, `..` leads nowhere
     if is_path and not wanted.exists():
         message = f"--slicewright-requirement {path}: there is no {wanted}"
         hint = "a path is relative to the new repository: make the folder, and copy the wheel there first"
@@ -139,7 +119,7 @@ def _is_there(requirement: str, root: Path) -> None:
 
 
 def _origin() -> str:
-    """Say what to do where no index has this slicewright, as is likely where it did not come from one."""
+    """Say what to do where no index has this slicewright; that is likely where it came from a file."""
     way = "--slicewright-requirement, or requirements.txt, names a wheel where no index has it"
     try:
         recorded = distribution("slicewright").read_text("direct_url.json")  # PEP 610
@@ -154,8 +134,8 @@ def _origin() -> str:
     )
 
 
-def _there(paths: tuple[str, ...]) -> Problem:
-    """Return one problem for all files that are there: what to do is the same."""
+def _exists(paths: tuple[str, ...]) -> Problem:
+    """Return one problem for all files that exist: what to do is the same."""
     hint = "init --keep leaves what is there and writes the rest"
     file = paths[0]
     if "slicewright.yaml" in paths:
@@ -174,15 +154,13 @@ def _git_top(root: Path) -> Path | None:
     return next((up for up in (resolved, *resolved.parents) if (up / ".git").exists()), None)
 
 
-def _beside(root: Path) -> Iterable[Problem]:
-    """Warn where CI would not look: it reads its files at the top of a git repository."""
+def _outside_of_ci(root: Path) -> Iterable[Problem]:
+    """Yield a warning below the top of a git repository: CI reads its files at the top only."""
     resolved = root.resolve()
     top = _git_top(root) or resolved
     if top != resolved:
         message = f"CI looks for its files in {top}, and these are below it"
-        hint = (
-            "move .github/, .gitlab-ci.yml, .pre-commit-config.yaml and CODEOWNERS up, and run make -C there"
-        )
+        hint = "move .github/, .gitlab-ci.yml, .pre-commit-config.yaml and CODEOWNERS up; run make -C there"
         yield Problem("INIT002", message, hint, severity="warning")
 
 
@@ -193,28 +171,40 @@ def _upgrade(root: Path, output: str, *, keep: bool) -> None:
     problems = [replace(one, severity="warning") if keep else one for one in plan.edited]
     if not errors(problems):
         problems += _written(root, plan.writes, plan.deletes)
-    done = _Done(root, kept)
+    record = _record(root, kept)
     if not errors(problems):
         checkout = open_checkout(root)
-        found, against = find_outdated(checkout.repository, checkout.existing)
-        done = replace(done, written=tuple(plan.writes), deleted=plan.deletes, outdated=found)
+        runs, against = find_outdated(checkout.repository, checkout.existing)
+        record = _record(root, kept, plan.writes, plan.deletes, runs)
         problems += acknowledged(checkout, against)
         if output == "text":
-            _say(done)
-    show.finish(done.record(), in_order(problems), output)
+            _say(record, runs)
+    show.finish(record, in_order(problems), output)
 
 
-def _say(done: _Done) -> None:
-    for path in sorted(done.written):
+def _record(
+    root: Path,
+    kept: Iterable[str],
+    written: Iterable[str] = (),
+    deleted: Iterable[str] = (),
+    outdated: Iterable[Outdated] = (),
+) -> dict[str, Any]:
+    """Return the JSON form of what was done to a repository."""
+    files = {"written": sorted(written), "deleted": list(deleted), "kept": list(kept)}
+    return {"folder": str(root), **files, "outdated": [run.record() for run in outdated]}
+
+
+def _say(record: dict[str, Any], runs: Iterable[Outdated]) -> None:
+    for path in record["written"]:
         say(f"  ~ {path}")
-    for path in done.deleted:
+    for path in record["deleted"]:
         say(f"  - {path}")
-    files = show.count(len(done.written), "file")
-    changed = f"{files} written, {len(done.deleted):,} deleted, {len(done.kept):,} kept"
+    written = show.count(len(record["written"]), "file")
+    changed = f"{written} written, {len(record['deleted']):,} deleted, {len(record['kept']):,} kept"
     say(f"bases and schemas are those of slicewright {__version__}: {changed}")
-    for run in done.outdated:
+    for run in runs:
         say(f"  {run.cluster}/{run.workload}: {run.name} would render differently today, and stays")
-    if done.outdated:
+    if record["outdated"]:
         say("the difference: slicewright outdated; adopt it with slicewright rerun NAME")
-    if done.written or done.deleted:
+    if record["written"] or record["deleted"]:
         say("next: make render, for what is Fixed follows its base, and make diff")

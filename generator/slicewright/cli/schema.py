@@ -11,7 +11,12 @@ import click
 from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.streams import exact, say
+from slicewright.core.check import cel
+from slicewright.core.check.examine import Unit
 from slicewright.core.problem import Problem
+from slicewright.core.schema.crd import CRD, NoCrdError, from_crd
+from slicewright.workspace.discovery import STDIN
+from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
     from slicewright.core.schema.kind import KindSchema
@@ -33,8 +38,6 @@ def schema(files: tuple[str, ...], output_dir: Path | None, output: str) -> None
     They are as strict as the API server. FILE is YAML or JSON and may hold several CRDs among other objects;
     - is stdin. Without --output-dir there must be one kind and version, which is printed.
     """
-    from slicewright.core.check import cel  # noqa: PLC0415 - commands start fast
-
     made, problems = _convert(files)
     for one in made:
         for note in one.notes:
@@ -57,12 +60,6 @@ def schema(files: tuple[str, ...], output_dir: Path | None, output: str) -> None
 
 
 def _convert(files: tuple[str, ...]) -> tuple[list[KindSchema], list[Problem]]:
-    from slicewright.core.check import cel  # noqa: PLC0415
-    from slicewright.core.check.examine import Unit  # noqa: PLC0415
-    from slicewright.core.schema.crd import CRD, NoCrdError, from_crd  # noqa: PLC0415
-    from slicewright.workspace.discovery import STDIN  # noqa: PLC0415
-    from slicewright.workspace.load import load  # noqa: PLC0415
-
     made: list[KindSchema] = []
     problems: list[Problem] = []
     for file in files:

@@ -11,10 +11,24 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from slicewright.binaries.find import find
 from slicewright.cli.command import BROKEN, command, output_option
-from slicewright.cli.report import FORMS
+from slicewright.cli.report import FORMS, writer
+from slicewright.cli.repository import open_checkout, repository_root, versions_refused
 from slicewright.cli.streams import exact, say
+from slicewright.core.check.engine import Engine, SkipKind
+from slicewright.core.check.examine import Report, examine
+from slicewright.core.check.run import RuleSet
 from slicewright.core.problem import Problem, errors
+from slicewright.workspace import package
+from slicewright.workspace.discovery import STDIN, Discovery, Found, of_overlays, printable
+from slicewright.workspace.judge import read_ignore_file
+from slicewright.workspace.kinds import kind_schemas, packaged
+from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
+from slicewright.workspace.meaning import all_rules
+from slicewright.workspace.parallel import examine_each, problems_of_each
+from slicewright.workspace.repository_reader import catalogue_at, read_input
+from slicewright.workspace.rules import added, semantic_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,8 +36,6 @@ if TYPE_CHECKING:
     from slicewright.core.check.examine import Examined
     from slicewright.core.check.origin import Origins
     from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.workspace.discovery import Found
-    from slicewright.workspace.kubeconform import Kubeconform
 
 _PATIENCE = 1.0
 """Seconds until a progress bar is worth its place."""
@@ -82,21 +94,6 @@ def validate(
     PATH is a file, a folder, a folder with a kustomization (which is checked as it builds), or - for stdin.
     Without one the repository is checked: its input, every overlay as it builds, and custom/.
     """
-    from slicewright.cli.report import writer  # noqa: PLC0415
-    from slicewright.cli.repository import repository_root  # noqa: PLC0415
-    from slicewright.core.check.engine import Engine, SkipKind  # noqa: PLC0415
-    from slicewright.core.check.examine import examine  # noqa: PLC0415
-    from slicewright.core.check.run import RuleSet  # noqa: PLC0415
-    from slicewright.workspace import package  # noqa: PLC0415
-    from slicewright.workspace.discovery import Discovery  # noqa: PLC0415
-    from slicewright.workspace.judge import read_ignore_file  # noqa: PLC0415
-    from slicewright.workspace.kinds import kind_schemas  # noqa: PLC0415
-    from slicewright.workspace.kubeconform import BrokenToolError  # noqa: PLC0415
-    from slicewright.workspace.meaning import all_rules  # noqa: PLC0415 - commands start fast
-    from slicewright.workspace.parallel import examine_each, problems_of_each  # noqa: PLC0415
-    from slicewright.workspace.repository_reader import catalogue_at  # noqa: PLC0415
-    from slicewright.workspace.rules import added, semantic_rules  # noqa: PLC0415
-
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root()
     found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
@@ -139,9 +136,7 @@ def validate(
 
 
 def _nothing_in(paths: Sequence[str]) -> Problem:
-    """Return the problem of a check that had nothing to look at, which must not pass for a good one."""
-    from slicewright.workspace.discovery import STDIN, printable  # noqa: PLC0415
-
+    """Return the problem of a check that had nothing to check: it must not pass."""
     only = paths[0] if len(paths) == 1 else ""
     hint = "check the path, and what --exclude leaves out"
     file = "stdin" if only == STDIN else printable(only)
@@ -149,10 +144,7 @@ def _nothing_in(paths: Sequence[str]) -> Problem:
 
 
 def _stop(problem: Problem, output: str) -> NoReturn:
-    """End without a verdict, for a tool is missing or broke; a report in another form than text says so."""
-    from slicewright.cli.report import writer  # noqa: PLC0415
-    from slicewright.core.check.examine import Report  # noqa: PLC0415
-
+    """End without a verdict, because a tool is missing or broke."""
     if output == "text":
         say(problem.text(), err=True)
     else:
@@ -161,9 +153,6 @@ def _stop(problem: Problem, output: str) -> NoReturn:
 
 
 def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
-    from slicewright.binaries.find import find  # noqa: PLC0415
-    from slicewright.workspace.kinds import packaged  # noqa: PLC0415
-    from slicewright.workspace.kubeconform import Kubeconform  # noqa: PLC0415
 
     program = find("kubeconform")
     if isinstance(program, Problem):
@@ -173,8 +162,6 @@ def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
 
 def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
     """Return the overlays and custom/ of a repository."""
-    from slicewright.workspace.discovery import Discovery, Found, of_overlays  # noqa: PLC0415
-
     found = Found(list(of_overlays(root)))
     if (root / "custom").is_dir():
         custom = Discovery(exclude, root).find([str(root / "custom")])
@@ -185,10 +172,9 @@ def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
 
 def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, ResolvedCluster], Origins]:
     """Return the problems of a repository's input, its clusters, and the way back to that input."""
-    from slicewright.cli.repository import versions_refused  # noqa: PLC0415
+    # Imported while other processes read and check.
     from slicewright.core.check.origin import Origins  # noqa: PLC0415
     from slicewright.core.render.plans import plan_all  # noqa: PLC0415
-    from slicewright.workspace.repository_reader import read_input  # noqa: PLC0415
 
     with versions_refused():
         repository = read_input(root)
@@ -197,8 +183,7 @@ def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, ResolvedCluste
 
 def _of_render(root: Path) -> tuple[Problem, ...]:
     """Return what a render of a repository finds, beside what the rules say of runs."""
-    from slicewright.cli.repository import open_checkout  # noqa: PLC0415
-    from slicewright.core.render.changes import render  # noqa: PLC0415
+    from slicewright.core.render.changes import render  # noqa: PLC0415 - few need it
 
     checkout = open_checkout(root)
     return render(checkout.repository, checkout.existing).problems

@@ -25,14 +25,14 @@ _IN_TREE = re.compile(r"(?P<root>.*)/overlays/(?P<cluster>[^/]+)/")
 
 @dataclass(slots=True)
 class Found:
-    """The units below some paths, and the paths that could not be looked into."""
+    """The units below some paths, and the problems of paths that could not be read."""
 
     units: list[Unit] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
 
 class Discovery:
-    """Walks through paths; links to folders are not followed, and hidden folders are passed by."""
+    """Walks through paths; links to folders are not followed, and hidden folders are skipped."""
 
     def __init__(self, exclude: Iterable[str] = (), base: Path | None = None) -> None:
         """Take patterns of what to leave out, and the folder that reported names are relative to."""
@@ -49,17 +49,16 @@ class Discovery:
                 found.units.append(Unit("stdin", "", "stdin", cluster, named=True))
             elif path:
                 self._path(_straight(path), found, cluster)
-            else:  # a variable of a shell that is not set, and never the current folder
-                found.problems.append(
-                    Problem("FILE001", "an empty path was given", "name a file or a folder")
-                )
+            else:  # a shell variable that is not set: the current folder is not meant
+                problem = Problem("FILE001", "an empty path was given", "name a file or a folder")
+                found.problems.append(problem)
         return _without_included(found, self._kustomizations)
 
     def _path(self, path: Path, found: Found, cluster: str) -> None:
         name = self.name(path)
         try:
             is_folder, exists = path.is_dir(), path.exists()
-        except OSError as error:  # a folder on the way may not be entered
+        except OSError as error:  # no permission to enter a folder on the way
             found.problems.append(unreadable(name, error))
             return
         if is_folder:
@@ -67,7 +66,7 @@ class Discovery:
         elif not exists:
             found.problems.append(Problem("FILE001", "there is no such file or folder", SPELLING, file=name))
         elif self._kustomizations.is_kustomization(path):
-            found.units.append(self._named(path.parent, cluster))
+            found.units.append(self._kustomization(str(path.parent), cluster, named=True))
         else:
             found.units.append(Unit("file", str(path), name, cluster, named=True))
 
@@ -80,12 +79,13 @@ class Discovery:
             folders[:] = sorted(name for name in folders if not self._is_left_out(base, name, folder=True))
             if inside and not f"{base}/".startswith(f"{inside}/"):
                 inside = ""
-            has_one = not FILE_NAMES.isdisjoint(names)
-            kind = self._kustomizations.kind_of(base) if has_one else ""
+            kind = "" if FILE_NAMES.isdisjoint(names) else self._kustomizations.kind_of(base)
             if kind == "Kustomization":
-                found.units.append(Unit("folder", base, self.name(base), cluster or self._cluster(base)))
+                found.units.append(self._kustomization(base, cluster))
             if kind == "Component" and base == str(folder):
-                found.problems.append(self._component(folder))
+                message = "a Component is checked through the kustomizations that include it"
+                hint = "name a kustomization that includes it"
+                found.problems.append(Problem("KUS012", message, hint, file=self.name(folder)))
             if kind:
                 inside = inside or base
             if inside:
@@ -97,24 +97,18 @@ class Discovery:
                     called = printable(name if shown == "." else f"{shown}/{name}")
                     found.units.append(Unit("file", f"{base}/{name}", called, cluster))
 
-    def _named(self, folder: Path, cluster: str) -> Unit:
-        of = cluster or self._cluster(str(folder))
-        return Unit("folder", str(folder), self.name(folder), of, named=True)
+    def _kustomization(self, folder: str, cluster: str, *, named: bool = False) -> Unit:
+        return Unit("folder", folder, self.name(folder), cluster or self._cluster(folder), named)
 
     def _cluster(self, folder: str) -> str:
         """Return the cluster of a folder in a repository's tree: two clusters may name their queues alike."""
-        found = _IN_TREE.match(f"{folder}/")
-        if found is None:
+        place = _IN_TREE.match(f"{folder}/")
+        if place is None:
             return ""
-        root = found["root"]
+        root = place["root"]
         if root not in self._roots:
             self._roots[root] = os.path.isfile(f"{root}/slicewright.yaml")  # noqa: PTH113 - a text
-        return found["cluster"] if self._roots[root] else ""
-
-    def _component(self, folder: Path) -> Problem:
-        hint = "name a kustomization that includes it"
-        message = "a Component is checked through the kustomizations that include it"
-        return Problem("KUS012", message, hint, file=self.name(folder))
+        return place["cluster"] if self._roots[root] else ""
 
     def _is_left_out(self, base: str, name: str, *, folder: bool = False) -> bool:
         if folder and name.startswith("."):

@@ -21,8 +21,6 @@ from slicewright.workspace.package import releases
 from slicewright.workspace.text_file import read_file, read_stdin, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from slicewright.core.check.examine import Unit
 
 
@@ -94,10 +92,10 @@ class _Tree:
 
 
 def _controllers(folder: str, tree: _Tree) -> tuple[list[Any] | None, tuple[Problem, ...]]:
-    """Return what a cluster says of its controllers, and what stands against them.
+    """Return the objects of a cluster's controllers that we write, and the problems of their releases.
 
-    Their releases are large and somebody else's: the digest is checked, not each object for each cluster. Of
-    a folder that is not as slicewright writes it nothing is returned, so that all of it is composed.
+    Releases are large and come from elsewhere: the digest is checked, not each object for each cluster. For a
+    folder that is not as slicewright writes it None is returned, so that all of it is composed.
     """
     root, _, cluster = folder.lstrip("/").rpartition("/overlays/")
     if not controllers.is_folder(cluster):
@@ -107,26 +105,21 @@ def _controllers(folder: str, tree: _Tree) -> tuple[list[Any] | None, tuple[Prob
         return tree(f"{root}/{path}")
 
     try:
-        found = controllers.installed(f"overlays/{cluster}", read_text)
-        against = [
-            one
-            for release in (found.releases if found else ())
-            for one in release_problems(
-                release, read_text, releases(), configures=bool(found and found.configuration)
-            )
-        ]
+        installed = controllers.installed(f"overlays/{cluster}", read_text)
+        if installed is None:
+            return None, ()
+        configures, problems = bool(installed.configuration), list[Problem]()
+        for release in installed.releases:
+            problems += release_problems(release, read_text, releases(), configures=configures)
     except Stopped:  # links are for kustomize
         return None, ()
-    if found is not None and found.edited:
+    if installed.edited:
         message = "the controllers are not as slicewright writes them: what installs them was edited"
         hint = "slicewright render writes the folder again"
         return None, (Problem("CTRL003", message, hint, file=f"{folder}/kustomization.yaml"),)
-    return (None, ()) if found is None else (list(found.objects), _below(root, against, tree))
-
-
-def _below(root: str, problems: Iterable[Problem], tree: _Tree) -> tuple[Problem, ...]:
-    """Return the problems of files below a root; of files that were not read, why not."""
-    return tuple(tree.refused.values()) or tuple(replace(one, file=f"{root}/{one.file}") for one in problems)
+    # A file that was not read has one problem: why it was not.
+    named = tuple(replace(problem, file=f"{root}/{problem.file}") for problem in problems)
+    return list(installed.objects), tuple(tree.refused.values()) or named
 
 
 def _compose(unit: Unit) -> Loaded:
@@ -143,7 +136,7 @@ def _compose(unit: Unit) -> Loaded:
         objects, found = _built(folder, unit, tree)
     else:
         objects = list(composed.objects)
-        # What compose says of a file that was not read follows from why it was not.
+        # As above: compose would report each file that was not read once more.
         found = tuple(tree.refused.values()) or (*against, *composed.problems)
     problems = tuple(_named(problem, folder, unit) for problem in found)
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))

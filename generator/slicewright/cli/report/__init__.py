@@ -1,4 +1,4 @@
-"""Writers of a check's report: each turns it into text, and the command prints that."""
+"""Writers of a check's report: each returns a text, and the command prints it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMS = {
     "json": "plain.write_json",
     "junit": "junit.write",
     "sarif": "sarif.write",
-    "github": "github.write",
+    "github": "plain.write_github",
 }
 """Each form's module and function in this package; only the one that is asked for is imported."""
 

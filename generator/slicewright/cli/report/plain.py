@@ -1,4 +1,4 @@
-"""Text for a terminal, and JSON with the same records."""
+"""Text for a terminal, annotations for GitHub, and JSON with the same records."""
 
 from __future__ import annotations
 
@@ -62,3 +62,34 @@ def write_json(report: Report) -> str:
 
 def _count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def write_github(report: Report) -> str:
+    """Return workflow commands of GitHub Actions, which annotate the diff of a pull request.
+
+    The summary is a plain line, which the log shows.
+    """
+    printed, more = foremost(report.problems)
+    rest = "".join(f"{line}\n" for line in (more, summary(report)) if line)
+    return "".join(f"{_command(problem)}\n" for problem in printed) + shown(rest)
+
+
+def _command(problem: Problem) -> str:
+    places = {"file": file_of(problem), "line": problem.line, "col": problem.column}
+    title = visible(f"{problem.id} {problem.object}".strip())
+    properties = [f"{name}={_property(visible(str(value)))}" for name, value in places.items() if value]
+    said = problem.message
+    if not problem.line and problem.path:
+        said = f"{problem.dotted()}: {said}"
+    if problem.folder:
+        said = f"{problem.folder}: {said}"
+    said = visible(said) + (f"\nhint: {visible(problem.hint)}" if problem.hint else "")
+    return f"::{problem.severity} {','.join([*properties, f'title={_property(title)}'])}::{_data(said)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
