@@ -45,12 +45,16 @@ class Places:
         return self.values.get(path, (0, 0))
 
 
-def values_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def values_in(data: Any) -> Iterator[tuple[Path, Any]]:
     """Yield a value and every value inside of it in their order, each with its path."""
-    yield path, value
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in inside:
-        yield from values_in(item, (*path, key))
+    waiting: list[tuple[Path, Any]] = [((), data)]
+    while waiting:
+        path, value = waiting.pop()
+        yield path, value
+        if isinstance(value, dict):
+            waiting += [((*path, key), item) for key, item in reversed(value.items())]
+        elif isinstance(value, list):
+            waiting += [((*path, index), item) for index, item in reversed(list(enumerate(value)))]
 
 
 def same(one: Any, other: Any) -> bool:
