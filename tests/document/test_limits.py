@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.check.kit import run, write
 
-from slicewright.core.document.pairs import paired
-from slicewright.core.document.read import read_documents
+from slicewright.core.document.read import paired, read_documents
 from slicewright.core.gitops.flux import flux_duration
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from tests.words import places
 
 from slicewright.binaries.pins import versions
 from slicewright.core.compose.spec import Stopped
-from slicewright.core.document.kinds import kinds_in
-from slicewright.core.document.read import read_documents
+from slicewright.core.document.read import kinds_in, read_documents
 from slicewright.core.intent import decode
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import is_namespaced

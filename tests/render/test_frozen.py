@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import slicewright
-from slicewright.core.build import normalize
+from slicewright.core.build import objects
 from slicewright.core.catalogue.read import FILES, read_catalogue
 from slicewright.workspace import repository_reader
 from slicewright.workspace.package import package
@@ -62,13 +62,13 @@ def change_cluster(repo: Repo, _monkeypatch: pytest.MonkeyPatch) -> None:
 
 def change_tool(_repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run another version of the tool, whose builder writes something else."""
-    build = normalize.normalize
+    build = objects.normalize
 
     def normalize_otherwise(item: dict[str, Any]) -> None:
         build(item)
         item["metadata"]["labels"]["new"] = "yes"
 
-    monkeypatch.setattr(normalize, "normalize", normalize_otherwise)
+    monkeypatch.setattr(objects, "normalize", normalize_otherwise)
     tool = replace(package(), version="0.1.9")
     monkeypatch.setattr(repository_reader, "package", lambda: tool)
 

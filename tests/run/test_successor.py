@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicewright.core.run.successor import successor
+from slicewright.core.run.identity import successor
 
 
 @pytest.mark.parametrize(

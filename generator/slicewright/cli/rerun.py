@@ -11,7 +11,7 @@ from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, repository_root, workloads_named
 from slicewright.cli.streams import say
 from slicewright.core.document.edit import set_in_specs
-from slicewright.core.run.successor import successor
+from slicewright.core.run.identity import successor
 from slicewright.workspace import write
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.kustomization import Composed, compose
 from slicewright.core.compose.spec import Stopped
-from slicewright.core.document.pairs import paired
-from slicewright.core.document.read import Document, read_documents
+from slicewright.core.document.read import Document, paired, read_documents
 from slicewright.core.platform import controllers
 from slicewright.core.platform.release import problems as release_problems
 from slicewright.core.problem import Problem

@@ -9,8 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from slicewright.core.compose.spec import Stopped
-from slicewright.core.document.pairs import paired
-from slicewright.core.document.read import read_documents
+from slicewright.core.document.read import paired, read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem
 from slicewright.core.render.platform import PROVISION

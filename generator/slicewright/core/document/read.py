@@ -6,6 +6,7 @@ everything else, and finds every problem.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,16 @@ from slicewright.core.document.yaml_strict import places_of_all, read_strictly
 if TYPE_CHECKING:
     from slicewright.core.problem import Problem
 
-__all__ = ["MAX_DEPTH", "MAX_VALUES", "Document", "Places", "read_documents", "read_places"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_VALUES",
+    "Document",
+    "Places",
+    "kinds_in",
+    "paired",
+    "read_documents",
+    "read_places",
+]
 
 
 def read_documents(
@@ -44,3 +54,40 @@ def read_places(text: str, index: int) -> Places:
 def _places(text: str) -> dict[int, Places]:
     """Return the places of every document of a file: one with a problem is rarely alone."""
     return places_of_all(text)
+
+
+_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
+
+
+def paired(text: str) -> str:
+    """Return a text that begins as JSON does with such pairs as one escape of YAML; any other as it is.
+
+    kubectl takes a file that begins with a brace for JSON, whatever it is called.
+    """
+    if "\\u" not in text or not text.lstrip().startswith("{"):
+        return text
+    return _PAIR.sub(_joined, text)
+
+
+def _joined(found: re.Match[str]) -> str:
+    high, low = int(found[2], 16), int(found[3], 16)
+    return f"{found[1]}\\U{0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF):08x}"
+
+
+Kind = tuple[str, str, str]
+"""Group, kind and namespace; the last is empty where none is written."""
+_APART = re.compile(r"^---.*\n", re.MULTILINE)
+_WORDS = re.compile(r"^(apiVersion|kind): ['\"]?([^\s'\"]+)", re.MULTILINE)
+_WITHIN = re.compile(r"^metadata:\n(?:  .*\n)*?  namespace: ['\"]?([^\s'\"]+)", re.MULTILINE)
+
+
+def kinds_in(text: str) -> frozenset[Kind]:
+    """Return what the objects of a text are whose lines end in line feeds, as programs write them."""
+    found = set()
+    for document in _APART.split(text):
+        words = dict(_WORDS.findall(document))
+        if words:
+            within = _WITHIN.search(document)
+            group = words.get("apiVersion", "").rpartition("/")[0]
+            found.add((group, words.get("kind", ""), within[1] if within else ""))
+    return frozenset(found)

@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity
-from slicewright.core.document.kinds import kinds_in
-from slicewright.core.document.read import read_documents
+from slicewright.core.document.read import kinds_in, read_documents
 from slicewright.core.gitops import anchor, place, tree
 from slicewright.core.gitops.synced import SyncedControllers, SyncedNamespace, SyncedWorkload
 from slicewright.core.gitops.tree import owner

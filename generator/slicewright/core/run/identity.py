@@ -1,9 +1,13 @@
-"""The identity of a run: eight digits that follow from what a person wrote, and from nothing else."""
+"""The identity of a run: eight digits that follow from what a person wrote, and from nothing else.
+
+A person writes another `run:` so that the same intent runs once more; `successor` is the next one.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Any
 
 NOT_INTENT = frozenset({"clusters", "rehearsal", "onChange", "workloadPriorityClassName"})
@@ -33,3 +37,13 @@ def digest(value: Any) -> str:
     """Return the SHA-256 of plain data as canonical JSON, in hexadecimal."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def successor(run: int | str) -> int | str:
+    """Return the next run: 1 -> 2, "exp-7" -> "exp-8", "exp-09" -> "exp-10", "final" -> "final-2"."""
+    if isinstance(run, int):
+        return run + 1
+    found = re.fullmatch(r"(.*?)([0-9]{1,18})", run, re.DOTALL)
+    if found is None:
+        return f"{run}-2"
+    return f"{found[1]}{int(found[2]) + 1:0{len(found[2])}d}"
