@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
-    COMPUTE_CLASS,
     FLEX_START,
     HOSTNAME,
     INSTANCE_TYPE,
     MAX_RUN_DURATION,
     NODE_POOL,
-    QUEUED,
     REGION,
     RESERVATION,
-    SPOT,
     TOPOLOGY,
     TPU,
     ZONE,
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.cpu_machine import CpuMachine
     from slicewright.core.intent.cluster import CpuPool, TpuPool
-    from slicewright.core.intent.workload import Provisioning
     from slicewright.core.plan.resolve import ResolvedCluster
 
 _GIB = 1024
@@ -131,7 +127,8 @@ def _tpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
             TOPOLOGY: shape.topology,
             ACCELERATOR_COUNT: str(shape.chips_per_host),
         }
-        taints = [TPU_TAINT, *_provisioning_taints(pool.provisioning)]
+        keys = placement.tolerated_taints(pool.provisioning)
+        taints = [TPU_TAINT, *({"key": key, "value": "true", "effect": "NoSchedule"} for key in keys)]
         size = machine_of_size(shape.machine.vcpus, shape.machine.memory_gb * 1024)
         for node_pool in slice_names(pool, pool.slices):
             for index in range(shape.hosts):
@@ -169,28 +166,17 @@ def _pool_labels(site: ResolvedCluster, pool: TpuPool | CpuPool) -> dict[str, st
 
 
 def _provisioning_labels(site: ResolvedCluster, pool: TpuPool) -> dict[str, str]:
+    """Return the labels that GKE gives nodes of a way of provisioning; pods select some of them."""
     wanted = pool.provisioning
-    seconds = site.cluster.spec["pools"][pool.index].get("maxRunDurationSeconds")
-    labels: dict[str, str] = {}
-    if wanted.type == "Spot":
-        labels[SPOT] = "true"
-    elif wanted.type in ("FlexStart", "FlexStartQueued"):
+    labels = placement.provisioning_selector(wanted)
+    if wanted.type == "FlexStartQueued":
         labels[FLEX_START] = "true"
     elif wanted.type == "Reservation":
-        parts = {**placement.reservation_parts(wanted), "affinity": "specific"}
-        labels = {f"{RESERVATION}{key}": value for key, value in parts.items()}
-    elif wanted.type == "ComputeClass":
-        labels[COMPUTE_CLASS] = wanted.name
+        labels[f"{RESERVATION}affinity"] = "specific"
+    seconds = site.cluster.spec["pools"][pool.index].get("maxRunDurationSeconds")
     if seconds is not None and (site.cluster.mode == "Autopilot" or creates_itself(site, pool)):
         labels[MAX_RUN_DURATION] = str(seconds)
     return labels
-
-
-def _provisioning_taints(wanted: Provisioning) -> list[dict[str, str]]:
-    keys = {"Spot": SPOT, "FlexStartQueued": QUEUED}
-    if wanted.type not in keys:
-        return []
-    return [{"key": keys[wanted.type], "value": "true", "effect": "NoSchedule"}]
 
 
 def _node(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.read import read_places
 from slicewright.core.document.write import write_document
-from slicewright.core.importing.inventory import Note
+from slicewright.core.importing.inventory import Note, filled
 from slicewright.core.importing.node_pools import flavors, labels_of, name_of
 from slicewright.core.importing.pools import pools_of
 from slicewright.core.importing.queues import (
@@ -131,12 +131,9 @@ def imported(inventory: Inventory, catalogue: Catalogue, *, name: str, context: 
         "mode": "Autopilot" if autopilot else "Standard",
         "managed": False,
         **place(inventory, context),
-        **_filled(
-            nodeLocations=zones,
-            versions=releases,
-        ),
+        **filled(nodeLocations=zones, versions=releases),
         "pools": written,
-        **_filled(
+        **filled(
             topologies=topologies(inventory),
             admissionChecks=admission_checks(inventory),
             provisioningRequestConfigs=configs,
@@ -171,10 +168,6 @@ def _zones(pools: Pools) -> tuple[list[str], list[dict[str, Any]]]:
         for pool in pools.pools
     ]
     return sorted(every), written
-
-
-def _filled(**fields: Any) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value}
 
 
 def text_of(found: Imported, context: str) -> str:

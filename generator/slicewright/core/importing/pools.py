@@ -24,7 +24,7 @@ from slicewright.core.importing.node_pools import (
 from slicewright.core.intent.decode import provisioning
 from slicewright.core.kubernetes.labels import GPU, INSTANCE_TYPE, MAX_RUN_DURATION, NODE_POOL, TOPOLOGY, TPU
 from slicewright.core.kubernetes.quantity import amount
-from slicewright.core.plan.placement import flavor_name, tolerated_taints
+from slicewright.core.plan.placement import flavor_name, tolerations
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -230,11 +230,7 @@ def _of_flavor(flavor: Flavor | None, shape: Shape, way: str | dict[str, Any]) -
         return
     wanted = provisioning(way)
     yield from _of_labels(flavor, labels_for(shape, wanted))
-    tolerations = [
-        {"key": key, "operator": "Equal", "value": "true", "effect": "NoSchedule"}
-        for key in tolerated_taints(wanted)
-    ]
-    if list(flavor.tolerations) != tolerations:
+    if flavor.tolerations != tolerations(wanted):
         yield f"flavor '{flavor.name}' tolerates other taints than one of a managed platform"
 
 

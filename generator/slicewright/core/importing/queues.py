@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.importing.inventory import Note
+from slicewright.core.importing.inventory import Note, filled
 from slicewright.core.importing.node_pools import name_of, quotas_of
 from slicewright.core.intent.decode import DEFAULT_PRIORITY_CLASSES
 from slicewright.core.kubernetes.labels import TPU
@@ -119,7 +119,7 @@ def cohorts(inventory: Inventory, pools: Pools) -> Written:
         path: Path = ("spec", "cohorts", len(found))
         quota, against = quota_of(item, pools, path)
         parent = text(at(item, "spec", "parentName")) or text(at(item, "spec", "parent"))
-        found.append(_present(name=name_of(item), parentName=parent, quota=quota, fairSharing=_weight(item)))
+        found.append(filled(name=name_of(item), parentName=parent, quota=quota, fairSharing=_weight(item)))
         notes += [*_unsaid("Cohort", item, path), *against]
     named = {parent_of(item) for item in inventory.cluster_queues}
     named |= {cohort["parentName"] for cohort in found if "parentName" in cohort}
@@ -145,7 +145,7 @@ def cluster_queues(inventory: Inventory, pools: Pools) -> Written:
         local = [entry for entry in inventory.local_queues if _queue_of(entry) == name_of(item)]
         written = [_local_queue(entry) for entry in sorted(local, key=_identity)]
         found.append(
-            _present(
+            filled(
                 name=name_of(item),
                 cohortName=parent_of(item),
                 queueingStrategy=_unless("BestEffortFIFO", spec.get("queueingStrategy")),
@@ -185,7 +185,7 @@ def _identity(local: Object) -> tuple[str, str]:
 def _local_queue(item: Object) -> dict[str, Any]:
     namespace, name = _identity(item)
     policy = _unless("None", at(item, "spec", "stopPolicy"))
-    return _present(name=name, namespace=namespace, fairSharing=_weight(item), stopPolicy=policy)
+    return filled(name=name, namespace=namespace, fairSharing=_weight(item), stopPolicy=policy)
 
 
 def _weight(item: Object) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _checks(spec: dict[str, Any], pools: Pools) -> Iterator[dict[str, Any]]:
         flavors = [flavor for _, flavor in words(check.get("onFlavors"))]
         own = check.get("name") == QUEUED_CHECK and flavors
         if not (own and all(_is_queued(flavor, pools) for flavor in flavors)):
-            yield _present(name=text(check.get("name")), onFlavors=flavors)
+            yield filled(name=text(check.get("name")), onFlavors=flavors)
 
 
 def _is_queued(flavor: str, pools: Pools) -> bool:
@@ -231,11 +231,6 @@ def _unless(default: str, value: Any) -> str:
 
 def _changed(defaults: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in written.items() if value != defaults.get(key)}
-
-
-def _present(**fields: Any) -> dict[str, Any]:
-    """Return fields without those that are empty."""
-    return {key: value for key, value in fields.items() if value not in ("", {}, [])}
 
 
 _CHECK = ("controllerName", "parameters")

@@ -126,18 +126,14 @@ def place(workload: Workload, shape: Shape, *, autopilot: bool) -> Placement:
 
 
 def _reservation(wanted: Provisioning) -> dict[str, str]:
-    return {RESERVATION + key: value for key, value in reservation_parts(wanted).items()}
-
-
-def reservation_parts(wanted: Provisioning) -> dict[str, str]:
-    """Return the parts of a reservation that are written, by the end of the label that nodes have of each."""
+    """Return the labels of nodes of a reservation, one for each part that is written."""
     labels = {
         "name": wanted.name,
         "project": wanted.project,
         "blocks": wanted.block,
         "subblocks": wanted.sub_block,
     }
-    return {key: value for key, value in labels.items() if value}
+    return {RESERVATION + key: value for key, value in labels.items() if value}
 
 
 def refusals(workload: Workload, shape: Shape | None) -> list[Problem]:
