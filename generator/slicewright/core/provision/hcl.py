@@ -67,14 +67,10 @@ _SPECIAL = re.compile(f'["\\\\\n\t\ud800-\udfff{OBEYED}]')
 """What HCL asks to escape, and what an editor would obey and not show."""
 
 
-def attributes(**values: Value) -> tuple[Attribute, ...]:
-    """Return the attributes that have a value, in their order; `None` leaves one out."""
-    return tuple(Attribute(name, value) for name, value in values.items() if value is not None)
-
-
 def block(kind: str, *labels: str, body: Iterable[Item] = (), **values: Value) -> Block:
-    """Return a block: the attributes that have a value, then the other items."""
-    return Block(kind, labels, (*attributes(**values), *body))
+    """Return a block: the attributes that have a value (`None` leaves one out), then the other items."""
+    attributes = (Attribute(name, value) for name, value in values.items() if value is not None)
+    return Block(kind, labels, (*attributes, *body))
 
 
 def text(items: Sequence[Item]) -> str:

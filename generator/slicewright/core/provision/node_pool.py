@@ -7,13 +7,13 @@ know no reservation and no automatic repair.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.intent.workload import Provisioning
 from slicewright.core.kubernetes.labels import COMPUTE_CLASS, SPOT
 from slicewright.core.plan.placement import placed_by_policy, policy_name
+from slicewright.core.plan.resolve import region_of
 from slicewright.core.plan.scaling import autoscaling, size_range, slice_names
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import CpuPool, TpuPool
     from slicewright.core.plan.resolve import ResolvedCluster
-
-_ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +92,14 @@ def declared(site: ResolvedCluster, pool: TpuPool | CpuPool) -> dict[str, Any]:
 
 def zones(site: ResolvedCluster, pool: TpuPool | CpuPool) -> tuple[str, ...]:
     """Return the zones that a pool may use: its own, else the cluster's; none where no field says."""
-    spec = site.cluster.spec
-    written = declared(site, pool).get("nodeLocations") or spec.get("nodeLocations")
-    if written:
-        return tuple(written)
-    location = spec.get("location", "")
-    return (location,) if _ZONE.fullmatch(location) else ()
+    return tuple(declared(site, pool).get("nodeLocations") or cluster_zones(site))
+
+
+def cluster_zones(site: ResolvedCluster) -> tuple[str, ...]:
+    """Return the zones of a cluster: what the file lists, else that of a zonal one."""
+    location = site.cluster.spec.get("location", "")
+    is_zonal = region_of(location) != location
+    return tuple(site.cluster.spec.get("nodeLocations") or ((location,) if is_zonal else ()))
 
 
 def creates_itself(site: ResolvedCluster, pool: TpuPool) -> bool:

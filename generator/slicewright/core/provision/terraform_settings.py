@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.plan.resolve import region_of
 from slicewright.core.provision.hcl import Attribute, Block, Expression, block
+from slicewright.core.provision.node_pool import cluster_zones
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,8 +34,6 @@ DEFAULTS: dict[str, Any] = {
 }
 """The defaults of schemas/slicewright/tpucluster.json that follow from no other field."""
 
-_ZONE = re.compile(r"(?P<region>[a-z]+-[a-z]+[0-9]+)-[a-z0-9]+")
-
 
 @dataclass(frozen=True, slots=True)
 class Environment:
@@ -56,8 +55,7 @@ class Environment:
     @property
     def region(self) -> str:
         """Return the region of the network and of what is regional."""
-        found = _ZONE.fullmatch(self.location)
-        return found["region"] if found else self.location
+        return region_of(self.location)
 
     @property
     def zonal(self) -> bool:
@@ -78,8 +76,7 @@ def environment(site: ResolvedCluster) -> Environment:
         "artifactRepositoryBucketName": f"{prefix}-aiml-repository",
         "tfStateBucket": f"{project}-tf-state",
     }
-    zonal = bool(_ZONE.fullmatch(location))
-    zones = tuple(spec.get("nodeLocations", (location,) if zonal else ()))
+    zones = cluster_zones(site)
     gke = spec.get("gke", {})
     return Environment(
         cluster=site.cluster.name,
