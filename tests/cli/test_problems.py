@@ -96,3 +96,17 @@ def test_page_of_problems_is_current() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "problems.py"))["pages"]()["problems.md"]
 
     assert made == (ROOT / "docs" / "problems.md").read_text(encoding="utf-8")
+
+
+def test_retired_id_names_the_rule_that_finds_the_mistake_now(repo: Repo) -> None:
+    """A note or old output may name an id that no command prints any more."""
+    known = {one.id: one for one in all_rules()}
+
+    retired = [one for one in known.values() if one.is_retired]
+
+    assert ["QUOTA005", "QUOTA006", "QUOTA011", "QUOTA013"] == [one.id for one in retired]
+    for one in retired:
+        successors = _ID.findall(one.hint)
+        assert successors
+        assert not any(known[ident].is_retired for ident in successors)
+    assert "KQ103 finds it now" in repo.run("rule", "QUOTA005").out

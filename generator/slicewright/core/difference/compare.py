@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.difference import controllers, objects, provision, queues, runs
+from slicewright.core.difference import files, objects, queues, runs
 from slicewright.core.difference.pruning import Pruning
 from slicewright.core.difference.stop_policies import StopPolicies
 from slicewright.core.problem import in_order
@@ -13,9 +13,8 @@ from slicewright.core.record import plain
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.difference.controllers import ControllerChange
+    from slicewright.core.difference.files import ControllerChange, FileChange
     from slicewright.core.difference.objects import ObjectChange
-    from slicewright.core.difference.provision import FileChange
     from slicewright.core.difference.queues import Asked, QuotaMove
     from slicewright.core.difference.runs import RunChange
     from slicewright.core.difference.stop_policies import StopChange
@@ -95,8 +94,8 @@ def compare(before: TreeVersion, after: TreeVersion, catalogue: Catalogue) -> Di
         tuple(queues.moves(old, staying | new)),
         tuple(stops.changes(runs.going_on(old, new, reasons), chips_of)),
         tuple(queues.asked(old, new, staying, chips_of)),
-        tuple(controllers.changes(before, after)),
-        tuple(provision.changes(before, after)),
+        tuple(files.controller_changes(before, after)),
+        tuple(files.file_changes(before, after)),
         changed,
         in_order(problems),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.compose.kustomization import FILE_NAME, compose, identity, is_object
-from slicewright.core.difference.gitops_apps import gitops_apps
+from slicewright.core.difference.pruning import gitops_apps
 from slicewright.core.difference.tree_version import Folder, Key, Objects, TreeObject, TreeVersion, folders
 from slicewright.core.document.document import same
 from slicewright.core.document.read import read_documents

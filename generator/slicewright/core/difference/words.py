@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.difference.compare import Difference
-    from slicewright.core.difference.controllers import ControllerChange
+    from slicewright.core.difference.files import ControllerChange
     from slicewright.core.difference.queues import Asked, QuotaMove
     from slicewright.core.difference.runs import Effect
     from slicewright.core.difference.stop_policies import StopChange

@@ -73,12 +73,12 @@ def capacities(site: ResolvedCluster) -> dict[str, Capacity]:
     """Return the pools of a cluster by name; those whose TPU is not known are left out."""
     found: list[Capacity] = [
         TpuCapacity(
-            pool, _of_shape(site, pool, shape), shape, site.machines[pool.name], size_range(site, pool).most
+            pool, _tpu_flavor(site, pool, shape), shape, site.machines[pool.name], size_range(site, pool).most
         )
         for pool, shape in site.pools
     ]
     found += [
-        CpuCapacity(pool, _of_nodes(site, pool), site.machines.get(pool.name), size_range(site, pool).most)
+        CpuCapacity(pool, _cpu_flavor(site, pool), site.machines.get(pool.name), size_range(site, pool).most)
         for pool in site.cluster.cpu_pools
     ]
     return {entry.pool.name: entry for entry in sorted(found, key=lambda entry: entry.pool.index)}
@@ -149,7 +149,7 @@ def queued(used_flavors: Iterable[Capacity]) -> list[str]:
     return [capacity.flavor.name for capacity in used_flavors if capacity.flavor.is_queued]
 
 
-def _of_shape(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Flavor:
+def _tpu_flavor(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Flavor:
     written = site.cluster.spec["pools"][pool.index]
     wanted = pool.provisioning
     return Flavor(
@@ -162,7 +162,7 @@ def _of_shape(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Flavor:
     )
 
 
-def _of_nodes(site: ResolvedCluster, pool: CpuPool) -> Flavor:
+def _cpu_flavor(site: ResolvedCluster, pool: CpuPool) -> Flavor:
     """Return the flavor of a CPU pool; on Autopilot nobody knows the node pools that GKE makes."""
     written = site.cluster.spec["pools"][pool.index]
     labels = {NODE_POOL: pool.node_pool_names[0]} if site.cluster.mode == "Standard" else {}
