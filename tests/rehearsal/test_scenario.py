@@ -95,8 +95,8 @@ def test_kueues_own_configuration_is_said_to_be_the_files(rendered: Repo) -> Non
     (note,) = scenario(rendered).notes
     files = "kueue-manager-config.yaml, kustomization.yaml"
     assert note.message == (
-        f"{FOLDER} is not what a render would write now ({files}); it is played as it is, but for "
-        "Kueue's own configuration, which is played as the TPUCluster file has it"
+        f"{FOLDER} is not what a render would write now ({files}); it is played as it is, except "
+        "Kueue's own configuration: the rehearsal uses that of the TPUCluster file"
     )
 
 
