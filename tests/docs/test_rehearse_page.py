@@ -43,7 +43,7 @@ def test_page_has_the_commands() -> None:
 
 @pytest.mark.parametrize("cluster", ["multislice-cluster", "multislice-autopilot"])
 def test_new_workload_has_the_first_minutes_for_itself(cluster: str) -> None:
-    """The README makes one, and its slices must not meet those of pods with another priority (REH011)."""
+    """The README makes one, and its slices must not meet those of pods with another priority (REH010)."""
     found = {
         one.key: (
             one.spec.get("podTemplate", {}).get("spec", {}).get("priorityClassName", ""),

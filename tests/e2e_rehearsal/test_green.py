@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Repo
 
 from slicewright.cli.report.page_file import render_page as page
-from slicewright.cli.report.rehearsed import junit
+from slicewright.cli.report.rehearsal_junit import junit
 from slicewright.rehearsal.model.clock import clock_settings
 from slicewright.rehearsal.rehearse import rehearse
 from slicewright.rehearsal.report.text import text

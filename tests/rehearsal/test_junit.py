@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from slicewright.cli.report.rehearsed import junit
+from slicewright.cli.report.rehearsal_junit import junit
 from slicewright.core.problem import Problem
 from slicewright.rehearsal.model.timeline import Timeline
 from slicewright.rehearsal.report.report import Report

@@ -248,7 +248,7 @@ def _write(reports: list[Report], output: str) -> None:
         show.as_json({"rehearsals": [report.record() for report in reports]})
         return
     if output == "junit":
-        from slicewright.cli.report.rehearsed import junit  # noqa: PLC0415
+        from slicewright.cli.report.rehearsal_junit import junit  # noqa: PLC0415
 
         exact(junit(reports))
         return
