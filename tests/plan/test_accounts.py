@@ -57,7 +57,7 @@ def test_account_of_the_team() -> None:
     assert ([], []) == (said, of_pathways)
     assert pathways.pathways is not None
     templates = [plan.pod_template, plan.auxiliaries[0].pod_template]
-    templates += [pathways.pod_template, pathways.pathways.head_template]
+    templates += [pathways.pod_template, pathways.pathways.written.head.pod_template]
     assert ["trainer"] * 4 == [account(template) for template in templates]
     assert [{"name": "m", "image": "x"}] == plan.auxiliaries[0].pod_template["spec"]["containers"]
 
@@ -85,7 +85,10 @@ def test_head_and_workers_are_asked_each() -> None:
     plan, _ = made(PROGRAM + HEAD + "podTemplate: {spec: {serviceAccountName: mine}}\n")
 
     assert plan.pathways is not None
-    assert ("mine", "trainer") == (account(plan.pod_template), account(plan.pathways.head_template))
+    assert ("mine", "trainer") == (
+        account(plan.pod_template),
+        account(plan.pathways.written.head.pod_template),
+    )
 
 
 def test_pathwaysjob() -> None:
@@ -95,8 +98,8 @@ def test_pathwaysjob() -> None:
 
     assert plan.pathways is not None
     assert headless.pathways is not None
-    assert ("trainer", {}) == (account(plan.pathways.head_template), plan.pod_template)
-    assert ({}, {}) == (headless.pathways.head_template, headless.pod_template)
+    assert ("trainer", {}) == (account(plan.pathways.written.head.pod_template), plan.pod_template)
+    assert ({}, {}) == (headless.pathways.written.head.pod_template, headless.pod_template)
 
 
 def test_id_of_a_run_is_that_of_its_words() -> None:

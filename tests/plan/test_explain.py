@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.plan.explain import explain
+from slicewright.core.record import record
 from slicewright.core.render.plans import plan_all
 from slicewright.core.render.repository import Settings, read_repository
 from slicewright.workspace.package import package
@@ -21,7 +22,7 @@ def facts(spec: str, clusters: str = "") -> dict[str, tuple[str, str]]:
     (entry,), _ = plan_all(repository)
     same = package().catalogue.same_count(entry.plan.shape)
     found = explain(entry.plan, entry.workload, same)
-    assert all({"what", "value", "because"} == fact.record().keys() for fact in found)
+    assert all({"what", "value", "because"} == record(fact).keys() for fact in found)
     return {fact.what: (fact.value, fact.because) for fact in found}
 
 

@@ -13,6 +13,7 @@ from slicewright.cli.repository import open_checkout, workloads_named
 from slicewright.cli.streams import say
 from slicewright.core.plan.explain import explain as facts_of
 from slicewright.core.problem import errors, in_order
+from slicewright.core.record import plain
 from slicewright.core.render.plans import Planned, plan_all
 
 if TYPE_CHECKING:
@@ -72,6 +73,6 @@ def _record(entry: Planned, problems: list[Problem], known: Catalogue) -> dict[s
         "workload": plan.workload,
         "name": plan.name,
         "shape": plan.shape.record(),
-        "facts": [fact.record() for fact in _facts(entry, known)],
+        "facts": plain(_facts(entry, known)),
         "problems": show.records(own),
     }

@@ -16,6 +16,7 @@ from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, repository_root
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, errors, in_order
+from slicewright.core.record import plain
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.initial import files
 from slicewright.version import __version__
@@ -191,7 +192,7 @@ def _record(
 ) -> dict[str, Any]:
     """Return the JSON form of what was done to a repository."""
     files = {"written": sorted(written), "deleted": list(deleted), "kept": list(kept)}
-    return {"folder": str(root), **files, "outdated": [run.record() for run in outdated]}
+    return {"folder": str(root), **files, "outdated": plain(list(outdated))}
 
 
 def _say(record: dict[str, Any], runs: Iterable[Outdated]) -> None:

@@ -11,6 +11,7 @@ from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, workloads_named
 from slicewright.cli.streams import say
 from slicewright.core.problem import errors
+from slicewright.core.record import plain
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.workspace.judge import acknowledged
 
@@ -29,7 +30,7 @@ def outdated(names: tuple[str, ...], exit_code: bool, output: str) -> None:
     found, against = find_outdated(checkout.repository, checkout.existing, chosen)
     problems = acknowledged(checkout, against)
     if output == "json":
-        runs = [entry.record() for entry in found]
+        runs = plain(found)
         show.as_json({"problems": show.records(problems), "runs": runs} if errors(problems) else runs)
     else:
         for entry in found:

@@ -14,6 +14,7 @@ from slicewright.cli.repository import git_errors_shown, open_checkout, reposito
 from slicewright.cli.streams import exact, say
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem, did_you_mean, errors, in_order
+from slicewright.core.record import plain
 from slicewright.core.render import tree
 from slicewright.core.render.changes import Rendering, RunChange
 from slicewright.core.render.changes import render as render_tree
@@ -124,8 +125,8 @@ def _report(
                 "written": [] if stopped else sorted(rendering.writes),
                 "deleted": [] if stopped else list(rendering.deletes),
                 "unchanged": rendering.unchanged,
-                "runs": [run.record() for run in rendering.runs],
-                "platform": [change.record() for change in rendering.platform],
+                "runs": plain(rendering.runs),
+                "platform": plain(rendering.platform),
                 "problems": show.records(problems),
             }
         )

@@ -19,6 +19,7 @@ from slicewright.core.plan.plan import MARKER, PathwaysPlan, Plan
 
 if TYPE_CHECKING:
     from slicewright.core.build.pod import Steps
+    from slicewright.core.intent.workload import PathwaysWorker
     from slicewright.core.kubernetes.types import Object
 
 _HEAD: Steps = ("spec", "replicatedJobs", ("pathways-head",), *POD)
@@ -73,10 +74,10 @@ def fill_pathways(jobset: Object, plan: Plan) -> None:
 def _fill_head(head: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
     spec = head["spec"]
     main = spec["containers"][0]
-    if not runtime.headless:
+    if not runtime.written.headless:
         pod.fill_program(main, plan)
-    pod.merge_template(head, runtime.head_template, runtime.head_topology_request)
-    if not runtime.headless:
+    pod.merge_template(head, runtime.written.head.pod_template, runtime.head_topology_request)
+    if not runtime.written.headless:
         pod.mount(spec, main, plan.gcs_fuse)
     pod.tell_run(spec, plan)
     theirs = {key: value for key, value in spec["nodeSelector"].items() if value != MARKER}
@@ -93,20 +94,25 @@ def _fill_head(head: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
 def _fill_worker(template: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
     spec = template["spec"]
     worker = spec["containers"][0]
-    spec["nodeSelector"].update(runtime.worker_node_selector)
-    if runtime.worker_priority_class:
-        spec["priorityClassName"] = runtime.worker_priority_class
-    if runtime.worker_grace_period_seconds is not None:
-        spec["terminationGracePeriodSeconds"] = runtime.worker_grace_period_seconds
+    spec["nodeSelector"].update(runtime.written.worker.node_selector)
+    _fill_worker_fields(spec, runtime.written.worker)
     pod.merge_template(template, plan.pod_template, plan.topology_request)
     pod.tell_run(spec, plan)
     pod.claim(spec, worker, plan)
 
 
+def _fill_worker_fields(spec: dict[str, Any], worker: PathwaysWorker) -> None:
+    """Write what people set for workers, which has the same names in a pod and in a PathwaysJob."""
+    if worker.priority_class_name:
+        spec["priorityClassName"] = worker.priority_class_name
+    if worker.termination_grace_period_seconds is not None:
+        spec["terminationGracePeriodSeconds"] = worker.termination_grace_period_seconds
+
+
 def _fill_runtime(everyone: dict[str, Object], plan: Plan, runtime: PathwaysPlan) -> None:
     """Give the containers of the Pathways runtime their flags and images."""
     values = {
-        "--gcs_scratch_location": runtime.directory,
+        "--gcs_scratch_location": runtime.written.pathways_dir,
         "--instance_count": str(plan.slices),
         "--instance_type": runtime.instance_type,
     }
@@ -114,16 +120,16 @@ def _fill_runtime(everyone: dict[str, Object], plan: Plan, runtime: PathwaysPlan
         container = everyone[name]
         container["image"] = container["image"].replace(MARKER, runtime.image_tag)
         container["args"] = [_flag(item, values) for item in container["args"]]
-        if runtime.metrics:
+        if runtime.written.enable_metrics_collection:
             container["args"].append("--enable_metrics_collection=true")
-    if runtime.colocated_python:
-        everyone["colocated-python-sidecar"]["image"] = runtime.colocated_python
+    if runtime.written.colocated_python:
+        everyone["colocated-python-sidecar"]["image"] = runtime.written.colocated_python
     if runtime.sidecar_flag:
         everyone["pathways-proxy"]["args"].append(runtime.sidecar_flag)
-    for component in runtime.custom_components:
+    for component in runtime.written.custom_components:
         _customize(everyone[_CONTAINER_OF[component["componentType"]]], component)
-    if runtime.elastic_slices:
-        everyone["pathways-proxy"]["args"].append(f"--num_elastic_slices={runtime.elastic_slices}")
+    if runtime.written.elastic_slices:
+        everyone["pathways-proxy"]["args"].append(f"--num_elastic_slices={runtime.written.elastic_slices}")
 
 
 def _flag(item: str, values: dict[str, str]) -> str:
@@ -149,9 +155,9 @@ def fill_pathwaysjob(pathwaysjob: Object, plan: Plan) -> None:
     """Make the base's PathwaysJob the plan's, in place."""
     spec, runtime = pathwaysjob["spec"], _runtime(plan)
     spec["maxRestarts"] = plan.failure_policy.max_restarts
-    spec["pathwaysDir"] = runtime.directory
-    spec["pathwaysVersion"] = runtime.version
-    if not runtime.version:
+    spec["pathwaysDir"] = runtime.written.pathways_dir
+    spec["pathwaysVersion"] = runtime.written.pathways_version
+    if not runtime.written.pathways_version:
         del spec["pathwaysVersion"]
     _fill_workers(spec["workers"][0], plan, runtime)
     _fill_controller(spec["controller"], plan, runtime)
@@ -165,20 +171,21 @@ def _custom_components(runtime: PathwaysPlan) -> list[dict[str, Any]]:
 
     Its proxy has to be told that there is one, which the operator leaves out.
     """
-    custom: list[dict[str, Any]] = [copied(component) for component in runtime.custom_components]
-    if runtime.colocated_python:
-        sidecar = next((item for item in custom if item["componentType"] == _COLOCATED), None)
-        if sidecar is None:
-            sidecar = {"componentType": _COLOCATED}
-            custom.append(sidecar)
-        sidecar.setdefault("image", runtime.colocated_python)
+    custom: list[dict[str, Any]] = [copied(component) for component in runtime.written.custom_components]
+    if runtime.written.colocated_python:
+        _component(custom, _COLOCATED).setdefault("image", runtime.written.colocated_python)
     if runtime.sidecar_flag:
-        proxy = next((item for item in custom if item["componentType"] == _PROXY), None)
-        if proxy is None:
-            proxy = {"componentType": _PROXY}
-            custom.append(proxy)
-        proxy.setdefault("customFlags", []).append(runtime.sidecar_flag)
+        _component(custom, _PROXY).setdefault("customFlags", []).append(runtime.sidecar_flag)
     return custom
+
+
+def _component(custom: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+    """Return the custom component of a kind, which is added where there is none."""
+    component = next((item for item in custom if item["componentType"] == kind), None)
+    if component is None:
+        component = {"componentType": kind}
+        custom.append(component)
+    return component
 
 
 def _fill_workers(workers: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
@@ -187,30 +194,27 @@ def _fill_workers(workers: dict[str, Any], plan: Plan, runtime: PathwaysPlan) ->
     workers["numSlices"] = plan.slices
     workers["maxSliceRestarts"] = runtime.max_slice_restarts
     ours = {key: value for key, value in plan.node_selector.items() if key not in _SET_BY_CONTROLLER}
-    theirs = {**workers.get("nodeSelector", {}), **runtime.worker_node_selector}
+    theirs = {**workers.get("nodeSelector", {}), **runtime.written.worker.node_selector}
     selector = {**theirs, **ours}
     if selector:
         workers["nodeSelector"] = selector
-    if runtime.worker_priority_class:
-        workers["priorityClassName"] = runtime.worker_priority_class
-    if runtime.worker_grace_period_seconds is not None:
-        workers["terminationGracePeriodSeconds"] = runtime.worker_grace_period_seconds
+    _fill_worker_fields(workers, runtime.written.worker)
 
 
 def _fill_controller(controller: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
     controller["deploymentMode"] = "colocate_head_with_workers" if runtime.colocate_head else "default"
     controller["mainContainerName"] = plan.main_container
-    if runtime.elastic_slices:
-        controller["elasticSlices"] = runtime.elastic_slices
-    if runtime.metrics:
+    if runtime.written.elastic_slices:
+        controller["elasticSlices"] = runtime.written.elastic_slices
+    if runtime.written.enable_metrics_collection:
         controller["enableMetricsCollection"] = True
-    if runtime.headless:
+    if runtime.written.headless:
         del controller["template"]
         return
     spec = controller["template"]["spec"]
     main = spec["containers"][0]
     pod.fill_program(main, plan)
-    pod.merge_template(controller["template"], runtime.head_template, {})
+    pod.merge_template(controller["template"], runtime.written.head.pod_template, {})
     pod.mount(spec, main, plan.gcs_fuse)
     pod.tell_run(spec, plan)
     if runtime.head_node_pool:

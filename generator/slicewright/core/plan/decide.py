@@ -55,27 +55,16 @@ def _pathways_plan(
     restarts = _DEFAULT_SLICE_RESTARTS if wanted.max_slice_restarts is None else wanted.max_slice_restarts
     elastic = wanted.elastic_slices > 0 and restarts > 0
     return PathwaysPlan(
+        written=wanted,
         instance_type=shape.pathways_instance_type or "",
-        directory=wanted.pathways_dir,
         image_tag=wanted.pathways_version or _DEFAULT_TAG,
-        version=wanted.pathways_version,
         subdomain=names.subdomain(workload.namespace, name),
-        elastic_slices=wanted.elastic_slices,
         max_slice_restarts=restarts,
         worker_backoff_limit=shape.hosts * (restarts if elastic else _RETRIES_A_HOST),
-        metrics=wanted.enable_metrics_collection,
-        headless=wanted.headless,
         colocate_head=wanted.deployment_mode == "colocate_head_with_workers",
-        colocated_python=wanted.colocated_python,
         sidecar_flag=_sidecar_flag(wanted),
-        main_container=wanted.main_container_name,
         head_node_pool=head_node_pool,
-        head_template=wanted.head.pod_template,
         head_topology_request=head_topology_request,
-        custom_components=wanted.custom_components,
-        worker_node_selector=wanted.worker.node_selector,
-        worker_priority_class=wanted.worker.priority_class_name,
-        worker_grace_period_seconds=wanted.worker.termination_grace_period_seconds,
     )
 
 

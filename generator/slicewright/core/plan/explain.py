@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
 from slicewright.core.plan.pattern import PATTERNS
-from slicewright.core.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +23,6 @@ class Fact:
     what: str
     value: str
     because: str
-
-    def record(self) -> dict[str, str]:
-        """Return the JSON form."""
-        return record(self)
 
 
 def explain(plan: Plan, workload: Workload, same_count: tuple[Shape, ...]) -> tuple[Fact, ...]:
@@ -107,7 +102,7 @@ def _account(plan: Plan, workload: Workload) -> Iterator[Fact]:
     """Yield the service account that the pods of the program have and the workload does not write."""
     pods, written = plan.pod_template, workload.pod_template
     if plan.pathways is not None and workload.pathways is not None:
-        pods, written = plan.pathways.head_template, workload.pathways.head.pod_template
+        pods, written = plan.pathways.written.head.pod_template, workload.pathways.head.pod_template
     if pods != written:
         account = pods["spec"]["serviceAccountName"]
         yield Fact("serviceAccountName", account, f"spec.teams of {plan.cluster}, namespace {plan.namespace}")

@@ -9,7 +9,7 @@ from slicewright.core.run.folder import RunFolder
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.workload import FailurePolicy, GcsFuse, OnChange
+    from slicewright.core.intent.workload import FailurePolicy, GcsFuse, OnChange, Pathways
     from slicewright.core.plan.pattern import Pattern
     from slicewright.core.plan.ways import Apart
 
@@ -32,32 +32,21 @@ class Auxiliary:
 class PathwaysPlan:
     """The Pathways runtime of a run, decided."""
 
+    written: Pathways
     instance_type: str
     """`<version>:<topology>`, what the resource manager calls the slices."""
-    directory: str
     image_tag: str
-    version: str
-    """As written; empty where nothing was, then the image tag is `latest`."""
+    """The version as written, else `latest`."""
     subdomain: str
     """Of the direct JobSet: short and its own, so that the coordinator's address fits into a label."""
-    elastic_slices: int
     max_slice_restarts: int
     worker_backoff_limit: int
-    metrics: bool
-    headless: bool
     colocate_head: bool
-    colocated_python: str
     sidecar_flag: str
     """Flag by which the proxy uses the colocated Python sidecars; empty where there are none, or it is
     written."""
-    main_container: str
     head_node_pool: str
-    head_template: dict[str, Any]
     head_topology_request: dict[str, str]
-    custom_components: tuple[dict[str, Any], ...]
-    worker_node_selector: dict[str, str]
-    worker_priority_class: str
-    worker_grace_period_seconds: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.compose.spec import OTHER_NAMES, second
 from slicewright.core.gitops import anchor, place
 from slicewright.core.problem import Problem, errors, in_order
-from slicewright.core.record import record
 from slicewright.core.render import gitops, platform, tree
 from slicewright.core.render.conflicts import conflicts
 from slicewright.core.render.existing import Existing, edited, reused
@@ -47,10 +46,6 @@ class RunChange:
     def folder(self) -> str:
         """The folder of the workload."""
         return RunFolder(self.cluster, self.namespace, self.workload).path
-
-    def record(self) -> dict[str, str]:
-        """Return the JSON form."""
-        return record(self)
 
 
 @dataclass(frozen=True, slots=True)

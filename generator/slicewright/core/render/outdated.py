@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.problem import Problem, errors, in_order
-from slicewright.core.record import record
 from slicewright.core.render import tree
 from slicewright.core.render.existing import Existing, edited
 from slicewright.core.render.plans import plan_all
@@ -32,10 +31,6 @@ class Outdated:
     tool: str
     """Version of slicewright that wrote the file."""
     diff: str
-
-    def record(self) -> dict[str, str]:
-        """Return the JSON form."""
-        return record(self)
 
 
 def outdated(

@@ -13,7 +13,6 @@ from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem
 from slicewright.core.provision import tree as provision
 from slicewright.core.provision.scripts import LIBRARY
-from slicewright.core.record import record
 from slicewright.core.run.folder import controllers_folder, platform_folder
 
 if TYPE_CHECKING:
@@ -39,10 +38,6 @@ class PlatformChange:
     cluster: str
     path: str
     reason: str
-
-    def record(self) -> dict[str, str]:
-        """Return the JSON form."""
-        return record(self)
 
 
 def files(
