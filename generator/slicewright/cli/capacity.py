@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -63,18 +64,14 @@ def _print(one: Capacity) -> None:
     )
     _section(
         ("COHORT", "PARENT", "FLAVOR", "RESOURCE", "NOMINAL", "LENDABLE", ""),
-        (
-            row
-            for holder in one.cohorts
-            for row in _shares(holder, one.about("cohorts", holder.name), is_queue=False)
+        chain.from_iterable(
+            _shares(cohort, one.about("cohorts", cohort.name), is_queue=False) for cohort in one.cohorts
         ),
     )
     _section(
         ("QUEUE", "COHORT", "FLAVOR", "RESOURCE", "NOMINAL", "BORROWABLE", "LENDABLE", "AT MOST", ""),
-        (
-            row
-            for holder in one.queues
-            for row in _shares(holder, one.about("clusterQueues", holder.name), is_queue=True)
+        chain.from_iterable(
+            _shares(queue, one.about("clusterQueues", queue.name), is_queue=True) for queue in one.queues
         ),
     )
     _section(("RUN", "KIND", "QUEUE", "CHIPS", "OF", "FITS", "FLAVOR", ""), map(_run, one.workloads))

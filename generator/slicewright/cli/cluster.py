@@ -52,9 +52,9 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
         from slicewright.testbed.errors import missing_package  # noqa: PLC0415
 
         show.stop((missing_package(error.name, "the test bed"),), BROKEN)
-    wanted, against = installation(resolved, read_text) if resolved and read_text else (Installation(), ())
-    show.messages(against)
-    if errors(against):
+    wanted, problems = installation(resolved, read_text) if resolved and read_text else (Installation(), ())
+    show.messages(problems)
+    if errors(problems):
         sys.exit(1)
     bed = Cluster(
         name,

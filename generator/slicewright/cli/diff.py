@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def diff(rev: str, exit_code: bool, output: str) -> None:
     """Say what a change does to the clusters.
 
-    Runs that start and end, quotas that move, chips asked for, and below it every object that differs. The
+    Runs that start and end, quotas that move, chips that runs request, then every object that differs. The
     rendered tree is compared as it is applied: the form of a file is not a difference.
 
     REV is a commit that is compared with the working tree; default: HEAD. Edits there that are not rendered

@@ -31,16 +31,19 @@ def explain(name: str, output: str) -> None:
     """
     checkout = open_checkout()
     chosen = workloads_named([name], checkout.repository) or frozenset()
-    planned, found = plan_all(checkout.repository)
+    planned, planning = plan_all(checkout.repository)
     known = checkout.repository.package.catalogue
     subjects = {f"TPUWorkload {key}" for key in chosen}
     shown = [entry for entry in planned if entry.workload.key in chosen]
-    problems = [problem for problem in in_order(found) if problem.object in subjects]
+    problems = [problem for problem in in_order(planning) if problem.object in subjects]
     if not shown and not errors(problems):
-        # Nothing is wrong with the workload itself: then it is its cluster's file.
-        problems = list(in_order(found))
+        # Nothing is wrong with the workload itself: then its cluster's file is wrong.
+        problems = list(in_order(planning))
     if output == "json":
-        _as_json(shown, problems, known)
+        # Where numbers are missing, the problems say why.
+        listed = [_record(entry, problems, known) for entry in shown]
+        wrong = bool(errors(problems))
+        show.as_json({"problems": show.records(problems), "workloads": listed} if wrong else listed)
     else:
         for entry in shown:
             plan = entry.plan
@@ -56,12 +59,6 @@ def explain(name: str, output: str) -> None:
 
 def _facts(entry: Planned, known: Catalogue) -> tuple[Fact, ...]:
     return facts_of(entry.plan, entry.workload, known.same_count(entry.plan.shape))
-
-
-def _as_json(shown: list[Planned], problems: list[Problem], known: Catalogue) -> None:
-    """Print the numbers; where some are missing, what stands against them beside those that are there."""
-    listed = [_record(entry, problems, known) for entry in shown]
-    show.as_json({"problems": show.records(problems), "workloads": listed} if errors(problems) else listed)
 
 
 def _record(entry: Planned, problems: list[Problem], known: Catalogue) -> dict[str, object]:

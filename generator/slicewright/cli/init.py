@@ -175,9 +175,9 @@ def _upgrade(root: Path, output: str, *, keep: bool) -> None:
     record = _record(root, kept)
     if not errors(problems):
         checkout = open_checkout(root)
-        runs, against = find_outdated(checkout.repository, checkout.existing)
+        runs, unrendered = find_outdated(checkout.repository, checkout.existing)
         record = _record(root, kept, plan.writes, plan.deletes, runs)
-        problems += acknowledged(checkout, against)
+        problems += acknowledged(checkout, unrendered)
         if output == "text":
             _say(record, runs)
     show.finish(record, in_order(problems), output)

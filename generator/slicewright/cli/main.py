@@ -56,7 +56,7 @@ class Commands(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Say of an option that stands before the command it belongs to that it comes after it."""
+        """Explain that an option before its command must come after it."""
         given = list(args)
         try:
             return super().parse_args(ctx, args)
@@ -70,7 +70,7 @@ class Commands(click.Group):
             ctx.fail(f"{message}: slicewright {shlex.join(moved)}")
 
     def _owner(self, ctx: click.Context, given: list[str], option: str) -> tuple[int, int] | None:
-        """Return where an option stands, and where the command after it that has it; None without one."""
+        """Return the index of an option, and of the command after it that has this option; else None."""
         # `-ojson` and `--output=json` are one word with their value.
         first = next((at for at, word in enumerate(given) if word.startswith(option)), len(given))
         at = next((at for at, word in enumerate(given) if at > first and word in _COMMANDS), None)
@@ -82,7 +82,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the nearest command where there is none of the name that was given."""
+        """Resolve a command; for an unknown name, name the nearest one."""
         name = args[0]
         if name == "help":  # as `git help`
             return super().resolve_command(ctx, [*args[1:2], "--help"]) if args[1:] else self._helped(ctx)
@@ -119,7 +119,7 @@ class Commands(click.Group):
 
 
 def _wants_json(arguments: list[str]) -> bool:
-    """Say whether JSON is asked for, also where the arguments are wrong and click gives up on them."""
+    """Tell whether JSON is wanted, also where the arguments are wrong and click stops at them."""
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if not {"-ojson", "--output=json"}.isdisjoint(own):
         return True

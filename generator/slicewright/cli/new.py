@@ -34,7 +34,7 @@ _NAMED = ("Reservation", "ComputeClass")
 def _provisioning(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> str | dict[str, str] | None:
-    """Return the value of the field as it stands in a file. Raises BadParameter."""
+    """Return the value of the field as in a file. Raises BadParameter."""
     if value is None:
         return None
     way, _, name = value.partition("=")

@@ -27,17 +27,17 @@ def outdated(names: tuple[str, ...], exit_code: bool, output: str) -> None:
     """
     checkout = open_checkout()
     chosen = workloads_named(names, checkout.repository)
-    found, against = find_outdated(checkout.repository, checkout.existing, chosen)
-    problems = acknowledged(checkout, against)
+    runs, problems = find_outdated(checkout.repository, checkout.existing, chosen)
+    problems = acknowledged(checkout, problems)
     if output == "json":
-        runs = plain(found)
-        show.as_json({"problems": show.records(problems), "runs": runs} if errors(problems) else runs)
+        records = plain(runs)
+        show.as_json({"problems": show.records(problems), "runs": records} if errors(problems) else records)
     else:
-        for entry in found:
-            say(entry.diff, nl=False)
-        for entry in found:
-            say(f"  {entry.cluster}/{entry.workload}: {entry.name}, rendered by slicewright {entry.tool}")
-        tail = "; adopt the difference with slicewright rerun NAME" if found else ""
-        say(f"{show.count(len(found), 'run')} would render differently today{tail}")
+        for run in runs:
+            say(run.diff, nl=False)
+        for run in runs:
+            say(f"  {run.cluster}/{run.workload}: {run.name}, rendered by slicewright {run.tool}")
+        tail = "; adopt the difference with slicewright rerun NAME" if runs else ""
+        say(f"{show.count(len(runs), 'run')} would render differently today{tail}")
         show.messages(problems)
-    sys.exit(1 if errors(problems) or (found and exit_code) else 0)
+    sys.exit(1 if errors(problems) or (runs and exit_code) else 0)

@@ -91,7 +91,7 @@ def render(
 def _exclude(
     *, check: bool, since: str | None, stdout: bool, cluster: str | None, end_runs: int | None
 ) -> None:
-    """Refuse options that would have no effect beside the others."""
+    """Refuse options that would have no effect together with the others."""
     if check and stdout:
         raise click.UsageError("--check compares files and --stdout prints objects: use one of them")
     if since == "":

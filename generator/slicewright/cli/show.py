@@ -47,7 +47,7 @@ def of_usage(error: click.UsageError) -> Problem:
 
 
 def stop(problems: Iterable[Problem], code: int = 1) -> NoReturn:
-    """End the command with problems: on stdout where JSON is asked for, else as text."""
+    """End the command with problems: as JSON on stdout with `-o json`, else as text."""
     context = click.get_current_context(silent=True)
     if context is not None and context.params.get("output") == "json":
         as_json({"problems": records(problems)})

@@ -21,7 +21,7 @@ class StdoutError(Exception):
 
 
 class _Output(io.FileIO):
-    """A descriptor of which a failure is told once, and after which everything is swallowed.
+    """A descriptor that reports its first failure, and drops all output after it.
 
     A reader that has seen enough (`| head`) is not a failure. Others, such as git and kubectl, are ended by
     SIGPIPE then, and a pipeline with `pipefail` fails with 141 or does not, as the race goes. A check's exit
@@ -47,7 +47,7 @@ class _Output(io.FileIO):
 
 
 def say(text: str, *, err: bool = False, nl: bool = True, mark: str = "", colour: str = "") -> None:
-    """Print lines of text, `mark` in a colour; whoever wrote parts of it, nothing in them is obeyed."""
+    """Print lines of text, `mark` in a colour; a terminal or a log obeys nothing in them."""
     from slicewright.core.visible import shown  # noqa: PLC0415 - nothing is loaded to say the version
 
     safe = shown(text)
@@ -57,12 +57,12 @@ def say(text: str, *, err: bool = False, nl: bool = True, mark: str = "", colour
 
 
 def exact(text: str) -> None:
-    """Print what programs read, as it is: whoever made it has escaped what must be."""
+    """Print a result for programs as it is: what must be escaped is escaped already."""
     click.echo(text, nl=False)
 
 
 def guard() -> None:
-    """Put guarded streams in the place of Python's own; streams that somebody else put there stay.
+    """Put guarded streams in the place of Python's own; streams that other code put there stay.
 
     Results are YAML and JSON, so they are UTF-8 whatever the locale is, and a file name keeps its bytes.
     """

@@ -102,7 +102,7 @@ def validate(
     reading = examine_each(found.units, by_schema)
     rules = RuleSet(() if schemas_only else semantic_rules(), package.hint_of)
     unusable = () if schemas_only else added().problems
-    against, sites, origins = ((), {}, None) if paths else _input(root)
+    of_input, sites, origins = ((), {}, None) if paths else _input(root)
 
     def known() -> list[str]:
         return [rule.id for rule in all_rules()]
@@ -115,7 +115,7 @@ def validate(
             rules,
             lambda: catalogue_at(root)[0],
             package.schemas,
-            found=(*found.problems, *unusable, *against),
+            found=(*found.problems, *unusable, *of_input),
             sites=sites,
             origins=origins,
             ignores=ignores,

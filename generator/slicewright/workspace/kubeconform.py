@@ -1,8 +1,8 @@
-"""kubeconform as the engine: its verdict on every object, in the words and places of our report.
+"""kubeconform as the engine: its verdict on every object, with the messages and places of our report.
 
 It gets each object as a JSON file of its own, so that both engines judge the same reading of a file, and its
-answer leads back to the object. Three of its habits are guarded against: it skips a schema that does not
-compile, it is content with nothing to do, and its numbers need not add up to what it was sent.
+answer leads back to the object. Three of its habits would hide errors, so they are checked: it
+skips a schema that does not compile, it accepts an empty input, and its numbers may not add up.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _findings(message: str, document: Any) -> Iterable[tuple[tuple[str | int, ..
 
 
 def _path(text: str, document: Any) -> tuple[str | int, ...]:
-    """Return a JSON pointer as a path: what stands in a list is an index."""
+    """Return a JSON pointer as a path: an element of a list is an index."""
     path: list[str | int] = []
     value = document
     for token in text.split("/")[1:]:

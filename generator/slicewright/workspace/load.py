@@ -125,18 +125,18 @@ def _compose(unit: Unit) -> Loaded:
     folder = os.path.realpath(unit.path)
     tree = _Tree(straight={folder: True})
     try:
-        of_controllers, against = _controllers(folder, tree)
+        of_controllers, refused = _controllers(folder, tree)
         composed = Composed() if of_controllers is not None else compose(folder.lstrip("/"), tree)
     except OSError as error:
         return Loaded(unit, problems=(unreadable(unit.name, error),))
     if of_controllers is not None:
-        objects, found = of_controllers, against
+        objects, found = of_controllers, refused
     elif composed.outside:
         objects, found = _built(folder, unit, tree)
     else:
         objects = list(composed.objects)
         # As above: compose would report each file that was not read once more.
-        found = tuple(tree.refused.values()) or (*against, *composed.problems)
+        found = tuple(tree.refused.values()) or (*refused, *composed.problems)
     problems = tuple(_named(problem, folder, unit) for problem in found)
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
     written = tuple(

@@ -71,7 +71,7 @@ def _send(sender: Connection, work: Callable[[int], Any], chunks: Iterable[range
 
 
 def _inbox(receiver: Connection) -> SimpleQueue[bytes | None]:
-    """Return what a process sends, None at its end; it never waits until somebody asks for a result."""
+    """Return what a process sends, None at its end; it never waits for a reader."""
     inbox: SimpleQueue[bytes | None] = SimpleQueue()
 
     def receive() -> None:

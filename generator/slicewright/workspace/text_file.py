@@ -1,4 +1,4 @@
-"""Files that somebody else wrote: read within a size, and never waited for."""
+"""Read any file up to a size, and never wait for one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPELLING = "check the spelling; paths are relative to the current folder"
 def read_file(path: str | os.PathLike[str], name: str) -> str | Problem:
     """Return the text of a file, or why it is not read: too large, no file, no permission, no UTF-8."""
     try:
-        # A pipe is opened without waiting for somebody to write into it.
+        # A pipe is opened without waiting for a writer.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         return unreadable(name, error)
@@ -56,7 +56,7 @@ def unreadable(name: str, error: OSError) -> Problem:
 
 
 def decoded(content: bytes, name: str) -> str | Problem:
-    """Return the bytes of a file as text, or why they are none: too many, or no UTF-8."""
+    """Return the bytes of a file as text, or the problem: they are too many, or not UTF-8."""
     if len(content) > LARGEST:
         return _too_large(name, len(content))
     try:

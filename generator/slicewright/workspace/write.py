@@ -45,11 +45,11 @@ def locked(root: Path, *, shared: bool = False) -> Iterator[None]:
 def apply(
     root: Path, writes: Mapping[str, str], deletes: tuple[str, ...], empty: tuple[str, ...] = ()
 ) -> tuple[Problem, ...]:
-    """Write files and delete others, in the order given; return the problems that stood against it.
+    """Write files and delete others, in the order given; return the problems that prevented it.
 
     All files are staged first, on the same file system, so that a full disk or a missing permission
     is found before anything changed. Then they move into place one by one, and only then are old files
-    deleted: whoever is killed in between leaves a tree that the next render completes. A file is replaced
+    deleted: after a kill in between, the next render completes the tree. A file is replaced
     as a whole or not at all, and links are neither followed nor replaced. A file that is not generated
     keeps its permissions and its byte order mark; scripts can be executed. Folders that are `empty` go,
     unless something is written there.
@@ -87,13 +87,13 @@ def apply(
 
 def _stage(staged: str, target: str, text: str) -> None:
     """Write a file as it will stand in the place of another one."""
-    is_somebodys = not header.is_ours(text) and os.path.exists(target)
-    mark = _mark(target) if is_somebodys else b""
+    is_edited = not header.is_ours(text) and os.path.exists(target)
+    mark = _mark(target) if is_edited else b""
     with open(staged, "wb") as file:
         file.write(mark + text.encode().removeprefix(mark))
     if target.endswith(".sh"):
-        os.chmod(staged, os.stat(staged).st_mode | 0o111)  # noqa: S103 - a script, for whoever may read it
-    if is_somebodys:
+        os.chmod(staged, os.stat(staged).st_mode | 0o111)  # noqa: S103 - a script, for all who may read it
+    if is_edited:
         shutil.copymode(target, staged)
 
 
@@ -108,7 +108,7 @@ _INSIDE = re.compile(r"(?!\.{1,2}(/|$))[^/\0]+(/(?!\.{1,2}(/|$))[^/\0]+)*")
 
 
 def _refused(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) -> tuple[Problem, ...]:
-    """Find what stands in the way, or leads out of the tree, before anything is written."""
+    """Find what is in the way, or leads out of the tree, before anything is written."""
     found: dict[str, Problem] = {}
     seen: set[str] = set()
     for path in (*writes, *deletes):

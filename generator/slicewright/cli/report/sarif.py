@@ -47,15 +47,11 @@ def _result(problem: Problem, index: int) -> dict[str, Any]:
     said = f"{problem.message}\nhint: {problem.hint}" if problem.hint else problem.message
     location: dict[str, Any] = {}
     if problem.file:
-        location["physicalLocation"] = {
-            "artifactLocation": {"uri": quote(file_of(problem), errors="surrogateescape")}
-        }
+        artifact = {"uri": quote(file_of(problem), errors="surrogateescape")}
+        location["physicalLocation"] = {"artifactLocation": artifact}
         if problem.line:
-            region = {
-                "startLine": problem.line,
-                **({"startColumn": problem.column} if problem.column else {}),
-            }
-            location["physicalLocation"]["region"] = region
+            column = {"startColumn": problem.column} if problem.column else {}
+            location["physicalLocation"]["region"] = {"startLine": problem.line, **column}
     if problem.object:
         full = f"{problem.object} {problem.dotted()}".strip()
         location["logicalLocations"] = [{"fullyQualifiedName": full, "kind": "object"}]
