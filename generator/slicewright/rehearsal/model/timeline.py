@@ -119,8 +119,8 @@ class Timelines:
     """
 
     def __init__(self, tpu_pods: Mapping[str, int], queued: Iterable[str]) -> None:
-        self._queued = frozenset(queued)
-        self.of: dict[str, Timeline] = {run: Timeline(run, is_queued=run in self._queued) for run in tpu_pods}
+        waiting = frozenset(queued)
+        self.of: dict[str, Timeline] = {run: Timeline(run, is_queued=run in waiting) for run in tpu_pods}
         self._tpu_pods = tpu_pods
         self._state: dict[str, tuple[State, float]] = {}
         self._pods: Pods = {run: {} for run in tpu_pods}
@@ -134,9 +134,52 @@ class Timelines:
     def add(self, event: Event) -> None:
         """Take an event in; those of runs that are not ours are passed by."""
         timeline = self.of.get(event.run)
-        tell = _TELL.get(event.kind)
-        if timeline is not None and tell is not None:
-            tell(self, timeline, event)
+        if timeline is None:
+            return
+        match event.kind:
+            case "submitted":
+                timeline.submitted, timeline.outcome = event.at, "waiting"
+                if not timeline.is_queued:
+                    timeline.admitted = event.at
+                self._enter(timeline, "queued" if timeline.is_queued else "starting", event.at)
+            case "refused":
+                timeline.outcome, timeline.refusal = "refused", event.text
+                self._enter(timeline, None, event.at)
+            case "waiting":
+                timeline.waits_for = event.text
+            case "reserved":
+                timeline.queue, timeline.waits_for = event.queue, ""
+                self._holding.add(timeline.run)
+                self._enter(timeline, "reserved", event.at)
+            case "admitted":
+                timeline.waits_for = ""
+                if timeline.admitted is None:
+                    timeline.admitted = event.at
+                self._enter(timeline, "starting", event.at)
+                self._settle(timeline, event.at)  # pods are watched apart: some may be known already
+            case "evicted":
+                timeline.evictions.append(Eviction(event.at, event.reason, event.text))
+                self._back_to(timeline, "queued", event.at)
+            case "released":
+                if not event.flavors:
+                    self._holding.discard(timeline.run)
+                if timeline.ended is None and event.reason not in (FINISHED, RECLAIMED):
+                    self._back_to(timeline, "queued", event.at)
+            case "restarted":
+                timeline.restarts = event.attempt
+                self._back_to(timeline, "restarting", event.at)
+            case "warned":
+                timeline.warnings.pop(event.reason, None)
+                timeline.warnings[event.reason] = event.text
+                if event.reason == _CAUSE:
+                    timeline.unplaced[event.pod] = event.text
+            case "podStarted":
+                self._pod_started(timeline, event)
+            case "podEnded":
+                self._pod_ended(timeline, event)
+            case "finished" | "failed":
+                timeline.ended, timeline.outcome, timeline.end_text = event.at, event.kind, event.text
+                self._enter(timeline, None, event.at)
 
     def close(self, at: float) -> dict[str, Timeline]:
         """Return the timelines as they are at a moment: what still lasts ends there."""
@@ -224,47 +267,6 @@ class Timelines:
         if state is not None:
             self._state[timeline.run] = (state, at)
 
-    def _submitted(self, timeline: Timeline, event: Event) -> None:
-        timeline.submitted, timeline.outcome = event.at, "waiting"
-        if timeline.run in self._queued:
-            self._enter(timeline, "queued", event.at)
-        else:
-            timeline.admitted = event.at
-            self._enter(timeline, "starting", event.at)
-
-    def _refused(self, timeline: Timeline, event: Event) -> None:
-        timeline.outcome, timeline.refusal = "refused", event.text
-        self._enter(timeline, None, event.at)
-
-    def _waiting(self, timeline: Timeline, event: Event) -> None:
-        timeline.waits_for = event.text
-
-    def _reserved(self, timeline: Timeline, event: Event) -> None:
-        timeline.queue, timeline.waits_for = event.queue, ""
-        self._holding.add(timeline.run)
-        self._enter(timeline, "reserved", event.at)
-
-    def _admitted(self, timeline: Timeline, event: Event) -> None:
-        if timeline.admitted is None:
-            timeline.admitted = event.at
-        timeline.waits_for = ""
-        self._enter(timeline, "starting", event.at)
-        self._settle(timeline, event.at)  # pods and queues are watched apart: some may have been seen already
-
-    def _evicted(self, timeline: Timeline, event: Event) -> None:
-        timeline.evictions.append(Eviction(event.at, event.reason, event.text))
-        self._back_to(timeline, "queued", event.at)
-
-    def _released(self, timeline: Timeline, event: Event) -> None:
-        if not event.flavors:
-            self._holding.discard(timeline.run)
-        if timeline.ended is None and event.reason not in (FINISHED, RECLAIMED):
-            self._back_to(timeline, "queued", event.at)
-
-    def _restarted(self, timeline: Timeline, event: Event) -> None:
-        timeline.restarts = event.attempt
-        self._back_to(timeline, "restarting", event.at)
-
     def _back_to(self, timeline: Timeline, state: State, at: float) -> None:
         timeline.outcome = "waiting"
         if not self._state_is(timeline, state):
@@ -272,12 +274,6 @@ class Timelines:
 
     def _state_is(self, timeline: Timeline, *states: State) -> bool:
         return self._state.get(timeline.run, ("",))[0] in states
-
-    def _warned(self, timeline: Timeline, event: Event) -> None:
-        timeline.warnings.pop(event.reason, None)
-        timeline.warnings[event.reason] = event.text
-        if event.reason == _CAUSE:
-            timeline.unplaced[event.pod] = event.text
 
     def _pod_started(self, timeline: Timeline, event: Event) -> None:
         timeline.unplaced.pop(event.pod, None)
@@ -316,29 +312,7 @@ class Timelines:
         timeline.outcome = "running"
         self._enter(timeline, "running", at)
 
-    def _over(self, timeline: Timeline, event: Event) -> None:
-        timeline.ended, timeline.end_text = event.at, event.text
-        timeline.outcome = "finished" if event.kind == "finished" else "failed"
-        self._enter(timeline, None, event.at)
-
 
 def _backoff(failures: int) -> float:
     doublings = min(failures - 1, _MOST_DOUBLINGS)
     return min(_FIRST_BACKOFF * 2.0**doublings, _LONGEST_BACKOFF)
-
-
-_TELL = {
-    "submitted": Timelines._submitted,  # noqa: SLF001 - the table of this module's own methods
-    "refused": Timelines._refused,  # noqa: SLF001
-    "waiting": Timelines._waiting,  # noqa: SLF001
-    "reserved": Timelines._reserved,  # noqa: SLF001
-    "admitted": Timelines._admitted,  # noqa: SLF001
-    "evicted": Timelines._evicted,  # noqa: SLF001
-    "released": Timelines._released,  # noqa: SLF001
-    "restarted": Timelines._restarted,  # noqa: SLF001
-    "warned": Timelines._warned,  # noqa: SLF001
-    "podStarted": Timelines._pod_started,  # noqa: SLF001
-    "podEnded": Timelines._pod_ended,  # noqa: SLF001
-    "finished": Timelines._over,  # noqa: SLF001
-    "failed": Timelines._over,  # noqa: SLF001
-}
