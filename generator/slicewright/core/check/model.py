@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -186,6 +186,8 @@ class Finding:
     hint: str = ""
 
 
+Findings = Iterator[Finding]
+"""What a check yields."""
 Check = Callable[["Resource", "ObjectSet"], Iterable[Finding]]
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.kubernetes.kinds import RBAC_GROUP
 from slicewright.core.kubernetes.read import at, entries, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _SUBJECTS = {"ServiceAccount": "", "User": RBAC_GROUP, "Group": RBAC_GROUP}
@@ -20,7 +17,7 @@ _SUBJECTS = {"ServiceAccount": "", "User": RBAC_GROUP, "Group": RBAC_GROUP}
 
 
 @rule("REF131", {"RoleBinding", "ClusterRoleBinding"})
-def _subjects(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _subjects(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.group != RBAC_GROUP:
         return
     is_of_cluster = resource.kind == "ClusterRoleBinding"
@@ -38,7 +35,7 @@ def _subjects(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield Finding(("roleRef", "name"), "the binding names no role")
 
 
-def _subject(subject: dict[str, Any], path: Path) -> Iterator[Finding]:
+def _subject(subject: dict[str, Any], path: Path) -> Findings:
     kind, name = text(subject.get("kind")), text(subject.get("name"))
     if kind not in _SUBJECTS:
         yield Finding(

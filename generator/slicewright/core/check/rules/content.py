@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.kueue_queues import groups, quotas
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.quantity import amount, canonical
@@ -14,7 +14,6 @@ from slicewright.core.kubernetes.read import at, mapping, words
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _VERSIONED = re.compile(r".*[0-9]+\.[0-9]+\.[0-9]+.*|.*[0-9a-f]{7,}.*|.*20[0-9]{2}-?[0-9]{2}-?[0-9]{2}.*")
@@ -38,7 +37,7 @@ def _moves(image: str) -> str:
 
 
 @rule("GIT120", POD_KINDS, "warning")
-def _images(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _images(resource: Resource, _objects: ObjectSet) -> Findings:
     told = False
     for pods in resource.pods:
         for path, container in (*pods.containers, *pods.init_containers):
@@ -51,7 +50,7 @@ def _images(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             told = told or is_runtime
 
 
-def _quantity(value: Any, path: Path) -> Iterator[Finding]:
+def _quantity(value: Any, path: Path) -> Findings:
     if amount(value) is None or isinstance(value, float):
         return
     canon = canonical(value)
@@ -60,7 +59,7 @@ def _quantity(value: Any, path: Path) -> Iterator[Finding]:
 
 
 @rule("GIT121", POD_KINDS | {"ClusterQueue", "Cohort"}, "warning")
-def _quantities(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _quantities(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.kind in ("ClusterQueue", "Cohort"):
         for base, group in groups(resource):
             for where, _, quota in quotas(group, base):
@@ -74,7 +73,7 @@ def _quantities(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("GIT122", POD_KINDS, "warning")
-def _scripts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _scripts(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         for path, container in (*pods.containers, *pods.init_containers):
             for key in ("command", "args"):
@@ -86,7 +85,7 @@ def _scripts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("GIT123", (), "warning")
-def _nulls(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _nulls(resource: Resource, _objects: ObjectSet) -> Findings:
     # Hardly any object has one, and no walk in Python sees that as fast as the interpreter prints the object.
     for path in _null_paths(resource.data, ()) if "None" in repr(resource.data) else ():
         yield Finding(path, "null is kept by some tools and dropped by others")
@@ -121,7 +120,7 @@ def _first_of_name(objects: ObjectSet) -> dict[_Identity, tuple[Resource, int]]:
 
 
 @rule("GIT124", (), "warning")
-def _twice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _twice(resource: Resource, objects: ObjectSet) -> Findings:
     first, line = objects.once("first of a name", _first_of_name).get(_identity(resource), (resource, 0))
     if first is not resource:
         of = f" in namespace '{resource.namespace}'" if resource.namespace else ""

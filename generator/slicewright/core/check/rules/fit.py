@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules import fit_nodes
 from slicewright.core.check.rules.kueue_queues import groups, quotas
 from slicewright.core.check.rules.shapes import of_labels
@@ -29,7 +29,6 @@ from slicewright.core.platform.flavor import TpuCapacity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _LABEL: Path = ("metadata", "labels", QUEUE)
@@ -81,7 +80,7 @@ def asked(resource: Resource, objects: ObjectSet) -> Asked | None:
 
 
 @rule("FIT101", RUN_KINDS, hint="ask for fewer slices, or raise the quota, the borrowing limit or the cohort")
-def _never_fits(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
     ask, known = asked(resource, objects), quota_read.quotas(objects)
     if ask is None:
         return
@@ -172,7 +171,7 @@ def _together(known: quota.Quotas, queue: quota.Node, wanted: list[assignment.Ch
 
 
 @rule("FIT102", RUN_KINDS, hint="use the queue of this TPU, or correct the node selector")
-def _no_flavor(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _no_flavor(resource: Resource, objects: ObjectSet) -> Findings:
     ask, known = asked(resource, objects), quota_read.quotas(objects)
     if ask is None:
         return
@@ -223,7 +222,7 @@ def _hint(known: quota.Quotas, choice: assignment.Choice, resource: Resource) ->
     "in "
     "Kueue's configuration",
 )
-def _uncovered(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _uncovered(resource: Resource, objects: ObjectSet) -> Findings:
     ask, known = asked(resource, objects), quota_read.quotas(objects)
     if ask is None:
         return
@@ -263,7 +262,7 @@ def _nominal(resource: Resource) -> Iterator[tuple[Path, str, Fraction]]:
 
 
 @rule("FIT104", {"ClusterQueue"}, "warning")
-def _beyond_pools(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _beyond_pools(resource: Resource, objects: ObjectSet) -> Findings:
     if objects.is_platform(resource):
         return  # QUOTA008 adds up all quotas of a TPUCluster, at their lines
     for path, flavor, value in _nominal(resource):
@@ -274,7 +273,7 @@ def _beyond_pools(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("FIT105", {"ClusterQueue", "Cohort"}, "warning")
-def _part_of_slice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _part_of_slice(resource: Resource, objects: ObjectSet) -> Findings:
     for path, flavor, value in _nominal(resource):
         chips = _chips_of(flavor, objects)
         if chips is not None and value % chips[0]:
@@ -285,7 +284,7 @@ def _part_of_slice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("FIT106", RUN_KINDS)
-def _removed(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _removed(resource: Resource, objects: ObjectSet) -> Findings:
     name = resource.labels.get(QUEUE)
     known = quota_read.quotas(objects)
     namespace = resource.namespace or "default"

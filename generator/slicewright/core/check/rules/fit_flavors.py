@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota_read
 from slicewright.core.check.co_scheduling import PURCHASE
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.quota import most
 from slicewright.core.check.rules.fit import Asked, asked
 from slicewright.core.check.scheduler import NodeSelector
@@ -17,7 +17,6 @@ from slicewright.core.kubernetes.labels import INSTANCE_TYPE, MACHINE_FAMILY, NO
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.check.quota import Node, PodSet, Quotas
     from slicewright.core.problem import Path
 
@@ -61,7 +60,7 @@ def _named(names: Sequence[str]) -> str:
     return f"flavor{'s' * (len(names) > 1)} {joined(names)}"
 
 
-def _others(objects: ObjectSet, ask: Asked, given: assignment.Given, first: list[str]) -> Iterator[Finding]:
+def _others(objects: ObjectSet, ask: Asked, given: assignment.Given, first: list[str]) -> Findings:
     who = f"pods '{given.pods.name}' are given"
     if said := _elsewhere(objects, given.pods, first):
         yield Finding(_LABEL, f"{who} {_named(first)}: {said}", _ONE_GROUP)

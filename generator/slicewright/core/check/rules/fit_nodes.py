@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import quota_workload
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.kubernetes.quantity import plain
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.cpu_machine import CpuMachine
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.intent.cluster import CpuPool
 
 _MEBI = Fraction(2**20)
@@ -71,6 +70,6 @@ def _shown(resource: str, value: Fraction) -> str:
 
 
 @rule("FIT130", RUN_KINDS)
-def _too_large(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _too_large(resource: Resource, objects: ObjectSet) -> Findings:
     for finding, _, _ in beyond(resource, objects):
         yield finding

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.kubernetes.kinds import CLUSTER_SCOPED, RUN_KINDS, is_namespaced
 from slicewright.core.kubernetes.labels import HOOK, INSTANCE, PROVISIONING, QUEUE, RUN
@@ -16,7 +16,6 @@ from slicewright.core.kubernetes.read import at, entries, mapping, text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _JOBS = frozenset({"JobSet", "Job"})
@@ -27,14 +26,14 @@ _VOLATILE = frozenset(
 
 
 @rule("GIT101", _JOBS, "warning")
-def _suspend(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _suspend(resource: Resource, _objects: ObjectSet) -> Findings:
     written = at(resource.data, "spec", "suspend")
     if isinstance(written, bool) and QUEUE in resource.labels:
         yield Finding(("spec", "suspend"), f"suspend: {str(written).lower()} is set beside a queue")
 
 
 @rule("GIT102", RUN_KINDS, "warning")
-def _ttl(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _ttl(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "ttlSecondsAfterFinished") is not None:
         yield Finding(
             ("spec", "ttlSecondsAfterFinished"), "a run that deletes itself is created and run again"
@@ -42,14 +41,14 @@ def _ttl(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("GIT103", RUN_KINDS, "warning")
-def _hook(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _hook(resource: Resource, _objects: ObjectSet) -> Findings:
     if HOOK in resource.annotations and QUEUE in resource.labels:
         path: Path = ("metadata", "annotations", HOOK)
         yield Finding(path, "Argo CD treats a queued hook as done as soon as Kueue admits it")
 
 
 @rule("GIT104", {"JobSet"}, "warning")
-def _defaults(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _defaults(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         index = pods.path[2]
         entry = mapping(resource.data["spec"]["replicatedJobs"][index])
@@ -67,7 +66,7 @@ def _defaults(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("GIT105", _JOBS, "warning")
-def _tolerations(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _tolerations(resource: Resource, objects: ObjectSet) -> Findings:
     queue, known = queue_of(resource, objects), quota_read.quotas(objects)
     if queue is None:
         return
@@ -108,7 +107,7 @@ def _said(entry: dict[str, Any]) -> str:
 
 
 @rule("GIT107", RUN_KINDS, "warning")
-def _fixed_name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _fixed_name(resource: Resource, _objects: ObjectSet) -> Findings:
     name = resource.name
     if name and RUN not in resource.labels and not _HASHED.fullmatch(name):
         message = f"the name '{name}' stays the same when the run changes"
@@ -116,13 +115,13 @@ def _fixed_name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("GIT111", (kind for _, kind in CLUSTER_SCOPED), "warning")
-def _namespaced(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _namespaced(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.namespace and not is_namespaced(resource.group, resource.kind):
         yield Finding(("metadata", "namespace"), f"{resource.kind} has no namespace")
 
 
 @rule("GIT115", (), "warning")
-def _tracking(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _tracking(resource: Resource, _objects: ObjectSet) -> Findings:
     if INSTANCE in resource.labels:
         path: Path = ("metadata", "labels", INSTANCE)
         yield Finding(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.kubernetes.kinds import RUN_KINDS, RUNS
 from slicewright.core.kubernetes.labels import HOOK, SYNC_OPTIONS, SYNC_WAVE
 from slicewright.core.kubernetes.read import at, entries, mapping, text, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _APPLICATIONS = frozenset({"Application", "ApplicationSet"})
@@ -34,7 +33,7 @@ def wave(resource: Resource) -> int:
 
 
 @rule("GIT114", (), "warning")
-def _replace(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _replace(resource: Resource, _objects: ObjectSet) -> Findings:
     found = options(resource.annotations)
     path: Path = ("metadata", "annotations", SYNC_OPTIONS)
     replace, force = found.get("Replace") == "true", found.get("Force") == "true"
@@ -47,7 +46,7 @@ def _replace(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("GIT113", RUN_KINDS, "warning")
-def _waves(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _waves(resource: Resource, objects: ObjectSet) -> Findings:
     own = wave(resource)
     later = objects.once("last wave", _last_wave)
     if later is not None and later.annotations.get(HOOK, "") == "PostSync":
@@ -84,7 +83,7 @@ def _specs(resource: Resource) -> tuple[Path, dict[str, Any]]:
 
 
 @rule("GIT116", _APPLICATIONS, "warning")
-def _ignores(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _ignores(resource: Resource, _objects: ObjectSet) -> Findings:
     path, spec = _specs(resource)
     sync = {word for _, word in words(at(spec, "syncPolicy", "syncOptions"))}
     server_side = "ServerSideApply=true" in sync
@@ -105,7 +104,7 @@ def _ignores(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("GIT117", _APPLICATIONS, "warning")
-def _self_heal(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _self_heal(resource: Resource, _objects: ObjectSet) -> Findings:
     path, spec = _specs(resource)
     sync = {word for _, word in words(at(spec, "syncPolicy", "syncOptions"))}
     base = (*path, "syncPolicy", "syncOptions")
@@ -118,14 +117,14 @@ def _self_heal(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("GIT118", {"ApplicationSet"}, "warning")
-def _preserve(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _preserve(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "syncPolicy", "preserveResourcesOnDeletion") is not True:
         message = "an overlay that is renamed or removed takes its Application and the running jobs with it"
         yield Finding(("spec",), message)
 
 
 @rule("GIT119", _APPLICATIONS, "warning")
-def _overrides(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _overrides(resource: Resource, _objects: ObjectSet) -> Findings:
     path, spec = _specs(resource)
     kustomize = mapping(at(spec, "source", "kustomize"))
     if set(kustomize) - {"version"}:

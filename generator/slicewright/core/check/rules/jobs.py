@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.jobset_names import is_indexed
 from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS
@@ -13,14 +13,13 @@ from slicewright.core.kubernetes.read import at, entries, mapping, number, seque
 from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 
 @rule("JS121", JOB_KINDS)
-def _restart_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _restart_policy(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         policy = pods.spec.get("restartPolicy")
         if policy in ("OnFailure", "Never") or (policy is None and resource.kind == "JobSet"):
@@ -31,7 +30,7 @@ def _restart_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Finding
 
 
 @rule("JS122", POD_KINDS)
-def _images(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _images(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         for path, container in (*pods.containers, *pods.init_containers):
             if not container.get("image"):
@@ -39,7 +38,7 @@ def _images(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS123", JOB_KINDS)
-def _pod_failure_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _pod_failure_policy(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         policy = pods.spec.get("restartPolicy", "OnFailure")
         if "podFailurePolicy" in pods.job and policy != "Never":
@@ -48,7 +47,7 @@ def _pod_failure_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Fin
 
 
 @rule("JS130", {"JobSet", "Job"}, "warning")
-def _sidecars(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _sidecars(resource: Resource, _objects: ObjectSet) -> Findings:
     policy = mapping(at(resource.data, "spec", "successPolicy"))
     targets = sequence(policy.get("targetReplicatedJobs"))
     for pods in resource.pods:
@@ -72,7 +71,7 @@ def _runs_program(container: dict[str, Any]) -> bool:
 
 
 @rule("JS124", JOB_KINDS)
-def _completions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _completions(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         indexed = (
             is_indexed(pods) if resource.kind == "JobSet" else pods.job.get("completionMode") == "Indexed"
@@ -83,7 +82,7 @@ def _completions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS125", POD_KINDS)
-def _mounts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _mounts(resource: Resource, _objects: ObjectSet) -> Findings:
     claims = {
         text(at(template, "metadata", "name"))
         for _, policy in entries(at(resource.data, "spec", "volumeClaimPolicies"))
@@ -103,13 +102,13 @@ def _mounts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS131", POD_KINDS)
-def _host_ports(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _host_ports(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         for together in (pods.containers, *([entry] for entry in pods.init_containers)):
             yield from _twice(together, on_host=pods.spec.get("hostNetwork") is True)
 
 
-def _twice(containers: Iterable[tuple[Path, dict[str, Any]]], *, on_host: bool) -> Iterator[Finding]:
+def _twice(containers: Iterable[tuple[Path, dict[str, Any]]], *, on_host: bool) -> Findings:
     """Yield the ports of a host that containers which run side by side list again."""
     taken: set[tuple[str, str, int]] = set()
     for path, container in containers:
@@ -124,7 +123,7 @@ def _twice(containers: Iterable[tuple[Path, dict[str, Any]]], *, on_host: bool) 
 
 
 @rule("JS126", {"Job"})
-def _job_name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _job_name(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         completions = number(pods.job.get("completions"))
         name = resource.name
@@ -140,7 +139,7 @@ def _job_name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS127", JOB_KINDS)
-def _needs_index(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _needs_index(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         indexed = (
             is_indexed(pods) if resource.kind == "JobSet" else pods.job.get("completionMode") == "Indexed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import (
     against_dns1035,
     as_dns1035,
@@ -16,9 +16,6 @@ from slicewright.core.kubernetes.read import at, count, mapping, number, text
 from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
@@ -32,7 +29,7 @@ def is_indexed(pods: Pods) -> bool:
 
 
 @rule("JS101", JOBSET)
-def _names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _names(resource: Resource, _objects: ObjectSet) -> Findings:
     if not resource.name:
         return
     for pods in resource.pods:
@@ -60,7 +57,7 @@ def _renamed(jobset: str, replicated_job: str) -> str:
 
 
 @rule("JS102", JOBSET)
-def _group_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _group_names(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         path = (*pods.path[:3], "groupName")
         name = at(resource.data["spec"]["replicatedJobs"][path[2]], "groupName")
@@ -70,7 +67,7 @@ def _group_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS103", JOBSET)
-def _subdomain(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _subdomain(resource: Resource, _objects: ObjectSet) -> Findings:
     name = text(at(resource.data, "spec", "network", "subdomain"))
     if not name:
         return
@@ -80,7 +77,7 @@ def _subdomain(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS104", JOBSET)
-def _managed_by(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _managed_by(resource: Resource, _objects: ObjectSet) -> Findings:
     name = at(resource.data, "spec", "managedBy")
     if not isinstance(name, str):
         return
@@ -94,7 +91,7 @@ def _managed_by(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS105", JOBSET)
-def _coordinator(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
     wanted = at(resource.data, "spec", "coordinator")
     if not isinstance(wanted, dict):
         return
@@ -118,7 +115,7 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS106", JOBSET)
-def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Findings:
     wanted = at(resource.data, "spec", "coordinator")
     if not isinstance(wanted, dict) or not resource.name:
         return
@@ -132,7 +129,7 @@ def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Iterator[Find
 
 
 @rule("JS107", JOBSET)
-def _shared_subdomain(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _shared_subdomain(resource: Resource, objects: ObjectSet) -> Findings:
     taken = objects.once("subdomains", _subdomains)
     domain = text(at(resource.data, "spec", "network", "subdomain")) or resource.name
     first = taken.get((resource.namespace or "default", domain))
@@ -152,7 +149,7 @@ def _subdomains(objects: ObjectSet) -> dict[tuple[str, str], Resource]:
 
 
 @rule("JS108", JOBSET)
-def _too_many(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _too_many(resource: Resource, _objects: ObjectSet) -> Findings:
     highest = 2**31 - 1
     for pods in resource.pods:
         if pods.parallelism * count(pods.replicas) > highest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.check.rules.jobset_names import JOBSET
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, words
@@ -15,7 +15,6 @@ from slicewright.core.problem import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _RULES: Path = ("spec", "failurePolicy", "rules")
@@ -41,7 +40,7 @@ def _named(index: int, policy: dict[str, Any]) -> str:
 
 
 @rule("JS111", JOBSET)
-def _targets(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _targets(resource: Resource, _objects: ObjectSet) -> Findings:
     known = {pods.name for pods in resource.pods}
     lists: list[tuple[Path, Any]] = [
         (("spec", "successPolicy", "targetReplicatedJobs"), at(resource.data, "spec", "successPolicy"))
@@ -56,7 +55,7 @@ def _targets(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS112", JOBSET)
-def _rule_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _rule_names(resource: Resource, _objects: ObjectSet) -> Findings:
     taken: dict[str, int] = {}
     for index, policy in _rules(resource):
         name = _named(index, policy)
@@ -69,7 +68,7 @@ def _rule_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS113", JOBSET)
-def _rule_reasons(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _rule_reasons(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, policy in _rules(resource):
         for at_index, reason in words(policy.get("onJobFailureReasons")):
             if reason not in _REASONS:
@@ -80,7 +79,7 @@ def _rule_reasons(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS114", JOBSET)
-def _gates(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _gates(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "failurePolicy", "restartStrategy") == "InPlaceRestart":
         path: Path = ("spec", "failurePolicy", "restartStrategy")
         yield Finding(path, "InPlaceRestart is behind a feature gate that is off")
@@ -91,14 +90,14 @@ def _gates(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS115", JOBSET, "warning")
-def _rule_unnamed(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _rule_unnamed(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, policy in _rules(resource):
         if not text(policy.get("name")):
             yield Finding((*_RULES, index), "a failure rule without a name is valid through its default only")
 
 
 @rule("JS116", JOBSET)
-def _depends_on(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _depends_on(resource: Resource, _objects: ObjectSet) -> Findings:
     jobs = list(entries(at(resource.data, "spec", "replicatedJobs")))
     seen: set[str] = set()
     for index, job in jobs:
@@ -118,7 +117,7 @@ def _depends_on(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS117", JOBSET, says=("StartupPolicy and DependsOn APIs are mutually exclusive",))
-def _order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _order(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "startupPolicy", "startupPolicyOrder") != "InOrder":
         return
     for index, job in entries(at(resource.data, "spec", "replicatedJobs")):
@@ -129,7 +128,7 @@ def _order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS118", JOBSET, says=("namespace cannot be set for VolumeClaimPolicies templates",))
-def _claims(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _claims(resource: Resource, _objects: ObjectSet) -> Findings:
     taken: set[str] = set()
     mounted = {
         text(mount.get("name"))
@@ -162,7 +161,7 @@ def _claims(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("JS119", JOBSET, "warning")
-def _success(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _success(resource: Resource, _objects: ObjectSet) -> Findings:
     policy = mapping(at(resource.data, "spec", "failurePolicy"))
     restarts = number(policy.get("maxRestarts"), 0)
     needs = [policy for _, policy in _rules(resource) if policy.get("action") == "RestartJobSet"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_label_key, is_label_value
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
@@ -12,9 +12,6 @@ from slicewright.core.kubernetes.labels import HOSTNAME, PROVISIONING_CONTROLLER
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -33,7 +30,7 @@ _TAINTS: Path = ("spec", "nodeTaints")
         "supported taint effect values: 'NoSchedule', 'PreferNoSchedule', 'NoExecute'",
     ),
 )
-def _tolerations(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _tolerations(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, entry in entries(at(resource.data, *map(str, _TOLERATIONS))):
         path = (*_TOLERATIONS, index)
         operator, effect = entry.get("operator"), entry.get("effect")
@@ -54,7 +51,7 @@ def _tolerations(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     {"ResourceFlavor"},
     says=("supported taint effect values: 'NoSchedule', 'PreferNoSchedule', 'NoExecute'",),
 )
-def _taints(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _taints(resource: Resource, _objects: ObjectSet) -> Findings:
     taken: set[tuple[str, str]] = set()
     for index, taint in entries(at(resource.data, *map(str, _TAINTS))):
         path = (*_TAINTS, index)
@@ -71,7 +68,7 @@ def _taints(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ115", {"ResourceFlavor"}, says=("at least one nodeLabel is required when topology is set",))
-def _labels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _labels(resource: Resource, _objects: ObjectSet) -> Findings:
     labels = mapping(at(resource.data, "spec", "nodeLabels"))
     for key, value in labels.items():
         if not is_label_key(key) or not is_label_value(text(value)):
@@ -85,7 +82,7 @@ def _labels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     {"Topology"},
     says=("the kubernetes.io/hostname label can only be used at the lowest level of topology",),
 )
-def _levels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _levels(resource: Resource, _objects: ObjectSet) -> Findings:
     levels = [text(level.get("nodeLabel")) for _, level in entries(at(resource.data, "spec", "levels"))]
     for index, label in enumerate(levels[:-1]):
         if label == HOSTNAME:
@@ -98,7 +95,7 @@ def _levels(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     {"MultiKueueCluster"},
     says=("exactly one of the fields in [kubeConfig clusterProfileRef] must be set",),
 )
-def _source(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _source(resource: Resource, _objects: ObjectSet) -> Findings:
     source = at(resource.data, "spec", "clusterSource")
     if resource.version != "v1beta1" and isinstance(source, dict):
         found = [key for key in ("kubeConfig", "clusterProfileRef") if source.get(key) is not None]
@@ -108,7 +105,7 @@ def _source(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ118", {"ResourceFlavor"}, "warning")
-def _tolerated(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _tolerated(resource: Resource, _objects: ObjectSet) -> Findings:
     tolerations = [entry for _, entry in entries(at(resource.data, *map(str, _TOLERATIONS)))]
     for index, taint in entries(at(resource.data, *map(str, _TAINTS))):
         if taint.get("key") == TPU and not tolerates(tolerations, taint):
@@ -117,7 +114,7 @@ def _tolerated(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ119", {"ProvisioningRequestConfig"}, "warning")
-def _managed(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _managed(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "provisioningClassName") != QUEUED_CLASS:
         return
     if TPU not in sequence(at(resource.data, "spec", "managedResources")):
@@ -126,7 +123,7 @@ def _managed(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ120", {"AdmissionCheck"})
-def _parameters(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _parameters(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "controllerName") != PROVISIONING_CONTROLLER:
         return
     parameters = at(resource.data, "spec", "parameters")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.kubernetes.labels import ELASTIC, PREBUILT
@@ -12,16 +12,13 @@ from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _POD_SETS: Path = ("spec", "podSets")
 
 
 @rule("KQ143", {"JobSet", "Job"})
-def _prebuilt(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _prebuilt(resource: Resource, _objects: ObjectSet) -> Findings:
     # Kueue reads the annotation, and the label where there is none.
     place, names = (
         ("annotations", resource.annotations)
@@ -34,7 +31,7 @@ def _prebuilt(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ145", {"Workload"})
-def _workload(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _workload(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.group != KUEUE_GROUP:
         return
     partial = [
@@ -51,7 +48,7 @@ def _workload(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield from _slices(mapping(podset.get("topologyRequest")), (*_POD_SETS, index, "topologyRequest"))
 
 
-def _requests(spec: dict[str, Any], path: Path) -> Iterator[Finding]:
+def _requests(spec: dict[str, Any], path: Path) -> Findings:
     holders: list[tuple[Path, dict[str, Any]]] = [(path, spec)]
     for key in ("initContainers", "containers"):
         holders += [((*path, key, index), container) for index, container in entries(spec.get(key))]
@@ -65,7 +62,7 @@ def _requests(spec: dict[str, Any], path: Path) -> Iterator[Finding]:
                     yield Finding(where, f"{resource} is negative: {value}")
 
 
-def _slices(request: dict[str, Any], path: Path) -> Iterator[Finding]:
+def _slices(request: dict[str, Any], path: Path) -> Findings:
     topology, size = request.get("podSetSliceRequiredTopology"), request.get("podSetSliceSize")
     if (topology is None) != (size is None):
         yield Finding(path, "podSetSliceRequiredTopology and podSetSliceSize must be set together")

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.kubernetes.labels import QUEUE
 from slicewright.core.kubernetes.read import text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet, Resource
-
 
 @rule("KQ146", {"PriorityClass"}, "warning")
-def _preempts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _preempts(resource: Resource, objects: ObjectSet) -> Findings:
     user = objects.once("queued users of classes", _users).get(resource.name)
     if user is not None and resource.data.get("preemptionPolicy") != "Never":
         is_written = "preemptionPolicy" in resource.data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.quota_read import parent_of
 from slicewright.core.check.rules.dns import is_label_key
 from slicewright.core.kubernetes.quantity import amount
@@ -14,7 +14,6 @@ from slicewright.core.problem import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 WEBHOOK = "kubernetes-sigs/kueue v0.19.2: pkg/webhooks/clusterqueue_webhook.go"
@@ -39,7 +38,7 @@ def quotas(group: dict[str, Any], path: Path) -> Iterator[tuple[Path, str, dict[
 
 
 @rule("KQ101", _QUOTAS, says=("flavors must have the same number of resources as the coveredResources",))
-def _order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _order(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, group in groups(resource):
         covered = [word for _, word in words(group.get("coveredResources"))]
         for index, flavor in entries(group.get("flavors")):
@@ -53,7 +52,7 @@ def _order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ102", _QUOTAS)
-def _once(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _once(resource: Resource, _objects: ObjectSet) -> Findings:
     resources: set[str] = set()
     flavors: dict[str, int] = {}
     for at_group, (path, group) in enumerate(groups(resource)):
@@ -70,7 +69,7 @@ def _once(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ103", _QUOTAS, says=("borrowingLimit must be nil when cohort is empty",))
-def _limits(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _limits(resource: Resource, _objects: ObjectSet) -> Findings:
     if parent_of(resource):
         return
     needed = "parentName" if resource.kind == "Cohort" else "cohortName"
@@ -84,7 +83,7 @@ def _limits(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ104", _QUEUES)
-def _lending(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _lending(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, group in groups(resource):
         for where, _, quota in quotas(group, path):
             lend, nominal = amount(quota.get("lendingLimit")), amount(quota.get("nominalQuota"))
@@ -95,7 +94,7 @@ def _lending(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ105", _QUOTAS)
-def _negative(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _negative(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, group in groups(resource):
         for where, _, quota in quotas(group, path):
             for key in ("nominalQuota", "borrowingLimit", "lendingLimit"):
@@ -110,7 +109,7 @@ def _negative(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ106", _QUOTAS)
-def _resource_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _resource_names(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, group in groups(resource):
         for index, name in words(group.get("coveredResources")):
             if not is_label_key(name):
@@ -120,7 +119,7 @@ def _resource_names(resource: Resource, _objects: ObjectSet) -> Iterator[Finding
 
 
 @rule("KQ107", _QUEUES)
-def _sizes(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _sizes(resource: Resource, _objects: ObjectSet) -> Findings:
     total, covered = 0, 0
     for path, group in groups(resource):
         flavors = sequence(group.get("flavors"))
@@ -136,7 +135,7 @@ def _sizes(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ108", _QUEUES, says=("reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never",))
-def _preemption(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _preemption(resource: Resource, _objects: ObjectSet) -> Findings:
     preemption = mapping(at(resource.data, "spec", "preemption"))
     policy = at(preemption, "borrowWithinCohort", "policy")
     if policy not in (None, "Never") and preemption.get("reclaimWithinCohort", "Never") == "Never":
@@ -149,7 +148,7 @@ def _preemption(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
     _QUEUES,
     says=("preference can only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor",),
 )
-def _fungibility(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _fungibility(resource: Resource, _objects: ObjectSet) -> Findings:
     wanted = mapping(at(resource.data, "spec", "flavorFungibility"))
     if wanted.get("preference") is None:
         return
@@ -161,7 +160,7 @@ def _fungibility(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ110", _QUEUES)
-def _on_flavors(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _on_flavors(resource: Resource, _objects: ObjectSet) -> Findings:
     known = {
         text(flavor.get("name"))
         for _, group in groups(resource)
@@ -176,7 +175,7 @@ def _on_flavors(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ111", _QUEUES, "warning")
-def _selector(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _selector(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "namespaceSelector") is None:
         yield Finding(
             ("spec",), "the queue admits nothing: without namespaceSelector it selects no namespace"
@@ -184,7 +183,7 @@ def _selector(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ112", _QUEUES)
-def _expressions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _expressions(resource: Resource, _objects: ObjectSet) -> Findings:
     base: Path = ("spec", "namespaceSelector", "matchExpressions")
     for index, expression in entries(at(resource.data, *map(str, base))):
         operator, values = expression.get("operator"), sequence(expression.get("values"))
@@ -216,7 +215,7 @@ def _cycles(objects: ObjectSet) -> dict[str, tuple[str, ...]]:
 
 
 @rule("FIT107", {"Cohort"})
-def _cycle(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _cycle(resource: Resource, objects: ObjectSet) -> Findings:
     way = objects.once("cycles of cohorts", _cycles).get(resource.name)
     if way is not None:
         path: Path = ("spec", "parent" if resource.version == "v1alpha1" else "parentName")

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_label_key
 from slicewright.core.kubernetes.labels import ELASTIC, MIN_PARALLELISM, PODSET
 from slicewright.core.plan.validate_workload import MAX_INT32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
@@ -27,7 +24,7 @@ _Layer = tuple[str, int]
 
 
 @rule("KQ142", {"JobSet", "Job"})
-def _layers(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _layers(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         written = pods.annotations.get(_LAYERS)
         if written is None:
@@ -45,7 +42,7 @@ def _layers(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
             yield from _of_layers(layers, pods, path)
 
 
-def _of_layers(layers: list[_Layer], pods: Pods, path: Path) -> Iterator[Finding]:
+def _of_layers(layers: list[_Layer], pods: Pods, path: Path) -> Findings:
     count = pods.replicas * pods.pods_per_job
     if layers[0][1] > count:
         yield Finding(path, f"a layer of {layers[0][1]} pods is more than the {count} pods of the job")
@@ -84,7 +81,7 @@ def _layer(entry: Any) -> _Layer | None:
 
 
 @rule("KQ144", {"Job"})
-def _elastic(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.annotations.get(ELASTIC) != "true":
         return
     if MIN_PARALLELISM in resource.annotations:

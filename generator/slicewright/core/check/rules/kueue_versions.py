@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.shape import version_numbers
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.quota_read import configuration
 from slicewright.core.check.rules.shapes import is_tpu
 from slicewright.core.kubernetes.kinds import RUN_KINDS
@@ -14,9 +14,6 @@ from slicewright.core.kubernetes.labels import FLEX_START, QUEUE
 from slicewright.core.kubernetes.read import at, mapping, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _MOVED: dict[str, dict[tuple[str, ...], str]] = {
@@ -42,7 +39,7 @@ _ENOUGH = 3600
 
 
 @rule("KQ152", _MOVED)
-def _moved(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _moved(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.version != "v1beta2":
         return
     for path, instead in _MOVED.get(resource.kind, {}).items():
@@ -73,7 +70,7 @@ def _timeout(objects: ObjectSet) -> int | None:
 
 
 @rule("KQ153", RUN_KINDS, "warning")
-def _ready(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _ready(resource: Resource, objects: ObjectSet) -> Findings:
     if QUEUE not in resource.labels:
         return
     timeout = objects.once("timeout of Kueue", _timeout)
@@ -88,7 +85,7 @@ def _ready(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ154", {"JobSet"}, "warning")
-def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Findings:
     timeout = objects.once("timeout of Kueue", _timeout)
     if QUEUE not in resource.labels or timeout is None:
         return

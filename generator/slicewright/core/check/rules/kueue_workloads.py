@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_domain_prefixed_path, is_label_key, is_subdomain
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import (
@@ -22,9 +22,6 @@ from slicewright.core.kubernetes.read import number
 from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
@@ -45,7 +42,7 @@ def _integer(written: str) -> int | None:
 
 
 @rule("KQ131", _JOBS)
-def _queue_label(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _queue_label(resource: Resource, _objects: ObjectSet) -> Findings:
     name = resource.labels.get(QUEUE)
     if name is not None and not is_subdomain(name):
         path: Path = ("metadata", "labels", QUEUE)
@@ -53,7 +50,7 @@ def _queue_label(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ132", RUN_KINDS, "warning")
-def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
     for key in (QUEUE, PRIORITY_CLASS, MAX_EXECUTION_TIME):
         if key in resource.annotations and key not in resource.labels:
             path: Path = ("metadata", "annotations", key)
@@ -61,7 +58,7 @@ def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Iterator[Findi
 
 
 @rule("KQ133", RUN_KINDS, "warning")
-def _misplaced(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         for where, labels in (("template", pods.labels), ("job", pods.job_metadata.get("labels"))):
             if where == "job" and resource.kind != "JobSet":
@@ -73,7 +70,7 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ134", _JOBS)
-def _max_time(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _max_time(resource: Resource, _objects: ObjectSet) -> Findings:
     written = resource.labels.get(MAX_EXECUTION_TIME)
     if written is not None and ((seconds := _integer(written)) is None or seconds <= 0):
         yield Finding(
@@ -82,13 +79,13 @@ def _max_time(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KQ135", {"JobSet"})
-def _elastic(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.annotations.get(ELASTIC) == "true":
         yield Finding(("metadata", "annotations", ELASTIC), "a JobSet cannot be elastic under Kueue")
 
 
 @rule("KQ136", {"Job"})
-def _partial(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _partial(resource: Resource, _objects: ObjectSet) -> Findings:
     written = resource.annotations.get(MIN_PARALLELISM)
     for pods in resource.pods:
         if written is not None:
@@ -114,7 +111,7 @@ def _podset_count(pods: Pods) -> int:
 
 
 @rule("KQ137", _JOBS)
-def _topology(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _topology(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         written = [key for key in _TOPOLOGY if key in pods.annotations]
         base = (*pods.path, "metadata", "annotations")
@@ -131,7 +128,7 @@ def _topology(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
         yield from _slice_size(pods, (*base, _SLICE_SIZE))
 
 
-def _slice_size(pods: Pods, path: Path) -> Iterator[Finding]:
+def _slice_size(pods: Pods, path: Path) -> Findings:
     written = pods.annotations.get(_SLICE_SIZE)
     if written is None:
         return
@@ -143,7 +140,7 @@ def _slice_size(pods: Pods, path: Path) -> Iterator[Finding]:
 
 
 @rule("KQ138", _JOBS)
-def _slice_divides(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _slice_divides(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         size, count = _integer(pods.annotations.get(_SLICE_SIZE, "")), _podset_count(pods)
         if size and 0 < size <= count and count % size:
@@ -152,7 +149,7 @@ def _slice_divides(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]
 
 
 @rule("KQ139", {"JobSet"})
-def _podset_groups(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _podset_groups(resource: Resource, _objects: ObjectSet) -> Findings:
     members: dict[str, list[Pods]] = {}
     for pods in resource.pods:
         name = pods.annotations.get(_GROUP)
@@ -178,7 +175,7 @@ def _podset_groups(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]
 
 
 @rule("KQ140", {"JobSet"})
-def _too_many_podsets(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _too_many_podsets(resource: Resource, _objects: ObjectSet) -> Findings:
     if QUEUE in resource.labels and len(resource.pods) > _MOST_PODSETS:
         message = (
             f"{len(resource.pods)} replicatedJobs, and a Kueue Workload has {_MOST_PODSETS} pod sets at most"
@@ -187,7 +184,7 @@ def _too_many_podsets(resource: Resource, _objects: ObjectSet) -> Iterator[Findi
 
 
 @rule("KQ141", _JOBS)
-def _gates(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _gates(resource: Resource, _objects: ObjectSet) -> Findings:
     written = resource.annotations.get(GATED_BY, "")
     seen: set[str] = set()
     for gate in (part.strip() for part in written.split(",")) if written else ():

@@ -6,7 +6,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.kustomize_build import (
     KUSTOMIZATIONS,
     Patch,
@@ -23,7 +23,6 @@ from slicewright.core.kubernetes.read import at, entries, mapping, sequence, tex
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
@@ -40,7 +39,7 @@ def _lists(value: Any, path: Path) -> Iterator[Path]:
 
 
 @rule("KUS101", KUSTOMIZATIONS, "warning")
-def _merge(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _merge(resource: Resource, objects: ObjectSet) -> Findings:
     if "openapi" in resource.data:
         return
     for found in patches(resource, objects):
@@ -55,7 +54,7 @@ def _merge(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KUS102", KUSTOMIZATIONS, "warning")
-def _namespace(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
     if not resource.data.get("namespace") or "openapi" in resource.data:
         return
     for found in built(resource, objects):
@@ -66,7 +65,7 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KUS103", KUSTOMIZATIONS, "warning")
-def _prefix(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _prefix(resource: Resource, objects: ObjectSet) -> Findings:
     if "configurations" in resource.data:
         return
     for key in ("namePrefix", "nameSuffix"):
@@ -77,7 +76,7 @@ def _prefix(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KUS104", KUSTOMIZATIONS, "warning")
-def _generators(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _generators(resource: Resource, objects: ObjectSet) -> Findings:
     if (
         "configurations" in resource.data
         or at(resource.data, "generatorOptions", "disableNameSuffixHash") is True
@@ -111,7 +110,7 @@ def _mentions(value: Any, name: str) -> bool:
 
 
 @rule("KUS105", KUSTOMIZATIONS, "warning")
-def _targets(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _targets(resource: Resource, objects: ObjectSet) -> Findings:
     contents = built(resource, objects)
     for found in patches(resource, objects):
         if found.target and contents and not any(selects(found.target, entry, objects) for entry in contents):
@@ -120,7 +119,7 @@ def _targets(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KUS106", KUSTOMIZATIONS, "warning")
-def _labels(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _labels(resource: Resource, objects: ObjectSet) -> Findings:
     contents = built(resource, objects)
     jobsets = [found for found in contents if found.kind in ("JobSet", "PathwaysJob")]
     for index, entry in entries(resource.data.get("labels")):
@@ -133,14 +132,14 @@ def _labels(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KUS107", RUN_KINDS, "warning")
-def _needs_hash(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _needs_hash(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.annotations.get(NEEDS_HASH) == "true":
         path: Path = ("metadata", "annotations", NEEDS_HASH)
         yield Finding(path, f"kustomize puts no hash on the name of a {resource.kind}")
 
 
 @rule("KUS108", KUSTOMIZATIONS, "warning")
-def _functions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _functions(resource: Resource, _objects: ObjectSet) -> Findings:
     for key in ("generators", "transformers", "validators"):
         if sequence(resource.data.get(key)):
             message = f"'{key}' other than kustomize's own need flags that Argo CD does not pass"
@@ -151,7 +150,7 @@ def _functions(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KUS109", KUSTOMIZATIONS)
-def _replicas(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _replicas(resource: Resource, objects: ObjectSet) -> Findings:
     for index, entry in entries(resource.data.get("replicas")):
         named = [found for found in built(resource, objects) if found.name == entry.get("name")]
         # Where it finds one object whose replicas it knows, it leaves the others of that name alone.
@@ -161,7 +160,7 @@ def _replicas(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KUS110", KUSTOMIZATIONS)
-def _generate_name(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _generate_name(resource: Resource, objects: ObjectSet) -> Findings:
     for found in built(resource, objects):
         if "generateName" in found.metadata and not found.name:
             message = f"{found.kind} has generateName, and kustomize fails without a name"
@@ -169,7 +168,7 @@ def _generate_name(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KUS111", KUSTOMIZATIONS, "warning")
-def _remote(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _remote(resource: Resource, _objects: ObjectSet) -> Findings:
     for key in ("resources", "components", "bases"):
         for index, entry in words(resource.data.get(key)):
             if not is_remote(entry):
@@ -181,7 +180,7 @@ def _remote(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KUS112", KUSTOMIZATIONS)
-def _strict_json(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _strict_json(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, entry in entries(resource.data.get("patches")):
         written = text(entry.get("patch")).lstrip()
         if written.startswith("[") and not written.startswith(('[{"', "[]", '[ {"', '[\n{"')):
@@ -190,14 +189,14 @@ def _strict_json(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KUS113", KUSTOMIZATIONS, "warning")
-def _metadata(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _metadata(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, word in words(resource.data.get("buildMetadata")):
         message = f"'{word}' writes what differs between machines and versions"
         yield Finding(("buildMetadata", index), message)
 
 
 @rule("KUS114", KUSTOMIZATIONS)
-def _leaves(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _leaves(resource: Resource, _objects: ObjectSet) -> Findings:
     schema = text(at(resource.data, "openapi", "path"))
     named: list[tuple[Path, str]] = [(("openapi", "path"), schema)]
     for index, found in entries(resource.data.get("patches")):
@@ -210,7 +209,7 @@ def _leaves(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("KUS115", KUSTOMIZATIONS, "warning")
-def _unguarded(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _unguarded(resource: Resource, objects: ObjectSet) -> Findings:
     for found in patches(resource, objects):
         guarded: list[str] = []
         for _, operation in entries(found.content):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, is_pathways, shape, shapes
 from slicewright.core.kubernetes.labels import COORDINATOR
 from slicewright.core.kubernetes.read import at, entries, sequence, text, words
@@ -14,7 +14,6 @@ from slicewright.core.plan.decide import SIDECAR_FLAG
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
@@ -59,7 +58,7 @@ def _workers(resource: Resource) -> list[Pods]:
 
 
 @rule("PW101", _JOBSET)
-def _one_chip(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _one_chip(resource: Resource, objects: ObjectSet) -> Findings:
     if not is_pathways(resource):
         return
     for pods in _workers(resource):
@@ -70,7 +69,7 @@ def _one_chip(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW102", {"JobSet", "Job", "Pod"})
-def _env_order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _env_order(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         for path, container in _all(pods):
             if "$(" not in repr(container):
@@ -92,7 +91,7 @@ def _env_order(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW103", _JOBSET)
-def _ports(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _ports(resource: Resource, _objects: ObjectSet) -> Findings:
     served = {
         flags(container)[_SERVER_PORT][1]
         for _, _, container in _managers(resource)
@@ -110,7 +109,7 @@ def _ports(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW104", _JOBSET)
-def _backend(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _backend(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         proxies = {
             flags(container)[_SERVER_PORT][1]
@@ -129,7 +128,7 @@ def _backend(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW105", _JOBSET)
-def _same_port(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _same_port(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         taken: dict[str, str] = {}
         for path, container in _all(pods):
@@ -142,7 +141,7 @@ def _same_port(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW106", _JOBSET)
-def _instance_type(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _instance_type(resource: Resource, objects: ObjectSet) -> Findings:
     rows = [shape(pods, objects) for pods in _workers(resource)]
     wanted = {row.pathways_instance_type for row in rows if row is not None and row.pathways_instance_type}
     for _, path, container in _managers(resource):
@@ -153,7 +152,7 @@ def _instance_type(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW107", _JOBSET)
-def _instance_count(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _instance_count(resource: Resource, _objects: ObjectSet) -> Findings:
     slices = sum(pods.replicas for pods in _workers(resource))
     for _, path, container in _managers(resource):
         index, value = flags(container).get(_INSTANCE_COUNT, (0, ""))
@@ -163,7 +162,7 @@ def _instance_count(resource: Resource, _objects: ObjectSet) -> Iterator[Finding
 
 
 @rule("PW108", _JOBSET)
-def _coordinator(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "coordinator") is not None:
         return
     for pods in resource.pods:
@@ -176,7 +175,7 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW109", _JOBSET)
-def _never_ends(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _never_ends(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods, _, manager in _managers(resource):
         others = [
             container
@@ -195,7 +194,7 @@ def _never_ends(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW110", _JOBSET)
-def _success(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _success(resource: Resource, _objects: ObjectSet) -> Findings:
     heads = [
         pods.name
         for pods, _, manager in _managers(resource)
@@ -211,7 +210,7 @@ def _success(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW111", _JOBSET)
-def _scratch(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _scratch(resource: Resource, _objects: ObjectSet) -> Findings:
     seen: dict[str, str] = {}
     for pods in resource.pods:
         for path, container in _all(pods):
@@ -232,7 +231,7 @@ def _proxies(resource: Resource) -> Iterator[tuple[Path, dict[str, tuple[int, st
 
 
 @rule("PW132", _JOBSET | {"PathwaysJob"}, "warning")
-def _unused_sidecar(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _unused_sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.kind == "PathwaysJob":
         components = {
             text(entry.get("componentType")): (index, entry)
@@ -254,7 +253,7 @@ def _unused_sidecar(resource: Resource, _objects: ObjectSet) -> Iterator[Finding
 
 
 @rule("PW133", _JOBSET, "warning")
-def _elastic_slices_end(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _elastic_slices_end(resource: Resource, _objects: ObjectSet) -> Findings:
     elastic = [
         found for _, found in _proxies(resource) if found.get("--num_elastic_slices", (0, "0"))[1] != "0"
     ]

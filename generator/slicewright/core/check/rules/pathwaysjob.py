@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
 from slicewright.core.plan.names import room_in_pathwaysjob
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _LIST = "pathways-job"
@@ -23,7 +22,7 @@ def _workers(resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 @rule("PW121", {"PathwaysJob"})
-def _name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _name(resource: Resource, _objects: ObjectSet) -> Findings:
     room = room_in_pathwaysjob()
     if len(resource.name) > room.length:
         length = len(resource.name)
@@ -32,7 +31,7 @@ def _name(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW122", {"PathwaysJob"})
-def _topology(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _topology(resource: Resource, objects: ObjectSet) -> Findings:
     for index, worker in _workers(resource):
         machine, topology = text(worker.get("type")), text(worker.get("topology"))
         path: Path = ("spec", "workers", index, "topology")
@@ -46,7 +45,7 @@ def _topology(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW123", {"PathwaysJob"})
-def _none(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _none(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "workers") == []:
         yield Finding(("spec", "workers"), "there are no workers")
     for index, worker in _workers(resource):
@@ -56,7 +55,7 @@ def _none(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW124", {"PathwaysJob"}, "warning")
-def _main(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _main(resource: Resource, _objects: ObjectSet) -> Findings:
     template = mapping(at(resource.data, "spec", "controller", "template"))
     names = [text(container.get("name")) for _, container in entries(at(template, "spec", "containers"))]
     main = at(resource.data, "spec", "controller", "mainContainerName") or "main"
@@ -67,7 +66,7 @@ def _main(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW125", {"PathwaysJob"}, "warning")
-def _dropped(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _dropped(resource: Resource, _objects: ObjectSet) -> Findings:
     metadata = at(resource.data, "spec", "controller", "template", "metadata")
     if mapping(metadata).get("labels") or mapping(metadata).get("annotations"):
         path: Path = ("spec", "controller", "template", "metadata")
@@ -75,7 +74,7 @@ def _dropped(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW126", {"PathwaysJob"}, "warning")
-def _head(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _head(resource: Resource, _objects: ObjectSet) -> Findings:
     controller = mapping(at(resource.data, "spec", "controller"))
     selector = at(controller, "template", "spec", "nodeSelector")
     mode = controller.get("deploymentMode")
@@ -88,7 +87,7 @@ def _head(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW127", {"PathwaysJob"})
-def _elastic(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
     elastic = number(at(resource.data, "spec", "controller", "elasticSlices"), 0) or 0
     slices = sum(number(worker.get("numSlices"), 0) or 0 for _, worker in _workers(resource))
     if slices and elastic >= slices:
@@ -97,7 +96,7 @@ def _elastic(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("PW128", {"PathwaysJob"}, "warning")
-def _sidecar(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, component in entries(at(resource.data, "spec", "customComponents")):
         if component.get("componentType") == "colocated_python_sidecar":
             for key in ("customFlags", "customEnv"):

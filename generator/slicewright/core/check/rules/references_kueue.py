@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check import quota_read
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.kueue_queues import groups
 from slicewright.core.check.scheduler import requirement
 from slicewright.core.kubernetes.kinds import RUN_KINDS
@@ -23,9 +23,6 @@ from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, 
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
 
 _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
@@ -36,7 +33,7 @@ def _names(objects: ObjectSet, kind: str) -> list[str]:
     return [resource.name for resource in objects.of_kind(kind)]
 
 
-def _dangling(objects: ObjectSet, kind: str, name: str, path: Path) -> Iterator[Finding]:
+def _dangling(objects: ObjectSet, kind: str, name: str, path: Path) -> Findings:
     """Yield a finding where objects of a kind are known and one that is named is not among them."""
     known = _names(objects, kind)
     if known and name and name not in known:
@@ -44,7 +41,7 @@ def _dangling(objects: ObjectSet, kind: str, name: str, path: Path) -> Iterator[
 
 
 @rule("REF101", RUN_KINDS)
-def _queue(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     known, name, namespace = (
         quota_read.quotas(objects),
         resource.labels.get(QUEUE),
@@ -62,13 +59,13 @@ def _queue(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("REF102", {"LocalQueue"})
-def _cluster_queue(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _cluster_queue(resource: Resource, objects: ObjectSet) -> Findings:
     name = text(at(resource.data, "spec", "clusterQueue"))
     yield from _dangling(objects, "ClusterQueue", name, ("spec", "clusterQueue"))
 
 
 @rule("REF103", {"ClusterQueue", "Cohort"})
-def _flavors(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _flavors(resource: Resource, objects: ObjectSet) -> Findings:
     for path, group in groups(resource):
         for index, flavor in entries(group.get("flavors")):
             name = text(flavor.get("name"))
@@ -76,7 +73,7 @@ def _flavors(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("REF104", {"ClusterQueue"})
-def _checks(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _checks(resource: Resource, objects: ObjectSet) -> Findings:
     base: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
     for index, check in entries(at(resource.data, "spec", "admissionChecksStrategy", "admissionChecks")):
         yield from _dangling(objects, "AdmissionCheck", text(check.get("name")), (*base, index, "name"))
@@ -85,7 +82,7 @@ def _checks(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("REF105", {"AdmissionCheck"})
-def _parameters(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _parameters(resource: Resource, objects: ObjectSet) -> Findings:
     parameters = mapping(at(resource.data, "spec", "parameters"))
     kind = text(parameters.get("kind"))
     if kind in _PARAMETERS:
@@ -93,25 +90,25 @@ def _parameters(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("REF106", {"ResourceFlavor"})
-def _topology(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _topology(resource: Resource, objects: ObjectSet) -> Findings:
     name = text(at(resource.data, "spec", "topologyName"))
     yield from _dangling(objects, "Topology", name, ("spec", "topologyName"))
 
 
 @rule("REF107", {"MultiKueueConfig"})
-def _clusters(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _clusters(resource: Resource, objects: ObjectSet) -> Findings:
     for index, name in words(at(resource.data, "spec", "clusters")):
         yield from _dangling(objects, "MultiKueueCluster", name, ("spec", "clusters", index))
 
 
 @rule("REF108", RUN_KINDS)
-def _priority(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _priority(resource: Resource, objects: ObjectSet) -> Findings:
     name = resource.labels.get(PRIORITY_CLASS, "")
     yield from _dangling(objects, "WorkloadPriorityClass", name, ("metadata", "labels", PRIORITY_CLASS))
 
 
 @rule("REF109", {"ResourceFlavor"})
-def _pools(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _pools(resource: Resource, objects: ObjectSet) -> Findings:
     labels = texts(at(resource.data, "spec", "nodeLabels"))
     if objects.site is None or not labels:
         return
@@ -126,7 +123,7 @@ def _pools(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("REF110", {"LocalQueue"})
-def _namespace(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
     queue = objects.find("ClusterQueue", text(at(resource.data, "spec", "clusterQueue")))
     selector = at(queue.data, "spec", "namespaceSelector") if queue else None
     name = resource.namespace or "default"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Check, Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.pod_references import absent_keys, needed, references
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.kubernetes.kinds import POD_KINDS
@@ -17,9 +17,6 @@ from slicewright.core.kubernetes.read import entries, text
 from slicewright.core.problem import did_you_mean, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import Check, ObjectSet, Resource
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path
 
@@ -47,7 +44,7 @@ def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, set[str]]:
 
 
 def _namespaced(kind: str) -> Check:
-    def check(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+    def check(resource: Resource, objects: ObjectSet) -> Findings:
         namespace = resource.namespace or "default"
         known = _by_namespace(objects, kind).get(namespace)
         if objects.site is not None:
@@ -62,9 +59,7 @@ def _namespaced(kind: str) -> Check:
     return check
 
 
-def _not_in_tree(
-    kind: str, resource: Resource, objects: ObjectSet, site: ResolvedCluster
-) -> Iterator[Finding]:
+def _not_in_tree(kind: str, resource: Resource, objects: ObjectSet, site: ResolvedCluster) -> Findings:
     """Yield what the repository of a cluster holds nowhere, once: at the first object that needs it."""
     missing = objects.once("what is not in the tree", _missing)
     for namespace, name, path, others in missing.get((kind, id(resource)), ()):
@@ -103,7 +98,7 @@ def _beside(objects: ObjectSet) -> dict[tuple[str, str, str], Resource]:
 
 
 @rule("REF160", POD_KINDS, "warning")
-def _keys(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _keys(resource: Resource, objects: ObjectSet) -> Findings:
     beside = objects.once("custom/", _beside)
     namespace = resource.namespace or "default"
     for pods in resource.pods:
@@ -116,7 +111,7 @@ def _keys(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("REF125", POD_KINDS, "warning")
-def _priority(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _priority(resource: Resource, objects: ObjectSet) -> Findings:
     known = [found.name for found in objects.of_kind("PriorityClass")]
     for pods in resource.pods:
         name = text(pods.spec.get("priorityClassName"))
@@ -126,7 +121,7 @@ def _priority(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("REF126", POD_KINDS, "warning")
-def _compute_class(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _compute_class(resource: Resource, objects: ObjectSet) -> Findings:
     known = [found.name for found in objects.of_kind("ComputeClass")]
     for _, entry in entries(objects.site.cluster.spec.get("computeClasses")) if objects.site else ():
         known.append(text(entry.get("name")))
@@ -138,7 +133,7 @@ def _compute_class(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("REF127", POD_KINDS, "warning")
-def _pull_secrets(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _pull_secrets(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         for index, entry in entries(pods.spec.get("imagePullSecrets")):
             # Without the key the name is empty; null and numbers are reported as such.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.shapes import is_tpu
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import (
@@ -19,7 +19,6 @@ from slicewright.core.kubernetes.read import at, entries, mapping, sequence, tex
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
@@ -36,7 +35,7 @@ def _all_containers(pods: Pods) -> Iterator[tuple[Path, dict[str, object]]]:
 
 
 @rule("TPU131", POD_KINDS, "warning")
-def _host_network(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _host_network(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if pods.spec.get("hostNetwork") is not True:
             continue
@@ -55,7 +54,7 @@ def _host_network(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU132", POD_KINDS, "warning")
-def _dns_policy(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _dns_policy(resource: Resource, _objects: ObjectSet) -> Findings:
     # A head without chips has to find the workers too; other programs may mean the host's resolver.
     for pods in resource.pods if any(is_tpu(each) for each in resource.pods) else ():
         policy = pods.spec.get("dnsPolicy")
@@ -78,7 +77,7 @@ def _level(resource: Resource, objects: ObjectSet) -> tuple[str, str]:
 
 
 @rule("TPU133", POD_KINDS)
-def _pod_security(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _pod_security(resource: Resource, objects: ObjectSet) -> Findings:
     level, who = _level(resource, objects)
     if level not in ("baseline", "restricted"):
         return
@@ -124,7 +123,7 @@ def _beyond_restricted(pods: Pods) -> Iterator[tuple[Path, str]]:
 
 
 @rule("TPU134", POD_KINDS)
-def _fuse_annotation(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _fuse_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         for index, volume in entries(pods.spec.get("volumes")):
             on = pods.annotations.get(FUSE) or resource.annotations.get(FUSE, "")
@@ -135,7 +134,7 @@ def _fuse_annotation(resource: Resource, _objects: ObjectSet) -> Iterator[Findin
 
 
 @rule("TPU135", {"ServiceAccount"})
-def _accounts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _accounts(resource: Resource, _objects: ObjectSet) -> Findings:
     written = texts(resource.metadata.get("annotations")).get(GOOGLE_ACCOUNT)
     if written is not None and not written.endswith(".gserviceaccount.com"):
         path: Path = ("metadata", "annotations", GOOGLE_ACCOUNT)

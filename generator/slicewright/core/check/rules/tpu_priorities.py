@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.co_scheduling import Nodes, can_meet, nodes_of
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, shape
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.kubernetes.read import number, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
 
 Priority = int | str | None
@@ -22,7 +19,7 @@ _Claims = dict[Nodes, dict[Priority, tuple[str, str]]]
 
 
 @rule("TPU119", {"JobSet"}, "warning")
-def _priorities(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _priorities(resource: Resource, objects: ObjectSet) -> Findings:
     """Compare the priority of pods with that of others that may claim the same node pools."""
     for pods in resource.pods:
         name = text(pods.spec.get("priorityClassName"))

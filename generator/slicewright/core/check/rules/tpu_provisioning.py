@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.shapes import is_tpu, shape, shapes
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import POD_KINDS
@@ -25,9 +25,6 @@ from slicewright.core.kubernetes.read import at, entries, mapping, text, texts
 from slicewright.core.plan.placement import FLEX_START_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
@@ -53,7 +50,7 @@ _CONFLICTS = {
 
 
 @rule("TPU121", POD_KINDS)
-def _unknown_labels(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _unknown_labels(resource: Resource, objects: ObjectSet) -> Findings:
     own = objects.once("labels of nodes", _own_labels)
     for pods in resource.pods:
         for key in mapping(pods.spec.get("nodeSelector")):
@@ -82,7 +79,7 @@ def _flex_path(pods: Pods) -> Path:
 
 
 @rule("TPU122", POD_KINDS)
-def _flex_conflicts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _flex_conflicts(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if not _is_flex(pods):
             continue
@@ -93,7 +90,7 @@ def _flex_conflicts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding
 
 
 @rule("TPU123", POD_KINDS)
-def _flex_generation(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _flex_generation(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         machines = objects.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""), ())
         if machines and _is_flex(pods) and not any(machine.flex_start for machine in machines):
@@ -102,7 +99,7 @@ def _flex_generation(resource: Resource, objects: ObjectSet) -> Iterator[Finding
 
 
 @rule("TPU124", POD_KINDS | {"ComputeClass"})
-def _run_time(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _run_time(resource: Resource, objects: ObjectSet) -> Findings:
     low, high = FLEX_START_SECONDS
     written = resource.annotations.get(PROVISIONING_REQUEST_DURATION)
     if written is not None and not _within(written, low, high):
@@ -119,7 +116,7 @@ def _run_time(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
         yield from _class_run_time(resource, objects)
 
 
-def _class_run_time(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _class_run_time(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, rung in entries(at(resource.data, "spec", "priorities")):
         flex = at(rung, "flexStart", "enabled") is True
         low, high = FLEX_START_SECONDS if flex else _RUN_SECONDS
@@ -141,7 +138,7 @@ def _tolerates(pods: Pods, key: str) -> bool:
 
 
 @rule("TPU125", POD_KINDS)
-def _toleration_alone(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _toleration_alone(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if is_tpu(pods) and not _is_flex(pods):
             for index, entry in entries(pods.spec.get("tolerations")):
@@ -151,7 +148,7 @@ def _toleration_alone(resource: Resource, _objects: ObjectSet) -> Iterator[Findi
 
 
 @rule("TPU126", POD_KINDS, "warning")
-def _spot(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _spot(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if is_tpu(pods) and pods.selector.get(SPOT) == "true" and not _tolerates(pods, SPOT):
             yield Finding(pods.selector_path(SPOT), "the pods select Spot nodes and do not tolerate them")
@@ -164,7 +161,7 @@ def _spot(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU127", {"JobSet", "Job"})
-def _queued(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _queued(resource: Resource, _objects: ObjectSet) -> Findings:
     if PROVISIONING_REQUEST_DURATION not in resource.annotations:
         return
     for pods in resource.pods:
@@ -174,7 +171,7 @@ def _queued(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU128", {"ComputeClass"}, says=("Flex Start provisioning model is incompatible with Spot",))
-def _classes(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _classes(resource: Resource, objects: ObjectSet) -> Findings:
     for index, rung in entries(at(resource.data, "spec", "priorities")):
         if at(rung, "flexStart", "enabled") is not True:
             continue
@@ -189,7 +186,7 @@ def _classes(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU129", {"JobSet", "Job"})
-def _machine_of_queue(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _machine_of_queue(resource: Resource, objects: ObjectSet) -> Findings:
     if PROVISIONING_REQUEST_DURATION not in resource.annotations:
         return
     for pods in resource.pods:

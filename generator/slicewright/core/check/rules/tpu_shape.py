@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slicewright.core.catalogue.geometry import joined
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.shapes import (
     PLACEHOLDER,
     asks_for_tpu,
@@ -30,14 +28,9 @@ from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, number
 from slicewright.core.problem import did_you_mean
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet, Resource
-
 
 @rule("TPU101", POD_KINDS)
-def _accelerator(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _accelerator(resource: Resource, objects: ObjectSet) -> Findings:
     catalogue = objects.catalogue
     for pods in resource.pods:
         label = pods.selector.get(ACCELERATOR)
@@ -50,7 +43,7 @@ def _accelerator(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU102", POD_KINDS)
-def _topology(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _topology(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         label, topology = pods.selector.get(ACCELERATOR, ""), pods.selector.get(TOPOLOGY)
         if topology in (None, PLACEHOLDER) or label not in objects.catalogue.accelerators:
@@ -63,7 +56,7 @@ def _topology(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU103", JOB_KINDS)
-def _hosts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row = shape(pods, objects)
         if row is None or not row.multi_host or not asks_for_tpu(pods):
@@ -82,7 +75,7 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU104", POD_KINDS)
-def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         for path, container in (*pods.containers, *pods.init_containers):
             requests, limits = (at(container, "resources", key, TPU) for key in ("requests", "limits"))
@@ -94,7 +87,7 @@ def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Iterator[Fi
 
 
 @rule("TPU105", POD_KINDS)
-def _chips(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _chips(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         rows = shapes(pods, objects)
         if not rows or not asks_for_tpu(pods) or pods.chips in {row.chips_per_host for row in rows}:
@@ -107,7 +100,7 @@ def _chips(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU106", POD_KINDS, "warning")
-def _ambiguous(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _ambiguous(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         rows = shapes(pods, objects)
         if len(rows) < 2 or is_placed_otherwise(pods) or SLICE_TOPOLOGY in pods.annotations:  # noqa: PLR2004
@@ -120,7 +113,7 @@ def _ambiguous(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU107", POD_KINDS, "warning")
-def _selectors(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _selectors(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if not asks_for_tpu(pods) or is_placed_otherwise(pods):
             continue
@@ -135,7 +128,7 @@ def _selectors(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU108", POD_KINDS, "warning")
-def _no_chips(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _no_chips(resource: Resource, _objects: ObjectSet) -> Findings:
     if is_pathways(resource):
         return  # A head beside the workers selects their nodes, and has no chips of its own.
     for pods in resource.pods:

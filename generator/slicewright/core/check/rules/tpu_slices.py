@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, JOB_NAME, NODE_POOL, PODSET, SLICE_TOPOLOGY
 from slicewright.core.kubernetes.read import at, entries, number, text, texts
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
 
 _NUM_SLICES = "MEGASCALE_NUM_SLICES"
@@ -52,21 +51,21 @@ def _unjoined(resource: Resource, objects: ObjectSet, *, multislice: bool) -> It
 
 
 @rule("TPU111", _SLICES)
-def _multislice(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _multislice(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, row in _unjoined(resource, objects, multislice=False):
         slices = f"{pods.replicas} slices of {row.topology} on {row.machine_type}"
         yield Finding(_replicas_path(pods), f"{slices}, but {row.generation} has no multislice")
 
 
 @rule("TPU150", _SLICES, "warning")
-def _single_hosts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _single_hosts(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, row in _unjoined(resource, objects, multislice=True):
         message = f"{pods.replicas} slices of {row.topology} on {row.machine_type}, which is one host"
         yield Finding(_replicas_path(pods), message)
 
 
 @rule("TPU112", _SLICES, "warning")
-def _independent(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _independent(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in _several(resource):
         row = shape(pods, objects)
         alone = row is not None and not row.multi_host and not exclusive(resource, pods)
@@ -76,7 +75,7 @@ def _independent(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU113", _SLICES, "warning")
-def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in _several(resource):
         row = shape(pods, objects)
         placed = exclusive(resource, pods) or SLICE_TOPOLOGY in pods.annotations
@@ -87,7 +86,7 @@ def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Iterator[Findi
 
 
 @rule("TPU151", _SLICES, "warning")
-def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if SLICE_TOPOLOGY not in pods.annotations or exclusive(resource, pods) != NODE_POOL:
             continue
@@ -102,7 +101,7 @@ def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Iterator[Fin
 
 
 @rule("TPU114", _SLICES, "warning")
-def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Iterator[Finding]:
+def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Findings:
     key = EXCLUSIVE_TOPOLOGY
     if key not in resource.annotations or not any(is_tpu(pods) for pods in resource.pods):
         return
@@ -113,7 +112,7 @@ def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Iterator[F
 
 
 @rule("TPU115", {"Job", "CronJob"})
-def _worker_names(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _worker_names(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row = shape(pods, objects)
         if row is None or not row.multi_host or not asks_for_tpu(pods):
@@ -129,7 +128,7 @@ def _worker_names(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU116", {"Job"})
-def _service(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _service(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row, name = shape(pods, objects), text(pods.spec.get("subdomain"))
         if row is None or not row.multi_host or not name:
@@ -152,7 +151,7 @@ def _selects(selector: dict[str, str], resource: Resource, pods: Pods) -> bool:
 
 
 @rule("TPU117", _SLICES)
-def _other_mode(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _other_mode(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row = shape(pods, objects)
         mode = text(pods.job.get("completionMode"))
@@ -167,7 +166,7 @@ def _other_mode(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU118", {"JobSet", "Job"}, "warning")
-def _restarts(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row = shape(pods, objects)
         limit = number(pods.job.get("backoffLimit"), 6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check import assignment, quota_read, quota_workload
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.rules.shapes import exclusive
 from slicewright.core.check.scheduler import tolerates
@@ -16,7 +16,6 @@ from slicewright.core.plan.topology import SLICE_LEVEL
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.check.quota import Flavor, PodSet
     from slicewright.core.kubernetes.pods import Pods
 
@@ -38,7 +37,7 @@ def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodS
 
 
 @rule("TPU154", RUN_KINDS)
-def _tainted(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _tainted(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, member, name, flavor in _placed(resource, objects):
         if not tolerates((*member.tolerations, *flavor.tolerations), _TAINT):
             message = f"the pods do not tolerate the taint {TPU}, which all nodes of flavor '{name}' have"
@@ -46,7 +45,7 @@ def _tainted(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
 
 
 @rule("TPU155", {"JobSet"}, "warning")
-def _exclusive(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _exclusive(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, _, name, _ in _placed(resource, objects):
         if exclusive(resource, pods) != NODE_POOL or SLICE_LEVEL in pods.annotations:
             continue

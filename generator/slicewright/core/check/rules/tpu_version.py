@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.shape import is_below
-from slicewright.core.check.model import Finding, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.shapes import is_pathways, shape
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import ACCELERATOR, FLEX_START
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.shape import Generation
-    from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.kubernetes.pods import Pods
 
 
@@ -38,7 +37,7 @@ def _features(
 
 
 @rule("TPU141", POD_KINDS)
-def _minimum(resource: Resource, objects: ObjectSet) -> Iterator[Finding]:
+def _minimum(resource: Resource, objects: ObjectSet) -> Findings:
     gke = objects.site.cluster.spec.get("gke") if objects.site else None
     version = gke.get("version") if isinstance(gke, dict) else None
     if not isinstance(version, str):
