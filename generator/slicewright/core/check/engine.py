@@ -9,7 +9,7 @@ from slicewright.core.check import cel
 from slicewright.core.check.explain import explained
 from slicewright.core.check.kinds import BadSchemaError
 from slicewright.core.check.model import Resource
-from slicewright.core.check.nested import nested, outside
+from slicewright.core.check.unpack import nested, outside
 from slicewright.core.problem import Problem, did_you_mean
 
 if TYPE_CHECKING:

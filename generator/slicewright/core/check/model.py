@@ -92,6 +92,12 @@ class Resource:
         return pods_of(self.data, self.kind) if self.is_known else ()
 
     @property
+    def containers(self) -> Iterator[tuple[Path, dict[str, Any]]]:
+        """The containers of all pods with their paths, those of each template before its init containers."""
+        for pods in self.pods:
+            yield from (*pods.containers, *pods.init_containers)
+
+    @property
     def subject(self) -> str:
         """What a report calls the object: `Kind namespace/name`."""
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name

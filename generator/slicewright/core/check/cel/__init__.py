@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.cel import computeclass, flux, jobset, kueue, library
+from slicewright.core.check.cel import computeclass, controllers, library
 from slicewright.core.check.cel.value import values_at
 from slicewright.core.compose import patch
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.cel.value import Rules
     from slicewright.core.problem import Path
 
-RULES: Rules = {**jobset.RULES, **kueue.RULES, **computeclass.RULES, **flux.RULES}
+RULES: Rules = {**controllers.RULES, **computeclass.RULES}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.kueue_queues import groups, quotas
+from slicewright.core.check.rules.kueue_queues import quotas
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.quantity import amount, canonical
 from slicewright.core.kubernetes.read import at, mapping, words
@@ -39,15 +39,14 @@ def _moves(image: str) -> str:
 @rule("GIT120", POD_KINDS, "warning")
 def _images(resource: Resource, _objects: ObjectSet) -> Findings:
     told = False
-    for pods in resource.pods:
-        for path, container in (*pods.containers, *pods.init_containers):
-            image = container.get("image")
-            if not isinstance(image, str) or not image or _pinned(image):
-                continue
-            is_runtime = _RUNTIME in image
-            if not (is_runtime and told):
-                yield Finding((*path, "image"), _moves(image), _ONE_VERSION if is_runtime else "")
-            told = told or is_runtime
+    for path, container in resource.containers:
+        image = container.get("image")
+        if not isinstance(image, str) or not image or _pinned(image):
+            continue
+        is_runtime = _RUNTIME in image
+        if not (is_runtime and told):
+            yield Finding((*path, "image"), _moves(image), _ONE_VERSION if is_runtime else "")
+        told = told or is_runtime
 
 
 def _quantity(value: Any, path: Path) -> Findings:
@@ -61,27 +60,24 @@ def _quantity(value: Any, path: Path) -> Findings:
 @rule("GIT121", POD_KINDS | {"ClusterQueue", "Cohort"}, "warning")
 def _quantities(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.kind in ("ClusterQueue", "Cohort"):
-        for base, group in groups(resource):
-            for where, _, quota in quotas(group, base):
-                for key in ("nominalQuota", "borrowingLimit", "lendingLimit"):
-                    yield from _quantity(quota.get(key), (*where, key))
-    for pods in resource.pods:
-        for path, container in (*pods.containers, *pods.init_containers):
-            for key in _QUANTITY_KEYS:
-                for quantity, value in mapping(at(container, "resources", key)).items():
-                    yield from _quantity(value, (*path, "resources", key, quantity))
+        for where, _, quota in quotas(resource):
+            for key in ("nominalQuota", "borrowingLimit", "lendingLimit"):
+                yield from _quantity(quota.get(key), (*where, key))
+    for path, container in resource.containers:
+        for key in _QUANTITY_KEYS:
+            for quantity, value in mapping(at(container, "resources", key)).items():
+                yield from _quantity(value, (*path, "resources", key, quantity))
 
 
 @rule("GIT122", POD_KINDS, "warning")
 def _scripts(resource: Resource, _objects: ObjectSet) -> Findings:
-    for pods in resource.pods:
-        for path, container in (*pods.containers, *pods.init_containers):
-            for key in ("command", "args"):
-                for index, word in words(container.get(key)):
-                    lines = word.split("\n")
-                    if len(lines) > 1 and ("\t" in word or any(line != line.rstrip() for line in lines)):
-                        message = "a script with tabs or trailing blanks is one long line in every diff"
-                        yield Finding((*path, key, index), message)
+    for path, container in resource.containers:
+        for key in ("command", "args"):
+            for index, word in words(container.get(key)):
+                lines = word.split("\n")
+                if len(lines) > 1 and ("\t" in word or any(line != line.rstrip() for line in lines)):
+                    message = "a script with tabs or trailing blanks is one long line in every diff"
+                    yield Finding((*path, key, index), message)
 
 
 @rule("GIT123", (), "warning")

@@ -4,68 +4,32 @@ from __future__ import annotations
 
 from slicewright.core.check.model import rules_of
 from slicewright.core.check.rules import (
-    bindings,
     content,
     fit,
     fit_flavors,
-    fit_nodes,
     gitops_runs,
     gitops_sync,
     jobs,
     jobset_names,
     jobset_policies,
     kueue_flavors,
-    kueue_prebuilt,
-    kueue_priorities,
     kueue_queues,
-    kueue_topology,
-    kueue_versions,
     kueue_workloads,
     kustomize,
     pathways,
     pathwaysjob,
+    priorities,
     references_kueue,
     references_pods,
     security,
-    tpu_priorities,
     tpu_provisioning,
     tpu_shape,
     tpu_slices,
-    tpu_topology,
-    tpu_version,
 )
 
-_MODULES = (
-    tpu_shape,
-    tpu_slices,
-    tpu_priorities,
-    tpu_provisioning,
-    tpu_topology,
-    security,
-    tpu_version,
-    jobset_names,
-    jobset_policies,
-    jobs,
-    kueue_queues,
-    kueue_flavors,
-    kueue_workloads,
-    kueue_topology,
-    kueue_prebuilt,
-    kueue_priorities,
-    kueue_versions,
-    pathways,
-    pathwaysjob,
-    references_kueue,
-    references_pods,
-    bindings,
-    fit,
-    fit_nodes,
-    fit_flavors,
-    gitops_runs,
-    gitops_sync,
-    content,
-    kustomize,
-)
-
-RULES = rules_of(*_MODULES)
+_TPU = (tpu_shape, tpu_slices, priorities, tpu_provisioning, security)
+_JOBS = (jobset_names, jobset_policies, jobs, pathways, pathwaysjob)
+_QUEUES = (kueue_queues, kueue_flavors, kueue_workloads, fit, fit_flavors)
+_TREE = (references_kueue, references_pods, gitops_runs, gitops_sync, content, kustomize)
+RULES = rules_of(*_TPU, *_JOBS, *_QUEUES, *_TREE)
 """All rules; `problems/rules/` has their texts."""

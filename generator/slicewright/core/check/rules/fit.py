@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules import fit_nodes
-from slicewright.core.check.rules.kueue_queues import groups, quotas
+from slicewright.core.check.rules.kueue_queues import quotas
 from slicewright.core.check.rules.shapes import of_labels
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
+    NODE_POOL,
     QUEUE,
     RUN,
     TOPOLOGY,
@@ -24,12 +24,71 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.kubernetes.quantity import amount, plain
 from slicewright.core.kubernetes.read import mapping
+from slicewright.core.plan.names import PATHWAYS_HEAD
 from slicewright.core.platform.flavor import TpuCapacity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slicewright.core.catalogue.cpu_machine import CpuMachine
+    from slicewright.core.intent.cluster import CpuPool
     from slicewright.core.problem import Path
+
+_MEBI = Fraction(2**20)
+
+
+def needs(names: list[str]) -> str:
+    """Return how a message begins that says what some pod sets ask for."""
+    if names == [PATHWAYS_HEAD]:
+        return "the Pathways head needs"
+    listed = joined([f"'{name}'" for name in names])
+    return f"pods {listed} need"
+
+
+def beyond(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Finding, str, str]]:
+    """Yield what a pod asks for beyond a node of its pool, with the names of its pod set and the resource."""
+    for pods, asked in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=False):
+        pool, machine = objects.once("node pools", _pools).get(pods.selector.get(NODE_POOL, ""), (None, None))
+        if pool is None or machine is None or not asked.count:
+            continue
+        for name, most in _sizes(machine).items():
+            wanted = asked.requests.get(name, Fraction(0)) / asked.count
+            if wanted > most:
+                each = " each" if asked.count > 1 else ""
+                has = _shown(name, most).removesuffix(f" {name}")
+                message = f"{needs([asked.name])} {_shown(name, wanted)}{each}; "
+                message += f"pool {pool.name} has {has} per node"
+                hint = f"write a larger machineType than {pool.machine_type} for the pool, or ask for less"
+                yield Finding(pods.spec_path, message, hint), asked.name, name
+
+
+def _pools(objects: ObjectSet) -> dict[str, tuple[CpuPool, CpuMachine]]:
+    """Return the CPU pools of a cluster whose machines are known, by the names of their node pools."""
+    site = objects.site
+    if site is None:
+        return {}
+    return {
+        name: (pool, site.machines[pool.name])
+        for pool in site.cluster.cpu_pools
+        for name in pool.node_pool_names
+        if pool.name in site.machines
+    }
+
+
+def _sizes(machine: CpuMachine) -> dict[str, Fraction]:
+    millicpus, mebibytes = machine.allocatable_millicpus, machine.allocatable_mib
+    return {"cpu": Fraction(millicpus) / 1000, "memory": Fraction(mebibytes) * _MEBI}
+
+
+def _shown(resource: str, value: Fraction) -> str:
+    return f"{plain(value)} cpu" if resource == "cpu" else f"{plain(round(value / 2**30, 1))}Gi memory"
+
+
+@rule("FIT130", RUN_KINDS)
+def _too_large(resource: Resource, objects: ObjectSet) -> Findings:
+    for finding, _, _ in beyond(resource, objects):
+        yield finding
+
 
 _LABEL: Path = ("metadata", "labels", QUEUE)
 _GIBI = Fraction(2**30)
@@ -89,7 +148,7 @@ def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
         least = [pods if pods.least is None else pods.of(pods.least) for pods in ask.sets]
         found = assignment.choices(known, queue, least)
     # What no node can hold is said once, by FIT130.
-    small = {name for _, name, _ in fit_nodes.beyond(resource, objects)}
+    small = {name for _, name, _ in beyond(resource, objects)}
     wanted = [
         choice
         for choice in found
@@ -107,9 +166,7 @@ def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
                     yield Finding(path, _said(queue.name, name, value, have))
                 else:
                     most = ", ".join(f"{_most(name, found)} of {flavor}" for flavor, found in have.items())
-                    message = (
-                        f"{fit_nodes.needs(names)} {_amount(name, value)} in all; {queue.name} has {most}"
-                    )
+                    message = f"{needs(names)} {_amount(name, value)} in all; {queue.name} has {most}"
                     yield Finding(path, message, _MORE_NODES)
                 return
     yield Finding(_LABEL, _together(known, queue, wanted))
@@ -254,11 +311,10 @@ def _chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
 
 def _nominal(resource: Resource) -> Iterator[tuple[Path, str, Fraction]]:
     """Yield (path, flavor, chips) of every quota of chips in a queue or a cohort."""
-    for base, group in groups(resource):
-        for where, flavor, entry in quotas(group, base):
-            value = amount(entry.get("nominalQuota"))
-            if entry.get("name") == TPU and value is not None:
-                yield (*where, "nominalQuota"), flavor, value
+    for where, flavor, entry in quotas(resource):
+        value = amount(entry.get("nominalQuota"))
+        if entry.get("name") == TPU and value is not None:
+            yield (*where, "nominalQuota"), flavor, value
 
 
 @rule("FIT104", {"ClusterQueue"}, "warning")

@@ -43,7 +43,7 @@ def _ttl(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("GIT103", RUN_KINDS, "warning")
 def _hook(resource: Resource, _objects: ObjectSet) -> Findings:
     if HOOK in resource.annotations and QUEUE in resource.labels:
-        path: Path = ("metadata", "annotations", HOOK)
+        path = ("metadata", "annotations", HOOK)
         yield Finding(path, "Argo CD treats a queued hook as done as soon as Kueue admits it")
 
 

@@ -35,7 +35,7 @@ def wave(resource: Resource) -> int:
 @rule("GIT114", (), "warning")
 def _replace(resource: Resource, _objects: ObjectSet) -> Findings:
     found = options(resource.annotations)
-    path: Path = ("metadata", "annotations", SYNC_OPTIONS)
+    path = ("metadata", "annotations", SYNC_OPTIONS)
     replace, force = found.get("Replace") == "true", found.get("Force") == "true"
     if replace and not force and resource.kind in RUN_KINDS:
         yield Finding(path, f"Replace=true cannot replace a {resource.kind}: its fields are immutable")
@@ -56,7 +56,7 @@ def _waves(resource: Resource, objects: ObjectSet) -> Findings:
             _place(resource), f"'{later.subject}' of wave {wave(later)} waits until the run is over"
         )
     if options(resource.annotations).get("PruneLast") == "true":
-        path: Path = ("metadata", "annotations", SYNC_OPTIONS)
+        path = ("metadata", "annotations", SYNC_OPTIONS)
         message = "PruneLast keeps the old run's quota while the new one waits for it"
         yield Finding(path, message, "leave PruneLast out: Argo CD prunes first by default")
 

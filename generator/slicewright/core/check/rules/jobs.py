@@ -31,10 +31,9 @@ def _restart_policy(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("JS122", POD_KINDS)
 def _images(resource: Resource, _objects: ObjectSet) -> Findings:
-    for pods in resource.pods:
-        for path, container in (*pods.containers, *pods.init_containers):
-            if not container.get("image"):
-                yield Finding(path, f"container '{container.get('name', '')}' has no image")
+    for path, container in resource.containers:
+        if not container.get("image"):
+            yield Finding(path, f"container '{container.get('name', '')}' has no image")
 
 
 @rule("JS123", JOB_KINDS)
@@ -73,9 +72,7 @@ def _runs_program(container: dict[str, Any]) -> bool:
 @rule("JS124", JOB_KINDS)
 def _completions(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        indexed = (
-            is_indexed(pods) if resource.kind == "JobSet" else pods.job.get("completionMode") == "Indexed"
-        )
+        indexed = is_indexed(pods, resource.kind)
         if "parallelism" in pods.job and indexed and pods.job.get("completions") is None:
             message = "an Indexed Job with parallelism has no completions"
             yield Finding(pods.job_path, message, "write completions: " + str(pods.parallelism))
@@ -141,9 +138,7 @@ def _job_name(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("JS127", JOB_KINDS)
 def _needs_index(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        indexed = (
-            is_indexed(pods) if resource.kind == "JobSet" else pods.job.get("completionMode") == "Indexed"
-        )
+        indexed = is_indexed(pods, resource.kind)
         for key in ("backoffLimitPerIndex", "successPolicy"):
             if pods.job.get(key) is not None and not indexed:
                 yield Finding((*pods.job_path, key), f"{key} needs completionMode: Indexed")

@@ -17,15 +17,19 @@ from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
 
 WEBHOOK = "kubernetes-sigs/jobset v0.12.0: pkg/webhooks/jobset_webhook.go"
 JOBSET = frozenset({"JobSet"})
 
 
-def is_indexed(pods: Pods) -> bool:
-    """Tell whether a replicatedJob is Indexed, which JobSet makes the default."""
-    return pods.job.get("completionMode", "Indexed") in ("Indexed", None)
+def is_indexed(pods: Pods, kind: str = "JobSet") -> bool:
+    """Tell whether a Job is Indexed, which JobSet makes the default."""
+    mode = pods.job.get("completionMode")
+    return mode == "Indexed" or (mode is None and kind == "JobSet")
+
+
+def _domain(resource: Resource) -> str:
+    return text(at(resource.data, "spec", "network", "subdomain")) or resource.name
 
 
 @rule("JS101", JOBSET)
@@ -81,7 +85,7 @@ def _managed_by(resource: Resource, _objects: ObjectSet) -> Findings:
     name = at(resource.data, "spec", "managedBy")
     if not isinstance(name, str):
         return
-    path: Path = ("spec", "managedBy")
+    path = ("spec", "managedBy")
     if not is_domain_prefixed_path(name):
         yield Finding(
             path, f"manager '{name}' is not a domain with a path, such as kueue.x-k8s.io/multikueue"
@@ -95,7 +99,7 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
     wanted = at(resource.data, "spec", "coordinator")
     if not isinstance(wanted, dict):
         return
-    path: Path = ("spec", "coordinator")
+    path = ("spec", "coordinator")
     name = text(wanted.get("replicatedJob"))
     job_index, pod_index = number(wanted.get("jobIndex"), 0) or 0, number(wanted.get("podIndex"), 0) or 0
     found = next((pods for pods in resource.pods if pods.name == name), None)
@@ -121,8 +125,7 @@ def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Findings:
         return
     name = text(wanted.get("replicatedJob"))
     job_index, pod_index = number(wanted.get("jobIndex"), 0), number(wanted.get("podIndex"), 0)
-    domain = text(at(resource.data, "spec", "network", "subdomain")) or resource.name
-    value = f"{resource.name}-{name}-{job_index}-{pod_index}.{domain}"
+    value = f"{resource.name}-{name}-{job_index}-{pod_index}.{_domain(resource)}"
     if not is_label_value(value):
         message = f"the coordinator's address '{value}' has {len(value)} characters, {MAX_LABEL} at most"
         yield Finding(("spec", "coordinator"), message)
@@ -131,10 +134,10 @@ def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("JS107", JOBSET)
 def _shared_subdomain(resource: Resource, objects: ObjectSet) -> Findings:
     taken = objects.once("subdomains", _subdomains)
-    domain = text(at(resource.data, "spec", "network", "subdomain")) or resource.name
+    domain = _domain(resource)
     first = taken.get((resource.namespace or "default", domain))
     if first is not None and first is not resource and first.name != resource.name:
-        path: Path = (
+        path = (
             ("spec", "network", "subdomain") if mapping(at(resource.data, "spec", "network")) else ("spec",)
         )
         yield Finding(path, f"JobSet '{first.name}' has the subdomain '{domain}' already")
@@ -143,8 +146,7 @@ def _shared_subdomain(resource: Resource, objects: ObjectSet) -> Findings:
 def _subdomains(objects: ObjectSet) -> dict[tuple[str, str], Resource]:
     found: dict[tuple[str, str], Resource] = {}
     for resource in objects.of_kind("JobSet"):
-        domain = text(at(resource.data, "spec", "network", "subdomain")) or resource.name
-        found.setdefault((resource.namespace or "default", domain), resource)
+        found.setdefault((resource.namespace or "default", _domain(resource)), resource)
     return found
 
 

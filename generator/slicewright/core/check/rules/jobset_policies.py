@@ -81,7 +81,7 @@ def _rule_reasons(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("JS114", JOBSET)
 def _gates(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "failurePolicy", "restartStrategy") == "InPlaceRestart":
-        path: Path = ("spec", "failurePolicy", "restartStrategy")
+        path = ("spec", "failurePolicy", "restartStrategy")
         yield Finding(path, "InPlaceRestart is behind a feature gate that is off")
     for index, policy in _rules(resource):
         if policy.get("action") in _GATED_ACTIONS:
@@ -101,7 +101,7 @@ def _depends_on(resource: Resource, _objects: ObjectSet) -> Findings:
     jobs = list(entries(at(resource.data, "spec", "replicatedJobs")))
     seen: set[str] = set()
     for index, job in jobs:
-        path: Path = ("spec", "replicatedJobs", index, "dependsOn")
+        path = ("spec", "replicatedJobs", index, "dependsOn")
         # The webhook takes the job itself for an earlier one: it adds the name before it looks.
         seen.add(text(job.get("name")))
         if index == 0 and isinstance(job.get("dependsOn"), list):
@@ -122,7 +122,7 @@ def _order(resource: Resource, _objects: ObjectSet) -> Findings:
         return
     for index, job in entries(at(resource.data, "spec", "replicatedJobs")):
         if "dependsOn" in job:
-            path: Path = ("spec", "replicatedJobs", index, "dependsOn")
+            path = ("spec", "replicatedJobs", index, "dependsOn")
             yield Finding(path, "startupPolicyOrder: InOrder excludes dependsOn")
             return
 
@@ -132,8 +132,7 @@ def _claims(resource: Resource, _objects: ObjectSet) -> Findings:
     taken: set[str] = set()
     mounted = {
         text(mount.get("name"))
-        for pods in resource.pods
-        for _, container in (*pods.containers, *pods.init_containers)
+        for _, container in resource.containers
         for _, mount in entries(container.get("volumeMounts"))
     }
     own = {
@@ -141,7 +140,7 @@ def _claims(resource: Resource, _objects: ObjectSet) -> Findings:
     }
     for policy_index, policy in entries(at(resource.data, "spec", "volumeClaimPolicies")):
         for index, template in entries(policy.get("templates")):
-            path: Path = ("spec", "volumeClaimPolicies", policy_index, "templates", index, "metadata")
+            path = ("spec", "volumeClaimPolicies", policy_index, "templates", index, "metadata")
             name = text(at(template, "metadata", "name"))
             if text(at(template, "metadata", "namespace")):
                 yield Finding((*path, "namespace"), "a claim template names a namespace", "leave it out")
@@ -166,5 +165,5 @@ def _success(resource: Resource, _objects: ObjectSet) -> Findings:
     restarts = number(policy.get("maxRestarts"), 0)
     needs = [policy for _, policy in _rules(resource) if policy.get("action") == "RestartJobSet"]
     if policy and needs and not restarts:
-        path: Path = ("spec", "failurePolicy")
+        path = ("spec", "failurePolicy")
         yield Finding(path, "action RestartJobSet never restarts: maxRestarts is 0")

@@ -30,11 +30,12 @@ def groups(resource: Resource) -> Iterator[tuple[Path, dict[str, Any]]]:
         yield (*_GROUPS, index), group
 
 
-def quotas(group: dict[str, Any], path: Path) -> Iterator[tuple[Path, str, dict[str, Any]]]:
-    """Yield (path, flavor, quota of one resource) of a resource group."""
-    for index, flavor in entries(group.get("flavors")):
-        for place, quota in entries(flavor.get("resources")):
-            yield (*path, "flavors", index, "resources", place), text(flavor.get("name")), quota
+def quotas(resource: Resource) -> Iterator[tuple[Path, str, dict[str, Any]]]:
+    """Yield (path, flavor, quota of one resource) of a queue or cohort."""
+    for path, group in groups(resource):
+        for index, flavor in entries(group.get("flavors")):
+            for place, quota in entries(flavor.get("resources")):
+                yield (*path, "flavors", index, "resources", place), text(flavor.get("name")), quota
 
 
 @rule("KQ101", _QUOTAS, says=("flavors must have the same number of resources as the coveredResources",))
@@ -73,34 +74,29 @@ def _limits(resource: Resource, _objects: ObjectSet) -> Findings:
     if parent_of(resource):
         return
     needed = "parentName" if resource.kind == "Cohort" else "cohortName"
-    for path, group in groups(resource):
-        for where, _, quota in quotas(group, path):
-            for key in ("borrowingLimit", "lendingLimit"):
-                if quota.get(key) is not None:
-                    yield Finding(
-                        (*where, key), f"{key} without {needed}", f"add {needed}, or drop the limit"
-                    )
+    for where, _, quota in quotas(resource):
+        for key in ("borrowingLimit", "lendingLimit"):
+            if quota.get(key) is not None:
+                yield Finding((*where, key), f"{key} without {needed}", f"add {needed}, or drop the limit")
 
 
 @rule("KQ104", _QUEUES)
 def _lending(resource: Resource, _objects: ObjectSet) -> Findings:
-    for path, group in groups(resource):
-        for where, _, quota in quotas(group, path):
-            lend, nominal = amount(quota.get("lendingLimit")), amount(quota.get("nominalQuota"))
-            if lend is not None and nominal is not None and lend > nominal:
-                limit = f"lendingLimit {quota['lendingLimit']} of {quota.get('name')}"
-                message = f"{limit} is above nominalQuota {quota['nominalQuota']}"
-                yield Finding((*where, "lendingLimit"), message)
+    for where, _, quota in quotas(resource):
+        lend, nominal = amount(quota.get("lendingLimit")), amount(quota.get("nominalQuota"))
+        if lend is not None and nominal is not None and lend > nominal:
+            limit = f"lendingLimit {quota['lendingLimit']} of {quota.get('name')}"
+            message = f"{limit} is above nominalQuota {quota['nominalQuota']}"
+            yield Finding((*where, "lendingLimit"), message)
 
 
 @rule("KQ105", _QUOTAS)
 def _negative(resource: Resource, _objects: ObjectSet) -> Findings:
-    for path, group in groups(resource):
-        for where, _, quota in quotas(group, path):
-            for key in ("nominalQuota", "borrowingLimit", "lendingLimit"):
-                found = amount(quota.get(key))
-                if found is not None and found < 0:
-                    yield Finding((*where, key), f"{key} is {quota[key]}")
+    for where, _, quota in quotas(resource):
+        for key in ("nominalQuota", "borrowingLimit", "lendingLimit"):
+            found = amount(quota.get(key))
+            if found is not None and found < 0:
+                yield Finding((*where, key), f"{key} is {quota[key]}")
     weight = amount(at(resource.data, "spec", "fairSharing", "weight"))
     smallest = amount("1n")
     if weight is not None and smallest is not None and (weight < 0 or 0 < weight <= smallest):
@@ -155,7 +151,7 @@ def _fungibility(resource: Resource, _objects: ObjectSet) -> Findings:
     borrow = wanted.get("whenCanBorrow", "MayStopSearch")
     preempt = wanted.get("whenCanPreempt", "TryNextFlavor")
     if (borrow, preempt) != ("TryNextFlavor", "TryNextFlavor"):
-        path: Path = ("spec", "flavorFungibility", "preference")
+        path = ("spec", "flavorFungibility", "preference")
         yield Finding(path, "preference needs whenCanBorrow and whenCanPreempt to be TryNextFlavor")
 
 
@@ -166,7 +162,7 @@ def _on_flavors(resource: Resource, _objects: ObjectSet) -> Findings:
         for _, group in groups(resource)
         for _, flavor in entries(group.get("flavors"))
     }
-    base: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
+    base = ("spec", "admissionChecksStrategy", "admissionChecks")
     for index, check in entries(at(resource.data, *map(str, base))):
         for place, name in words(check.get("onFlavors")):
             if name not in known:
@@ -184,7 +180,7 @@ def _selector(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("KQ112", _QUEUES)
 def _expressions(resource: Resource, _objects: ObjectSet) -> Findings:
-    base: Path = ("spec", "namespaceSelector", "matchExpressions")
+    base = ("spec", "namespaceSelector", "matchExpressions")
     for index, expression in entries(at(resource.data, *map(str, base))):
         operator, values = expression.get("operator"), sequence(expression.get("values"))
         path = (*base, index)
@@ -218,5 +214,5 @@ def _cycles(objects: ObjectSet) -> dict[str, tuple[str, ...]]:
 def _cycle(resource: Resource, objects: ObjectSet) -> Findings:
     way = objects.once("cycles of cohorts", _cycles).get(resource.name)
     if way is not None:
-        path: Path = ("spec", "parent" if resource.version == "v1alpha1" else "parentName")
+        path = ("spec", "parent" if resource.version == "v1alpha1" else "parentName")
         yield Finding(path, f"the cohorts form a cycle: {' -> '.join(way)}")

@@ -1,13 +1,14 @@
-"""What Kueue refuses about the labels and annotations of jobs, or never admits."""
+"""What Kueue refuses about jobs and Workloads, their names, labels and annotations, or never admits."""
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_domain_prefixed_path, is_label_key, is_subdomain
-from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP, RUN_KINDS
 from slicewright.core.kubernetes.labels import (
     ELASTIC,
     EQUAL_COMPLETIONS,
@@ -15,11 +16,14 @@ from slicewright.core.kubernetes.labels import (
     MAX_EXECUTION_TIME,
     MIN_PARALLELISM,
     PODSET,
+    PREBUILT,
     PRIORITY_CLASS,
     QUEUE,
 )
-from slicewright.core.kubernetes.read import number
+from slicewright.core.kubernetes.quantity import amount
+from slicewright.core.kubernetes.read import at, entries, mapping, number
 from slicewright.core.plan.names import MAX_LABEL
+from slicewright.core.plan.validate_workload import MAX_INT32
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
@@ -45,7 +49,7 @@ def _integer(written: str) -> int | None:
 def _queue_label(resource: Resource, _objects: ObjectSet) -> Findings:
     name = resource.labels.get(QUEUE)
     if name is not None and not is_subdomain(name):
-        path: Path = ("metadata", "labels", QUEUE)
+        path = ("metadata", "labels", QUEUE)
         yield Finding(path, f"'{name}' is not a valid name of a queue")
 
 
@@ -53,7 +57,7 @@ def _queue_label(resource: Resource, _objects: ObjectSet) -> Findings:
 def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
     for key in (QUEUE, PRIORITY_CLASS, MAX_EXECUTION_TIME):
         if key in resource.annotations and key not in resource.labels:
-            path: Path = ("metadata", "annotations", key)
+            path = ("metadata", "annotations", key)
             yield Finding(path, f"{key} is an annotation, and Kueue reads the label")
 
 
@@ -91,7 +95,7 @@ def _partial(resource: Resource, _objects: ObjectSet) -> Findings:
         if written is not None:
             least = _integer(written)
             if least is None or not 0 < least < pods.pods_per_job:
-                path: Path = ("metadata", "annotations", MIN_PARALLELISM)
+                path = ("metadata", "annotations", MIN_PARALLELISM)
                 yield Finding(path, f"'{written}' is not a number from 1 to {pods.pods_per_job - 1}")
         sync = resource.annotations.get(EQUAL_COMPLETIONS)
         if sync is None:
@@ -193,3 +197,139 @@ def _gates(resource: Resource, _objects: ObjectSet) -> Findings:
             message = f"duplicate gate '{gate}'" if gate in seen else f"gate '{gate}' {wrong}"
             yield Finding(("metadata", "annotations", GATED_BY), message)
         seen.add(gate)
+
+
+_POD_SETS: Path = ("spec", "podSets")
+
+
+@rule("KQ143", {"JobSet", "Job"})
+def _prebuilt(resource: Resource, _objects: ObjectSet) -> Findings:
+    # Kueue reads the annotation, and the label where there is none.
+    place, names = (
+        ("annotations", resource.annotations)
+        if resource.annotations.get(PREBUILT)
+        else ("labels", resource.labels)
+    )
+    name = names.get(PREBUILT)
+    if name is not None and not is_subdomain(name):
+        yield Finding(("metadata", place, PREBUILT), f"'{name}' is not a valid name of a Workload")
+
+
+@rule("KQ145", {"Workload"})
+def _workload(resource: Resource, _objects: ObjectSet) -> Findings:
+    if resource.group != KUEUE_GROUP:
+        return
+    partial = [
+        (*_POD_SETS, index, "minCount")
+        for index, podset in entries(at(resource.data, "spec", "podSets"))
+        if podset.get("minCount") is not None
+    ]
+    if len(partial) > 1:
+        yield Finding(partial[1], "minCount of a second pod set; one may have it")
+    if partial and resource.annotations.get(ELASTIC) == "true":
+        yield Finding(partial[0], "an elastic Workload has no minCount")
+    for index, podset in entries(at(resource.data, "spec", "podSets")):
+        yield from _requests(mapping(at(podset, "template", "spec")), (*_POD_SETS, index, "template", "spec"))
+        yield from _slices(mapping(podset.get("topologyRequest")), (*_POD_SETS, index, "topologyRequest"))
+
+
+def _requests(spec: dict[str, Any], path: Path) -> Findings:
+    holders: list[tuple[Path, dict[str, Any]]] = [(path, spec)]
+    for key in ("initContainers", "containers"):
+        holders += [((*path, key, index), container) for index, container in entries(spec.get(key))]
+    for place, holder in holders:
+        for kind in ("requests", "limits"):
+            for resource, value in mapping(at(holder, "resources", kind)).items():
+                where = (*place, "resources", kind, resource)
+                if resource == "pods":
+                    yield Finding(where, "the resource 'pods' is reserved for Kueue")
+                if (amount(value) or 0) < 0:
+                    yield Finding(where, f"{resource} is negative: {value}")
+
+
+def _slices(request: dict[str, Any], path: Path) -> Findings:
+    topology, size = request.get("podSetSliceRequiredTopology"), request.get("podSetSliceSize")
+    if (topology is None) != (size is None):
+        yield Finding(path, "podSetSliceRequiredTopology and podSetSliceSize must be set together")
+    elif isinstance(size, int) and size < 1:
+        yield Finding((*path, "podSetSliceSize"), f"{size} is not a valid size of a slice")
+
+
+_LAYERS = f"{PODSET}slice-required-topology-constraints"
+_EXCLUDED = tuple(f"{PODSET}{name}" for name in ("slice-required-topology", "slice-size", "group-name"))
+_FIXED = tuple(f"{PODSET}{mode}-topology" for mode in ("required", "preferred"))
+_MOST_LAYERS = 3
+
+_Layer = tuple[str, int]
+"""The node label of a layer, and how many pods stand together in it."""
+
+
+@rule("KQ142", {"JobSet", "Job"})
+def _topology_layers(resource: Resource, _objects: ObjectSet) -> Findings:
+    for pods in resource.pods:
+        written = pods.annotations.get(_LAYERS)
+        if written is None:
+            continue
+        path = (*pods.path, "metadata", "annotations", _LAYERS)
+        for key in _EXCLUDED:
+            if key in pods.annotations:
+                yield Finding(path, f"layers exclude {key}")
+        layers = _read(written)
+        if layers is None:
+            yield Finding(path, "the layers are not a JSON list of {topology, size}")
+        elif not 0 < len(layers) <= _MOST_LAYERS:
+            yield Finding(path, f"{len(layers)} layers; the limits are 1 to {_MOST_LAYERS}")
+        else:
+            yield from _of_layers(layers, pods, path)
+
+
+def _of_layers(layers: list[_Layer], pods: Pods, path: Path) -> Findings:
+    count = pods.replicas * pods.pods_per_job
+    if layers[0][1] > count:
+        yield Finding(path, f"a layer of {layers[0][1]} pods is more than the {count} pods of the job")
+    seen: set[str] = set()
+    above = 0
+    for topology, size in layers:
+        if not is_label_key(topology):
+            yield Finding(path, f"'{topology}' is not a valid key of a node label")
+        if topology in seen:
+            yield Finding(path, f"duplicate layer '{topology}'")
+        if size < 1:
+            yield Finding(path, f"{size} is not a valid size of a layer")
+        elif above % size:
+            yield Finding(path, f"layers of {size} pods do not divide the {above} pods of the layer above")
+        seen.add(topology)
+        above = max(size, 0)
+
+
+def _read(written: str) -> list[_Layer] | None:
+    """Return the layers as Go reads them: what is missing is empty, and names are found in any case."""
+    try:
+        found = json.loads(written)
+    except ValueError:
+        return None
+    layers = [_layer(entry) for entry in found or ()] if isinstance(found, list | None) else [None]
+    return None if None in layers else [layer for layer in layers if layer is not None]
+
+
+def _layer(entry: Any) -> _Layer | None:
+    if not isinstance(entry, dict | None):
+        return None
+    named = {key.lower(): value for key, value in (entry or {}).items()}
+    topology, size = named.get("topology", ""), named.get("size", 0)
+    is_size = isinstance(size, int) and not isinstance(size, bool) and abs(size) <= MAX_INT32
+    return (topology, size) if isinstance(topology, str) and is_size else None
+
+
+@rule("KQ144", {"Job"})
+def _elastic_job(resource: Resource, _objects: ObjectSet) -> Findings:
+    if resource.annotations.get(ELASTIC) != "true":
+        return
+    if MIN_PARALLELISM in resource.annotations:
+        path: Path = ("metadata", "annotations", MIN_PARALLELISM)
+        yield Finding(path, "an elastic Job has no partial admission")
+    for pods in resource.pods:
+        for key in _FIXED:
+            if key in pods.annotations:
+                path = (*pods.path, "metadata", "annotations", key)
+                yield Finding(path, "an elastic Job has no required or preferred topology")

@@ -134,7 +134,7 @@ def _labels(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("KUS107", RUN_KINDS, "warning")
 def _needs_hash(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.annotations.get(NEEDS_HASH) == "true":
-        path: Path = ("metadata", "annotations", NEEDS_HASH)
+        path = ("metadata", "annotations", NEEDS_HASH)
         yield Finding(path, f"kustomize puts no hash on the name of a {resource.kind}")
 
 

@@ -204,7 +204,7 @@ def _success(resource: Resource, _objects: ObjectSet) -> Findings:
         return
     targets = sequence(at(resource.data, "spec", "successPolicy", "targetReplicatedJobs"))
     if targets != heads:
-        path: Path = ("spec", "successPolicy") if at(resource.data, "spec", "successPolicy") else ("spec",)
+        path = ("spec", "successPolicy") if at(resource.data, "spec", "successPolicy") else ("spec",)
         hint = f"write successPolicy: {{operator: All, targetReplicatedJobs: [{heads[0]}]}}"
         yield Finding(path, "the JobSet waits for workers, which never exit", hint)
 

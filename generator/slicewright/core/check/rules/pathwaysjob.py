@@ -11,7 +11,6 @@ from slicewright.core.plan.names import room_in_pathwaysjob
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.problem import Path
 
 _LIST = "pathways-job"
 """What the catalogue calls the list of topologies in PathwaysJob's controller."""
@@ -34,7 +33,7 @@ def _name(resource: Resource, _objects: ObjectSet) -> Findings:
 def _topology(resource: Resource, objects: ObjectSet) -> Findings:
     for index, worker in _workers(resource):
         machine, topology = text(worker.get("type")), text(worker.get("topology"))
-        path: Path = ("spec", "workers", index, "topology")
+        path = ("spec", "workers", index, "topology")
         listed = [
             row.topology
             for row in objects.catalogue.rows()
@@ -60,7 +59,7 @@ def _main(resource: Resource, _objects: ObjectSet) -> Findings:
     names = [text(container.get("name")) for _, container in entries(at(template, "spec", "containers"))]
     main = at(resource.data, "spec", "controller", "mainContainerName") or "main"
     if names and main not in names:
-        path: Path = ("spec", "controller", "template", "spec", "containers")
+        path = ("spec", "controller", "template", "spec", "containers")
         message = f"no container is called '{main}': none of them learns where Pathways is"
         yield Finding(path, message)
 
@@ -69,7 +68,7 @@ def _main(resource: Resource, _objects: ObjectSet) -> Findings:
 def _dropped(resource: Resource, _objects: ObjectSet) -> Findings:
     metadata = at(resource.data, "spec", "controller", "template", "metadata")
     if mapping(metadata).get("labels") or mapping(metadata).get("annotations"):
-        path: Path = ("spec", "controller", "template", "metadata")
+        path = ("spec", "controller", "template", "metadata")
         yield Finding(path, "the controller drops labels and annotations of the template")
 
 
@@ -78,7 +77,7 @@ def _head(resource: Resource, _objects: ObjectSet) -> Findings:
     controller = mapping(at(resource.data, "spec", "controller"))
     selector = at(controller, "template", "spec", "nodeSelector")
     mode = controller.get("deploymentMode")
-    path: Path = ("spec", "controller", "template", "spec")
+    path = ("spec", "controller", "template", "spec")
     if mode == "colocate_head_with_workers" and selector:
         yield Finding((*path, "nodeSelector"), "the node selector of a head beside the workers is replaced")
     elif mode == "default" and "template" in controller and not selector:
@@ -91,7 +90,7 @@ def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
     elastic = number(at(resource.data, "spec", "controller", "elasticSlices"), 0) or 0
     slices = sum(number(worker.get("numSlices"), 0) or 0 for _, worker in _workers(resource))
     if slices and elastic >= slices:
-        path: Path = ("spec", "controller", "elasticSlices")
+        path = ("spec", "controller", "elasticSlices")
         yield Finding(path, f"{elastic} elastic slices of {slices} leave no required slice")
 
 
@@ -101,5 +100,5 @@ def _sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
         if component.get("componentType") == "colocated_python_sidecar":
             for key in ("customFlags", "customEnv"):
                 if component.get(key):
-                    path: Path = ("spec", "customComponents", index, key)
+                    path = ("spec", "customComponents", index, key)
                     yield Finding(path, f"the controller ignores {key} of the sidecar")

@@ -74,7 +74,7 @@ def _flavors(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("REF104", {"ClusterQueue"})
 def _checks(resource: Resource, objects: ObjectSet) -> Findings:
-    base: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
+    base = ("spec", "admissionChecksStrategy", "admissionChecks")
     for index, check in entries(at(resource.data, "spec", "admissionChecksStrategy", "admissionChecks")):
         yield from _dangling(objects, "AdmissionCheck", text(check.get("name")), (*base, index, "name"))
     for index, name in words(at(resource.data, "spec", "admissionChecks")):

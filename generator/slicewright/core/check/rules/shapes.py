@@ -87,8 +87,7 @@ def is_pathways(resource: Resource) -> bool:
     """Tell whether a JobSet runs Pathways: its workers form no multislice of their own."""
     return any(
         _PATHWAYS_IMAGE.search(image)
-        for pods in resource.pods
-        for _, container in (*pods.containers, *pods.init_containers)
+        for _, container in resource.containers
         if isinstance(image := container.get("image"), str)
     )
 

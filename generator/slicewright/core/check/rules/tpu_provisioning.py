@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.catalogue.shape import is_below
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.shapes import is_tpu, shape, shapes
+from slicewright.core.check.rules.shapes import is_pathways, is_tpu, shape, shapes
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import (
@@ -25,6 +26,9 @@ from slicewright.core.kubernetes.read import at, entries, mapping, text, texts
 from slicewright.core.plan.placement import FLEX_START_SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.shape import Generation
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
@@ -43,10 +47,7 @@ _NO_LABELS = {
     "cloud.google.com/gke-compute-class": "write cloud.google.com/compute-class",
     "cloud.google.com/gke-node-pool": "write cloud.google.com/gke-nodepool",
 }
-_CONFLICTS = {
-    SPOT: "true",
-    PREEMPTIBLE: "true",
-}
+_CONFLICTS = {SPOT: "true", PREEMPTIBLE: "true"}
 
 
 @rule("TPU121", POD_KINDS)
@@ -99,32 +100,27 @@ def _flex_generation(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 @rule("TPU124", POD_KINDS | {"ComputeClass"})
-def _run_time(resource: Resource, objects: ObjectSet) -> Findings:
+def _run_time(resource: Resource, _objects: ObjectSet) -> Findings:
     low, high = FLEX_START_SECONDS
     written = resource.annotations.get(PROVISIONING_REQUEST_DURATION)
     if written is not None and not _within(written, low, high):
         path: Path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
         yield Finding(path, f"a queued run lasts {low} to {high} seconds, not '{written}'")
     for pods in resource.pods:
-        written = pods.selector.get(MAX_RUN_DURATION)
-        low, high = FLEX_START_SECONDS if _is_flex(pods) else _RUN_SECONDS
-        if written is not None and not _within(written, low, high):
-            what = "a flex-start node" if _is_flex(pods) else "a node"
-            message = f"{what} lives {low} to {high} seconds, not '{written}'"
-            yield Finding(pods.selector_path(MAX_RUN_DURATION), message)
+        duration, path = pods.selector.get(MAX_RUN_DURATION), pods.selector_path(MAX_RUN_DURATION)
+        yield from _lifetime(duration, path, is_flex=_is_flex(pods))
     if resource.kind == "ComputeClass":
-        yield from _class_run_time(resource, objects)
+        for index, rung in entries(at(resource.data, "spec", "priorities")):
+            path = ("spec", "priorities", index, "maxRunDurationSeconds")
+            is_flex = at(rung, "flexStart", "enabled") is True
+            yield from _lifetime(rung.get("maxRunDurationSeconds"), path, is_flex=is_flex)
 
 
-def _class_run_time(resource: Resource, _objects: ObjectSet) -> Findings:
-    for index, rung in entries(at(resource.data, "spec", "priorities")):
-        flex = at(rung, "flexStart", "enabled") is True
-        low, high = FLEX_START_SECONDS if flex else _RUN_SECONDS
-        written = rung.get("maxRunDurationSeconds")
-        if written is not None and not _within(str(written), low, high):
-            what = "a flex-start node" if flex else "a node"
-            path: Path = ("spec", "priorities", index, "maxRunDurationSeconds")
-            yield Finding(path, f"{what} lives {low} to {high} seconds, not '{written}'")
+def _lifetime(written: object, path: Path, *, is_flex: bool) -> Findings:
+    low, high = FLEX_START_SECONDS if is_flex else _RUN_SECONDS
+    if written is not None and not _within(str(written), low, high):
+        what = "a flex-start node" if is_flex else "a node"
+        yield Finding(path, f"{what} lives {low} to {high} seconds, not '{written}'")
 
 
 def _within(written: str, low: int, high: int) -> bool:
@@ -175,7 +171,7 @@ def _classes(resource: Resource, objects: ObjectSet) -> Findings:
     for index, rung in entries(at(resource.data, "spec", "priorities")):
         if at(rung, "flexStart", "enabled") is not True:
             continue
-        path: Path = ("spec", "priorities", index, "flexStart")
+        path = ("spec", "priorities", index, "flexStart")
         accelerator = text(at(rung, "tpu", "type"))
         machines = objects.catalogue.accelerators.get(accelerator, ())
         if machines and not any(machine.flex_start for machine in machines):
@@ -193,5 +189,43 @@ def _machine_of_queue(resource: Resource, objects: ObjectSet) -> Findings:
         row = shape(pods, objects)
         if row is not None and all(found.machine.queued is False for found in shapes(pods, objects)):
             message = f"queued provisioning has no {row.accelerator}"
-            path: Path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
+            path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
             yield Finding(path, message)
+
+
+def _features(
+    resource: Resource, pods: Pods, objects: ObjectSet, generation: Generation
+) -> Iterator[tuple[str, str]]:
+    """Yield (name in the catalogue, what people call it) of the features that pods use."""
+    autopilot = objects.site is not None and objects.site.cluster.mode == "Autopilot"
+    yield ("autopilot" if autopilot else "standard"), generation.name
+    if pods.selector.get(FLEX_START) == "true":
+        yield "flexStart", "flex-start"
+    row = shape(pods, objects)
+    if (
+        resource.kind == "JobSet"
+        and pods.replicas > 1
+        and row
+        and row.multislice
+        and not is_pathways(resource)
+    ):
+        yield ("multisliceAutopilot" if autopilot else "multislice"), "multislice"
+
+
+@rule("TPU141", POD_KINDS)
+def minimum_version(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find TPU features that need a later version of GKE than the cluster has."""
+    gke = objects.site.cluster.spec.get("gke") if objects.site else None
+    version = gke.get("version") if isinstance(gke, dict) else None
+    if not isinstance(version, str):
+        return
+    for pods in resource.pods:
+        machines = objects.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""))
+        if not machines:
+            continue
+        generation = objects.catalogue.generations[machines[0].generation]
+        for feature, name in _features(resource, pods, objects, generation):
+            minimum = generation.minimum_gke.get(feature, ())
+            if minimum and is_below(version, minimum):
+                message = f"{name} needs GKE {' or '.join(minimum)}, and the cluster has {version}"
+                yield Finding(pods.selector_path(ACCELERATOR), message)

@@ -76,14 +76,13 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("TPU104", POD_KINDS)
 def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Findings:
-    for pods in resource.pods:
-        for path, container in (*pods.containers, *pods.init_containers):
-            requests, limits = (at(container, "resources", key, TPU) for key in ("requests", "limits"))
-            if requests is None or amount(requests) == amount(limits):
-                continue
-            written = "no limit" if limits is None else f"a limit of {limits}"
-            message = f"container requests {requests} of {TPU} with {written}"
-            yield Finding((*path, "resources", "requests", TPU), message)
+    for path, container in resource.containers:
+        requests, limits = (at(container, "resources", key, TPU) for key in ("requests", "limits"))
+        if requests is None or amount(requests) == amount(limits):
+            continue
+        written = "no limit" if limits is None else f"a limit of {limits}"
+        message = f"container requests {requests} of {TPU} with {written}"
+        yield Finding((*path, "resources", "requests", TPU), message)
 
 
 @rule("TPU105", POD_KINDS)

@@ -1,18 +1,31 @@
-"""Rules of several hosts and several slices: multislice, exclusive placement, names of the workers."""
+"""Rules of several hosts and several slices: multislice, placement, topologies, names of the workers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.check import assignment, quota_read, quota_workload
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
-from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, JOB_NAME, NODE_POOL, PODSET, SLICE_TOPOLOGY
+from slicewright.core.check.scheduler import tolerates
+from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.kubernetes.labels import (
+    EXCLUSIVE_TOPOLOGY,
+    JOB_NAME,
+    NODE_POOL,
+    PODSET,
+    SLICE_TOPOLOGY,
+    TPU,
+)
 from slicewright.core.kubernetes.read import at, entries, number, text, texts
+from slicewright.core.plan.topology import SLICE_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.check.quota import Flavor, PodSet
     from slicewright.core.kubernetes.pods import Pods
 
 _NUM_SLICES = "MEGASCALE_NUM_SLICES"
@@ -175,3 +188,37 @@ def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
         message = f"a failed host of {row.hosts} is replaced alone, up to {limit} times, and the others hang"
         path = (*pods.job_path, "backoffLimit") if "backoffLimit" in pods.job else pods.job_path
         yield Finding(path, message)
+
+
+_TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
+
+
+def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodSet, str, Flavor]]:
+    """Yield the TPU pods that can get only flavors with a Topology: name and facts of the first of these."""
+    queue, known = queue_of(resource, objects), quota_read.quotas(objects)
+    if queue is None:
+        return
+    for choice in assignment.choices(known, queue, quota_workload.pod_sets(resource, objects)):
+        flavors = [known.flavors[name] for name in choice.flavors if name in known.flavors]
+        if TPU not in choice.requests or not flavors or not all(flavor.has_topology for flavor in flavors):
+            continue
+        members = {member.name: member for member in choice.pods}
+        found = ((pods, members.get(pods.name or "main")) for pods in resource.pods)
+        yield from ((pods, one, choice.flavors[0], flavors[0]) for pods, one in found if one)
+
+
+@rule("TPU154", RUN_KINDS)
+def _tainted(resource: Resource, objects: ObjectSet) -> Findings:
+    for pods, member, name, flavor in _placed(resource, objects):
+        if not tolerates((*member.tolerations, *flavor.tolerations), _TAINT):
+            message = f"the pods do not tolerate the taint {TPU}, which all nodes of flavor '{name}' have"
+            yield Finding(pods.spec_path, message)
+
+
+@rule("TPU155", {"JobSet"}, "warning")
+def _exclusive(resource: Resource, objects: ObjectSet) -> Findings:
+    for pods, _, name, _ in _placed(resource, objects):
+        if exclusive(resource, pods) != NODE_POOL or SLICE_LEVEL in pods.annotations:
+            continue
+        message = f"two mechanisms choose the nodes: the Topology of flavor '{name}' and {EXCLUSIVE_TOPOLOGY}"
+        yield Finding(pods.spec_path, message)

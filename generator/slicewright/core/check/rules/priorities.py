@@ -1,4 +1,4 @@
-"""The rule of slices whose pods differ in priority, which JobSet does not keep apart."""
+"""Rules of priorities: slices that JobSet does not keep apart, and classes that preempt admitted pods."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.co_scheduling import Nodes, can_meet, nodes_of
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, shape
-from slicewright.core.kubernetes.labels import NODE_POOL
+from slicewright.core.kubernetes.labels import NODE_POOL, QUEUE
 from slicewright.core.kubernetes.read import number, text
 
 if TYPE_CHECKING:
@@ -83,3 +83,22 @@ def _default(objects: ObjectSet) -> Priority:
         if found.data.get("globalDefault") is True
     )
     return next(values, 0)
+
+
+@rule("KQ146", {"PriorityClass"}, "warning")
+def _preempts(resource: Resource, objects: ObjectSet) -> Findings:
+    user = objects.once("queued users of classes", _users).get(resource.name)
+    if user is not None and resource.data.get("preemptionPolicy") != "Never":
+        is_written = "preemptionPolicy" in resource.data
+        path = ("preemptionPolicy",) if is_written else ("metadata", "name")
+        message = f"pods of queued {user.kind} '{user.name}' may preempt single pods of other slices"
+        yield Finding(path, message)
+
+
+def _users(objects: ObjectSet) -> dict[str, Resource]:
+    """Return, by the name of a class, the first object in a queue whose pods name it."""
+    found: dict[str, Resource] = {}
+    for resource in objects.all:
+        for pods in resource.pods if QUEUE in resource.labels else ():
+            found.setdefault(text(pods.spec.get("priorityClassName")), resource)
+    return found

@@ -1,4 +1,7 @@
-"""The rules of the Kueue CRDs; defaults that a rule reads are filled in, as the API server does."""
+"""The rules of the CRDs of Kueue, JobSet and Flux.
+
+Defaults that a rule reads are filled in, as the API server does.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +94,7 @@ _STATUS: Rules = {
     "c.type == 'QuotaReserved' && c.status == 'True') && has(self.status.admission) ? "
     "size(self.spec.podSets) == size(self.status.admission.podSetAssignments) : true": _admitted_as_asked,
 }
-RULES: Rules = {
+_KUEUE: Rules = {
     **_TOLERATIONS,
     **_STATUS,
     "!has(self.cohort) && has(self.resourceGroups) ? self.resourceGroups.all(rg, rg.flavors.all(f, "
@@ -135,3 +138,39 @@ RULES: Rules = {
         lambda ref: get(ref, "group") != KUEUE_GROUP or get(ref, "kind") == "WorkloadPriorityClass"
     ),
 }
+
+
+def _one_way_to_start(spec: dict[str, Any]) -> bool:
+    if not has(spec, "startupPolicy") or get(spec, "startupPolicy", "startupPolicyOrder") != "InOrder":
+        return True
+    return not any(has(job, "dependsOn") for job in get(spec, "replicatedJobs"))
+
+
+def _claims_without_namespace(policy: dict[str, Any]) -> bool:
+    return all(
+        not has(claim, "metadata", "namespace") or claim["metadata"]["namespace"] == ""
+        for claim in get(policy, "templates")
+    )
+
+
+_JOBSET: Rules = {
+    "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder' && "
+    "self.replicatedJobs.exists(x, has(x.dependsOn)))": _one_way_to_start,
+    "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)": (
+        _claims_without_namespace
+    ),
+}
+
+
+_FLUX: Rules = {
+    "has(self.configMapRef) != has(self.secretRef)": (
+        lambda config: has(config, "configMapRef") != has(config, "secretRef")
+    ),
+    "!has(self.serviceAccountName) || (has(self.provider) && "
+    "(self.provider == 'azure' || self.provider == 'aws'))": (
+        lambda spec: not has(spec, "serviceAccountName") or get(spec, "provider") in ("azure", "aws")
+    ),
+    "has(self.spec) && has(self.spec.url)": lambda found: has(found, "spec", "url"),
+    "has(self.spec) && has(self.spec.interval)": lambda found: has(found, "spec", "interval"),
+}
+RULES: Rules = {**_KUEUE, **_JOBSET, **_FLUX}
