@@ -1,4 +1,4 @@
-"""Which workloads fit: what each asks for, of how much, and what stands against it."""
+"""Which workloads fit: what each asks for, of how much, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def workloads(
     ignored: Sequence[Entry] = (),
     hint_of: Callable[[str], str] = str,
 ) -> tuple[Workload, ...]:
-    """Return the runs of some objects; what is ignored for a reason is no problem, as for validate.
+    """Return the runs of some objects; problems that are ignored with a reason are left out.
 
     `against` are the problems of their TPUWorkloads: one that names the same mistake is told in its place.
     """
@@ -118,7 +118,7 @@ def _possible(object_set: ObjectSet, queue: quota.Node, sets: list[quota.PodSet]
 def runs(
     repository: Repository, planned: Iterable[Planned], existing: Mapping[str, str]
 ) -> tuple[list[tuple[Planned, Resource]], tuple[Problem, ...], list[str]]:
-    """Return the run objects of some plans, what stands against building them, and the files of frozen ones.
+    """Return the run objects of some plans, the problems of building them, and the files of frozen ones.
 
     A frozen run is what its file holds; what is not rendered yet is built as `render` would build it.
     `existing` holds the text of every file under overlays/ by path.

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.compose.kustomization import FILE_NAME, compose, identity, is_object
 from slicewright.core.difference.pruning import gitops_apps
-from slicewright.core.difference.tree_version import Folder, Key, Objects, TreeObject, TreeVersion, folders
+from slicewright.core.difference.tree_version import (
+    Folder,
+    Key,
+    Objects,
+    TreeObject,
+    TreeVersion,
+    document,
+    folders,
+)
 from slicewright.core.document.document import same
-from slicewright.core.document.read import read_documents
 from slicewright.core.document.write import write_document
 from slicewright.core.platform.controllers import installed, is_folder
 from slicewright.core.problem import Problem
@@ -126,7 +133,7 @@ def _in_part(folder: Folder, read_text: ReadText) -> tuple[Object, ...] | None:
     controllers = installed(folder.path, read_text) if is_folder(folder.path) else None
     if controllers is not None and not controllers.edited:
         return controllers.objects
-    kustomization = None if folder.workload else _document(read_text(f"{folder.path}/{FILE_NAME}"))
+    kustomization = None if folder.workload else document(read_text(f"{folder.path}/{FILE_NAME}"))
     found = kustomization if isinstance(kustomization, dict) else {}
     if found.get("kind") == "Component":
         names = [entry["path"] for entry in found.get("patches", ()) if "path" in entry]
@@ -134,13 +141,8 @@ def _in_part(folder: Folder, read_text: ReadText) -> tuple[Object, ...] | None:
         names = [str(entry) for entry in found.get("resources") or () if str(entry).endswith(".yaml")]
     else:
         return None
-    documents = [_document(read_text(f"{folder.path}/{name}")) for name in names]
+    documents = [document(read_text(f"{folder.path}/{name}")) for name in names]
     return tuple(data for data in documents if is_object(data))
-
-
-def _document(text: str | None) -> Any:
-    documents, _ = read_documents(text or "", "")
-    return documents[0].data if len(documents) == 1 else None
 
 
 def _against(
@@ -198,7 +200,7 @@ def _change(
 
 
 def diff_of(label: str, old: TreeObject | None, new: TreeObject | None) -> str:
-    """Return the unified diff of two objects in canonical YAML; None stands for one that is not there."""
+    """Return the unified diff of two objects in canonical YAML; None is a missing one."""
     return unified(label, _text(old), _text(new))
 
 

@@ -100,10 +100,15 @@ def folders(version: TreeVersion) -> Iterator[Folder]:
             yield Folder(folder, cluster, below, parts[3], wanted is None or parts[3] in wanted)
 
 
+def document(text: str | None) -> Any:
+    """Return the data of a text's only document; None where there is not exactly one."""
+    documents, _ = read_documents(text or "", "")
+    return documents[0].data if len(documents) == 1 else None
+
+
 def _listed(text: str | None) -> frozenset[str] | None:
     """Return what a list names, None where there is none that can be read."""
-    documents, _ = read_documents(text or "", "")
-    data = documents[0].data if len(documents) == 1 else None
+    data = document(text)
     entries = data.get("resources") if isinstance(data, dict) else None
     if not isinstance(entries, list):
         return None

@@ -176,7 +176,7 @@ def _gitops(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
 def _platform(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
     """Return what syncs the platform: its kinds only, in every namespace.
 
-    A list of namespaces would keep Argo CD from pruning what stands in one that leaves it.
+    A list of namespaces would keep Argo CD from pruning a namespace that leaves the list.
     """
     project = names(site, argocd).platform
     about = f"What workloads of cluster {site.cluster.name} stand on"
@@ -210,7 +210,7 @@ def _controllers(site: ResolvedCluster, argocd: ArgoCD, synced: SyncedController
 
 
 def _namespace_project(site: ResolvedCluster, argocd: ArgoCD, namespace: SyncedNamespace) -> Object:
-    """Return the AppProject of the teams of a namespace: one namespace, and no kind that stands in none."""
+    """Return the AppProject of the teams of a namespace: one namespace, and only namespaced kinds."""
     name = names(site, argocd).namespace(namespace.name)
     where = f"in namespace {namespace.name} of cluster {site.cluster.name}"
     about = f"The runs of {' and '.join(namespace.teams)} {where}" if namespace.teams else f"The runs {where}"

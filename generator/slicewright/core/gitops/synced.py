@@ -10,7 +10,7 @@ SYNCED = (
     *(("", kind) for kind in ("ConfigMap", "PersistentVolumeClaim", "Service")),
     *((run.group, run.kind) for run in RUNS),
 )
-"""Kinds of runs, of what often stands beside them, and of the anchor: group and kind.
+"""Kinds of runs, of what often comes with them, and of the anchor: group and kind.
 
 They may be synced wherever runs are, whatever is there today. The last object of a kind goes in the same
 commit in which its kind would leave the list, and what may not be synced is not pruned either.
@@ -25,7 +25,7 @@ class SyncedWorkload:
     folder: str
     """From the root of the tree: overlays/<cluster>/<namespace>/<workload>."""
     outside: tuple[str, ...] = ()
-    """Folders of the tree that a Fixed overlay stands on; a frozen run stands on none."""
+    """Folders of the tree that a Fixed overlay is built on; a frozen run needs none."""
     apart: frozenset[str] = frozenset()
     """Who of `argocd` and `flux` has a file for it alone in the tree already, whoever is to have one now."""
 
@@ -47,12 +47,12 @@ class SyncedNamespace:
 
 @dataclass(frozen=True, slots=True)
 class SyncedControllers:
-    """What the folder of the controllers stands on, and what it holds."""
+    """What the folder of the controllers is built on, and what it holds."""
 
     folders: tuple[str, ...]
     """Of the releases, from the root of the tree."""
     kinds: frozenset[tuple[str, str, str]]
-    """Group, kind and namespace of the objects; the last is empty where they stand in none."""
+    """Group, kind and namespace of the objects; the last is empty for objects without one."""
 
     @property
     def namespaces(self) -> tuple[str, ...]:

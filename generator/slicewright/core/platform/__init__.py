@@ -1,1 +1,1 @@
-"""What workloads stand on in the cluster: queues, flavors, priorities, teams, and how much each has."""
+"""What workloads need in the cluster: queues, flavors, priorities, teams, and how much each has."""

@@ -52,7 +52,7 @@ def is_v1beta2(site: ResolvedCluster) -> bool:
 
 
 def kueue_object(site: ResolvedCluster, kind: str, name: str, namespace: str = "", **fields: Any) -> Object:
-    """Return an object of Kueue's API; `fields` stand beside its metadata."""
+    """Return an object of Kueue's API; `fields` come after its metadata."""
     version = "v1beta2" if is_v1beta2(site) else "v1beta1"
     if kind == "Topology" and release(site) < _TOPOLOGY_SINCE:
         version = "v1alpha1"

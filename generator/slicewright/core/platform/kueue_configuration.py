@@ -1,4 +1,4 @@
-"""Kueue's own Configuration, which stands in the ConfigMap that its release reads."""
+"""Kueue's own Configuration, in the ConfigMap that its release reads."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def config_map(text: str) -> Object:
 
 
 _PLAYED = ("fairSharing", "admissionFairSharing", "resources")
-"""What decides who is admitted; timeouts of ours are of real time, in which nobody rehearses."""
+"""What decides who is admitted; our timeouts are in real time, and a rehearsal has its own clock."""
 
 
 def played(site: ResolvedCluster) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def configuration(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, A
 
 
 def merged(below: Any, above: Any) -> Any:
-    """Return mappings merged key by key; anything else that is written stands for the whole."""
+    """Return mappings merged key by key; any other value replaces the whole."""
     if not isinstance(below, dict) or not isinstance(above, dict):
         return above
     return {**below, **{key: merged(below.get(key), value) for key, value in above.items()}}

@@ -67,7 +67,7 @@ def allocatable(machine: CpuMachine, count: int) -> dict[str, str]:
 def resource_groups(site: ResolvedCluster, quotas: Iterable[Quota]) -> list[dict[str, Any]]:
     """Return the resource groups of a queue or a cohort: one for chips, one for what CPU pools have.
 
-    Flavors stand in the order of the quotas, in which Kueue tries them; pools of one flavor add up. A quota
+    Flavors are in the order of the quotas, in which Kueue tries them; pools of one flavor add up. A quota
     of a pool that is not known, or of a machine whose size is not, is left out: it has its problem.
 
     Kueue gives a pod one flavor of a group, and adds its labels. Where TPU hosts have quota of cpu and memory
@@ -112,10 +112,13 @@ def _host_resources(capacity: TpuCapacity, found: Chips | None) -> list[dict[str
     if found is None:
         return []
     each = capacity.shape.machine.chips_per_host
-    nominal, borrowing, lending = (
-        {} if count is None else allocatable(capacity.machine, count // each)
-        for count in (found.nominal, found.borrowing, found.lending)
-    )
+    counts = (found.nominal, found.borrowing, found.lending)
+    return _node_resources(capacity.machine, [None if count is None else count // each for count in counts])
+
+
+def _node_resources(machine: CpuMachine, counts: Iterable[int | None]) -> list[dict[str, Any]]:
+    """Return cpu and memory of so many nodes: a nominal number, and limits or None."""
+    nominal, borrowing, lending = ({} if count is None else allocatable(machine, count) for count in counts)
     return [
         _resource(name, value, borrowing.get(name, ""), lending.get(name, ""))
         for name, value in nominal.items()
@@ -148,17 +151,10 @@ def cpu_resources(quota: Quota, capacity: CpuCapacity) -> list[dict[str, Any]]:
     if quota.nominal_quota is not None:
         written = sorted(quota.nominal_quota.items())
         return [_resource(name, canonical(value)) for name, value in written]
-    machine = capacity.machine
-    if machine is None:
+    if capacity.machine is None:
         return []
-    borrowing, lending = (
-        {} if limit is None else allocatable(machine, limit)
-        for limit in (quota.borrowing_limit, quota.lending_limit)
-    )
-    return [
-        _resource(name, value, borrowing.get(name, ""), lending.get(name, ""))
-        for name, value in allocatable(machine, nodes(quota, capacity)).items()
-    ]
+    counts = (nodes(quota, capacity), quota.borrowing_limit, quota.lending_limit)
+    return _node_resources(capacity.machine, counts)
 
 
 def _resource(name: str, nominal: str, borrowing: str = "", lending: str = "") -> dict[str, Any]:

@@ -127,7 +127,7 @@ def digest_of(manifests: str) -> str:
 
 
 def recorded(text: str) -> str:
-    """Return the digest that a kustomization of ours records; empty where it is not one of ours."""
+    """Return the digest that our kustomization records; empty for any other one."""
     head = _HEAD.match(text)
     return head[1] if head and text[head.end() :] == _BODY else ""
 

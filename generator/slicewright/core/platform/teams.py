@@ -96,7 +96,7 @@ def _rule(group: str, resources: tuple[str, ...], verbs: list[str]) -> dict[str,
 
 
 def _viewer_rules() -> list[dict[str, Any]]:
-    """Look at runs, their pods and logs, and at where they stand in the queue."""
+    """Look at runs, their pods and logs, and at their place in the queue."""
     of_runs = ((run.group, (run.plural,)) for run in RUNS)
     return [_rule(group, names, _READ) for group, names in (*of_runs, *_VIEW)]
 
