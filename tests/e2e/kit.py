@@ -39,11 +39,15 @@ END = "slicewright.dev/simulated-end"
 QUEUE = "kueue.x-k8s.io/queue-name"
 
 TESTS_OWN = (
-    *(PATHWAYSJOB, JOBSET, JOB, POD, ("v1", "Service"), (KUEUE, "LocalQueue"), (KUEUE, "ClusterQueue")),
+    *(PATHWAYSJOB, JOBSET, JOB, POD, WORKLOAD, ("v1", "Service")),
+    *((KUEUE, "LocalQueue"), (KUEUE, "ClusterQueue")),
     *((KUEUE, "ResourceFlavor"), (KUEUE, "WorkloadPriorityClass"), NODE),
     ("scheduling.k8s.io/v1", "PriorityClass"),
 )
-"""Kinds that tests create, in the order in which they go."""
+"""Kinds that tests create, in the order in which they go.
+
+Kueue creates the Workloads: one that stayed for a moment would be counted by the next test.
+"""
 
 
 @cache
