@@ -101,7 +101,7 @@ e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster
 .PHONY: e2e-kind
 e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their own: needs Docker, see docs/testbed.md.
 	@$(BIN)/python -m slicewright.binaries --only kind --only kubectl --only kwok
-	@SLICEWRIGHT_E2E_KIND=1 $(BIN)/python -m pytest tests/e2e $(PYTEST_ARGS)
+	@SLICEWRIGHT_E2E_KIND=1 $(BIN)/python -m pytest tests/e2e $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-html
 e2e-html: $(VENV)/.dev ## Look at the page of a rehearsal in a browser: needs chromium and chromium-driver.
