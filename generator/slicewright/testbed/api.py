@@ -283,8 +283,8 @@ class Api:
             root = "/api" if "/" not in api_version else "/apis"
             for entry in self.request("GET", f"{root}/{api_version}")["resources"]:
                 if "/" not in entry["name"]:
-                    found = Resource(api_version, entry["kind"], entry["name"], entry["namespaced"])
-                    self._resources[api_version, entry["kind"]] = found
+                    resource = Resource(api_version, entry["kind"], entry["name"], entry["namespaced"])
+                    self._resources[api_version, entry["kind"]] = resource
         if key not in self._resources:
             message = f"there is no kind {kind} in {api_version}"
             raise ApiError(http.HTTPStatus.NOT_FOUND, {"reason": "NotFound", "message": message})
@@ -364,5 +364,5 @@ class Api:
 
 def _object(text: bytes) -> Object:
     """Return the object of an answer; one that is no JSON, as a proxy's may be, becomes its message."""
-    found: Object = json.loads(text) if text.startswith(b"{") else {"message": text.decode(errors="replace")}
-    return found
+    answer: Object = json.loads(text) if text.startswith(b"{") else {"message": text.decode(errors="replace")}
+    return answer

@@ -51,11 +51,11 @@ def pinned(controller: Controller) -> Release:
 
 def completed(items: Iterable[Object]) -> list[Object]:
     """Return the objects that install some controllers, and those of our releases of the others."""
-    found = list(items)
-    there = {item["metadata"]["name"] for item in found if item["kind"] == "Namespace"}
+    objects = list(items)
+    there = {item["metadata"]["name"] for item in objects if item["kind"] == "Namespace"}
     for controller in CONTROLLERS:
-        found += [] if controller.namespace in there else released(controller)
-    return found
+        objects += [] if controller.namespace in there else released(controller)
+    return objects
 
 
 def for_host(
@@ -143,11 +143,11 @@ def installation(site: ResolvedCluster, read_text: ReadText) -> tuple[Installati
     are asked about one by one. Another release than the test bed has the programs of is not installed.
     """
     others = tuple(_others(site))
-    found = controllers.installed(controllers_folder(site.cluster.name), read_text)
-    if found is None or others or not site.cluster.installs:
+    installed = controllers.installed(controllers_folder(site.cluster.name), read_text)
+    if installed is None or others or not site.cluster.installs:
         return Installation(settings=played(site)), others
     composed = compose(controllers_folder(site.cluster.name), read_text)
-    documents, _ = read_documents(found.configuration, "")
+    documents, _ = read_documents(installed.configuration, "")
     settings = documents[0].data if documents else {}
     return Installation(composed.objects, settings), composed.problems
 

@@ -209,19 +209,19 @@ CONTROL_PLANE = (
 
 def locate_programs(names: tuple[str, ...], environ: Mapping[str, str] = os.environ) -> dict[str, Path]:
     """Return the paths of pinned programs by name. Raises BedError, which names all that are missing."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     missing: list[Problem] = []
     for name in names:
         answer = find(name, environ)
         if isinstance(answer, Problem):
             missing.append(answer)
         else:
-            found[name] = answer
+            paths[name] = answer
     if missing:
         first = missing[0]
         message = "; ".join(problem.message for problem in missing)
         raise BedError(Problem(first.id, message, first.hint))
-    return found
+    return paths
 
 
 DEFAULT_NAME = "slicewright"

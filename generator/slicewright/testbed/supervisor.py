@@ -121,10 +121,10 @@ def free_ports(count: int, taken: set[int]) -> list[int]:
     """
     first, last = PORT_RANGE
     begin = os.getpid() * _PORTS_APART
-    found: list[int] = []
+    ports: list[int] = []
     for step in range(last - first):
-        if len(found) == count:
-            return found
+        if len(ports) == count:
+            return ports
         port = first + (begin + step) % (last - first)
         if port in taken:
             continue
@@ -133,7 +133,7 @@ def free_ports(count: int, taken: set[int]) -> list[int]:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with contextlib.suppress(OSError):
                 probe.bind(("127.0.0.1", port))
-                found.append(port)
+                ports.append(port)
     raise OSError(f"no {count} free ports from {PORT_RANGE[0]} to {PORT_RANGE[1]}")
 
 

@@ -86,12 +86,12 @@ def is_autopilot(inventory: Inventory) -> bool:
 
 def versions(inventory: Inventory) -> tuple[dict[str, str], list[Note]]:
     """Return the releases of the controllers, by the tags of their images."""
-    found = dict(sorted(_releases(inventory)))
+    releases = dict(sorted(_releases(inventory)))
     older = inventory.kueue_versions and "v1beta2" not in inventory.kueue_versions
-    if older and "kueue" not in found:
+    if older and "kueue" not in releases:
         message = "the release of Kueue is not known; it has no v1beta2, so it is older than v0.15.0"
-        return {**found, "kueue": _LAST_V1BETA1}, [Note(message, ("spec", "versions", "kueue"))]
-    return found, []
+        return {**releases, "kueue": _LAST_V1BETA1}, [Note(message, ("spec", "versions", "kueue"))]
+    return releases, []
 
 
 def _releases(inventory: Inventory) -> Iterator[tuple[str, str]]:
@@ -170,13 +170,13 @@ def _zones(pools: Pools) -> tuple[list[str], list[dict[str, Any]]]:
     return sorted(every), written
 
 
-def text_of(found: Imported, context: str) -> str:
+def text_of(cluster: Imported, context: str) -> str:
     """Return the text of the file, each note as a comment where it belongs."""
-    body = write_document(found.document)
+    body = write_document(cluster.document)
     places = read_places(body, 0)
     lines = body.splitlines()
     above: dict[int, list[str]] = {}
-    for note in found.notes:
+    for note in cluster.notes:
         line, column = places.of(note.path, key=True) if note.path else (1, 1)
         line, column = line - 1, column - 1
         indent = lines[line][: len(lines[line]) - len(lines[line].lstrip())] if column else ""

@@ -165,8 +165,8 @@ def flavors(inventory: Inventory) -> tuple[Flavor, ...]:
     for holder in (*inventory.cohorts, *inventory.cluster_queues):
         for name, quotas in quotas_of(holder):
             resources.setdefault(name, set()).update(text(quota.get("name")) for quota in quotas)
-    found = [_flavor(item, frozenset(resources.get(name_of(item), ()))) for item in inventory.flavors]
-    return tuple(sorted(found, key=lambda flavor: flavor.name))
+    every = [_flavor(item, frozenset(resources.get(name_of(item), ()))) for item in inventory.flavors]
+    return tuple(sorted(every, key=lambda flavor: flavor.name))
 
 
 def name_of(item: Object) -> str:

@@ -56,10 +56,10 @@ def pool_name(node_pools: Sequence[str], otherwise: str, taken: Collection[str])
 def unused(name: str, taken: Collection[str]) -> str:
     """Return a name, with a number where it is taken."""
     number = 2
-    found = name
-    while found in taken:
-        found, number = f"{name}-{number}", number + 1
-    return found
+    free = name
+    while free in taken:
+        free, number = f"{name}-{number}", number + 1
+    return free
 
 
 def default_names(pool: str, slices: int) -> list[str]:
@@ -220,8 +220,8 @@ _ORDER = (
 
 def _in_order(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return a pool as people write it: defaults left out."""
-    found = {key: facts[key] for key in _ORDER if facts.get(key)}
-    return {key: value for key, value in found.items() if (key, value) != ("provisioning", "OnDemand")}
+    ordered = {key: facts[key] for key in _ORDER if facts.get(key)}
+    return {key: value for key, value in ordered.items() if (key, value) != ("provisioning", "OnDemand")}
 
 
 def _of_flavor(flavor: Flavor | None, shape: Shape, way: str | dict[str, Any]) -> Iterator[str]:

@@ -26,7 +26,7 @@ _LIMITS = ("borrowingLimit", "lendingLimit")
 
 def quota_of(holder: Object, pools: Pools, path: Path) -> tuple[list[dict[str, Any]], list[Note]]:
     """Return the `quota` of a queue or a cohort at a path of the file, and what has no place in it."""
-    found: list[dict[str, Any]] = []
+    written: list[dict[str, Any]] = []
     notes: list[Note] = []
 
     def note(message: str) -> None:
@@ -40,10 +40,10 @@ def quota_of(holder: Object, pools: Pools, path: Path) -> tuple[list[dict[str, A
             note(f"quota of {chips[0].get('nominalQuota')} chips of flavor '{flavor}' has no pool: left out")
         elif chips and pool is not None:
             each = pool.chips
-            found.append({"pool": pool.name, **_of_chips(chips[0], each)})
-            if "nominalChips" in found[-1]:
+            written.append({"pool": pool.name, **_of_chips(chips[0], each)})
+            if "nominalChips" in written[-1]:
                 said = f"no whole number of slices, each of {each} chips; a managed platform would refuse it"
-                notes.append(Note(said, (*path, "quota", len(found) - 1)))
+                notes.append(Note(said, (*path, "quota", len(written) - 1)))
         cpus = pools.of_flavor(flavor, tpu=False)
         if not others:
             continue
@@ -51,10 +51,10 @@ def quota_of(holder: Object, pools: Pools, path: Path) -> tuple[list[dict[str, A
             note(f"quota of {', '.join(sorted(others))} of flavor '{flavor}' has no CPU pool: left out")
             continue
         entry, is_whole = _of_resources(others, cpus)
-        found.append(entry)
+        written.append(entry)
         if not is_whole:
             note(f"limits of {', '.join(sorted(others))} of flavor '{flavor}' are not whole nodes: left out")
-    return found, notes
+    return written, notes
 
 
 def _of_chips(quota: Mapping[str, Any], each: int) -> dict[str, int]:
@@ -113,20 +113,20 @@ Written = tuple[list[dict[str, Any]], list[Note]]
 
 def cohorts(inventory: Inventory, pools: Pools) -> Written:
     """Return the `cohorts`: those that are objects, then those that are only named."""
-    found: list[dict[str, Any]] = []
+    written: list[dict[str, Any]] = []
     notes: list[Note] = []
     for item in sorted(inventory.cohorts, key=name_of):
-        path: Path = ("spec", "cohorts", len(found))
+        path: Path = ("spec", "cohorts", len(written))
         quota, against = quota_of(item, pools, path)
         parent = text(at(item, "spec", "parentName")) or text(at(item, "spec", "parent"))
-        found.append(filled(name=name_of(item), parentName=parent, quota=quota, fairSharing=_weight(item)))
+        written.append(filled(name=name_of(item), parentName=parent, quota=quota, fairSharing=_weight(item)))
         notes += [*_unsaid("Cohort", item, path), *against]
     named = {parent_of(item) for item in inventory.cluster_queues}
-    named |= {cohort["parentName"] for cohort in found if "parentName" in cohort}
-    for name in sorted(named - {cohort["name"] for cohort in found} - {""}):
-        notes.append(Note("no object: the cohort is only named", ("spec", "cohorts", len(found))))
-        found.append({"name": name})
-    return found, notes
+    named |= {cohort["parentName"] for cohort in written if "parentName" in cohort}
+    for name in sorted(named - {cohort["name"] for cohort in written} - {""}):
+        notes.append(Note("no object: the cohort is only named", ("spec", "cohorts", len(written))))
+        written.append({"name": name})
+    return written, notes
 
 
 def parent_of(queue: Object) -> str:
@@ -136,15 +136,15 @@ def parent_of(queue: Object) -> str:
 
 def cluster_queues(inventory: Inventory, pools: Pools) -> Written:
     """Return the `clusterQueues` with their LocalQueues."""
-    found: list[dict[str, Any]] = []
+    queues: list[dict[str, Any]] = []
     notes: list[Note] = []
     for item in sorted(inventory.cluster_queues, key=name_of):
-        path: Path = ("spec", "clusterQueues", len(found))
+        path: Path = ("spec", "clusterQueues", len(queues))
         quota, against = quota_of(item, pools, path)
         spec = mapping(item.get("spec"))
         local = [entry for entry in inventory.local_queues if _queue_of(entry) == name_of(item)]
         written = [_local_queue(entry) for entry in sorted(local, key=_identity)]
-        found.append(
+        queues.append(
             filled(
                 name=name_of(item),
                 cohortName=parent_of(item),
@@ -165,13 +165,13 @@ def cluster_queues(inventory: Inventory, pools: Pools) -> Written:
         notes += against
         for entry in sorted(local, key=_identity):
             notes += _unsaid("LocalQueue", entry, path)
-    known = {queue["name"] for queue in found}
+    known = {queue["name"] for queue in queues}
     for entry in sorted(inventory.local_queues, key=_identity):
         if _queue_of(entry) not in known:
             where = "/".join(_identity(entry))
             message = f"LocalQueue {where} is left out: there is no ClusterQueue '{_queue_of(entry)}'"
             notes.append(Note(message))
-    return found, notes
+    return queues, notes
 
 
 def _queue_of(local: Object) -> str:
@@ -247,7 +247,7 @@ def priority_classes(inventory: Inventory) -> tuple[list[dict[str, Any]], list[N
         for item in inventory.priority_classes
         if item.get("preemptionPolicy") == "Never"
     }
-    found: list[dict[str, Any]] = []
+    classes: list[dict[str, Any]] = []
     for item in sorted(
         inventory.workload_priority_classes, key=lambda one: (one.get("value", 0), name_of(one))
     ):
@@ -258,7 +258,7 @@ def priority_classes(inventory: Inventory) -> tuple[list[dict[str, Any]], list[N
         if (name, value) in pods:
             entry["podPriorityClass"] = True
         if entry != {"name": name, "value": DEFAULT_PRIORITY_CLASSES.get(name)}:
-            found.append(entry)
+            classes.append(entry)
     there = {name_of(item) for item in inventory.workload_priority_classes}
     missing = [name for name in DEFAULT_PRIORITY_CLASSES if name not in there]
     notes = []
@@ -267,7 +267,7 @@ def priority_classes(inventory: Inventory) -> tuple[list[dict[str, Any]], list[N
             f"{', '.join(missing)}: priority classes that workloads may name here, and the cluster has none"
         )
         notes.append(Note(message))
-    return found, notes
+    return classes, notes
 
 
 def topologies(inventory: Inventory) -> list[dict[str, Any]]:
@@ -295,7 +295,7 @@ def admission_checks(inventory: Inventory) -> list[dict[str, Any]]:
 
 def provisioning_request_configs(inventory: Inventory) -> tuple[list[dict[str, Any]], list[Note]]:
     """Return the `provisioningRequestConfigs`, and what they have beside the fields of a TPUCluster."""
-    found: list[dict[str, Any]] = []
+    configs: list[dict[str, Any]] = []
     notes: list[Note] = []
     for item in sorted(inventory.provisioning_request_configs, key=name_of):
         name = name_of(item)
@@ -303,10 +303,10 @@ def provisioning_request_configs(inventory: Inventory) -> tuple[list[dict[str, A
             continue
         unsaid = [key for key in sorted(mapping(item.get("spec"))) if key not in _CONFIG]
         if unsaid:
-            path = ("spec", "provisioningRequestConfigs", len(found))
+            path = ("spec", "provisioningRequestConfigs", len(configs))
             notes.append(Note(f"it also has {', '.join(unsaid)}, which this file cannot say", path))
-        found.append({"name": name, **_some(item, _CONFIG)})
-    return found, notes
+        configs.append({"name": name, **_some(item, _CONFIG)})
+    return configs, notes
 
 
 def _some(item: Object, fields: tuple[str, ...]) -> dict[str, Any]:

@@ -29,34 +29,34 @@ def node_pool_flags(pool: NodePool) -> tuple[str, ...]:
     number of nodes, one that a workload policy places has the policy instead. `--num-nodes` counts nodes of
     one zone.
     """
-    found = []
+    flags = []
     if pool.zones:
-        found.append(f"--node-locations={','.join(pool.zones)}")
-    found.append(f"--machine-type={pool.machine_type}")
+        flags.append(f"--node-locations={','.join(pool.zones)}")
+    flags.append(f"--machine-type={pool.machine_type}")
     if pool.topology:
-        found.append(f"--tpu-topology={pool.topology}")
+        flags.append(f"--tpu-topology={pool.topology}")
     if pool.workload_policy:
-        found.append(f"--placement-policy={pool.workload_policy}")
-    found += _configured(pool)
-    found += _obtained(pool.provisioning)
-    found.append(f"--num-nodes={pool.nodes}")
+        flags.append(f"--placement-policy={pool.workload_policy}")
+    flags += _configured(pool)
+    flags += _obtained(pool.provisioning)
+    flags.append(f"--num-nodes={pool.nodes}")
     if pool.scaling is not None:
-        found += [
+        flags += [
             "--enable-autoscaling",
             f"--min-nodes={pool.scaling.least}",
             f"--max-nodes={pool.scaling.most}",
         ]
         if pool.shape is not None and len(pool.zones) != 1:
             # any zone that has capacity, rather than the same number of nodes in each
-            found.append("--location-policy=ANY")
+            flags.append("--location-policy=ANY")
     if pool.max_run_duration_seconds is not None:
-        found.append(f"--max-run-duration={pool.max_run_duration_seconds}s")
+        flags.append(f"--max-run-duration={pool.max_run_duration_seconds}s")
     if pool.labels:
-        found.append(f"--node-labels={','.join(f'{key}={value}' for key, value in pool.labels)}")
+        flags.append(f"--node-labels={','.join(f'{key}={value}' for key, value in pool.labels)}")
     if pool.taints:
         taints = (f"{key}={value}:{effect}" for key, value, effect in pool.taints)
-        found.append(f"--node-taints={','.join(taints)}")
-    return (*found, *pool.gcloud_flags)
+        flags.append(f"--node-taints={','.join(taints)}")
+    return (*flags, *pool.gcloud_flags)
 
 
 def _configured(pool: NodePool) -> Iterator[str]:

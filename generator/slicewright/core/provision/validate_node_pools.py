@@ -102,37 +102,36 @@ NODE_POOLS = 1000
 """The most node pools of a cluster that scripts are written for: each is a command of its own."""
 
 
-def problems(site: ResolvedCluster, catalogue: Catalogue) -> tuple[Problem, ...]:
-    """Return what is wrong with the pools and the environment of a cluster that we provision.
+def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
+    """Yield what is wrong with the pools and the environment of a cluster that we provision.
 
     Nothing stands against the pools of one that somebody else provisions.
     """
     if not site.cluster.managed:
-        return tuple(validate_environment.problems(site))
-    found: list[Problem] = []
+        yield from validate_environment.problems(site)
+        return
     if "location" not in site.cluster.spec:
         hint = "write location: us-west4, the region of the cluster, or the zone of a zonal one"
         message = "without a location nothing can be provisioned"
-        found.append(site.cluster.source.problem("POOL020", ("spec",), message, hint))
+        yield site.cluster.source.problem("POOL020", ("spec",), message, hint)
     for pool, shape in site.pools:
-        found += _empty(site, pool, shape)
-        found += _versions(site, catalogue, pool, shape)
-        found += _autoscaling(site, pool, "slices")
-        found += _policy(site, pool, shape)
+        yield from _empty(site, pool, shape)
+        yield from _versions(site, catalogue, pool, shape)
+        yield from _autoscaling(site, pool, "slices")
+        yield from _policy(site, pool, shape)
     for cpu in site.cluster.cpu_pools:
-        found += _machine(site, catalogue, cpu)
-        found += _autoscaling(site, cpu, "nodes")
-    found += zone_problems(site)
+        yield from _machine(site, catalogue, cpu)
+        yield from _autoscaling(site, cpu, "nodes")
+    yield from zone_problems(site)
     total = _node_pools(site)
     if total > NODE_POOLS:
         message = f"{total} node pools: scripts are written for at most {NODE_POOLS}, one command each"
         hint = "write fewer slices, or managed: false where something else makes them"
-        found.append(site.cluster.source.problem("POOL027", ("spec", "pools"), message, hint))
+        yield site.cluster.source.problem("POOL027", ("spec", "pools"), message, hint)
     else:
-        found += _names(site)
-        found += further.problems(site)
-        found += validate_environment.problems(site)
-    return tuple(found)
+        yield from _names(site)
+        yield from further.problems(site)
+        yield from validate_environment.problems(site)
 
 
 def _machine(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
