@@ -164,20 +164,12 @@ def _accepted(api: Api, item: Object) -> bool:
     return bool(api.create(item, dryRun="All"))
 
 
+_POD: Object = {"containers": [{"name": "a", "image": "probe"}]}
 _JOBSET: Object = {
     "apiVersion": JOBSET_VERSION,
     "kind": "JobSet",
     "metadata": {"name": "probe", "namespace": "default"},
-    "spec": {
-        "replicatedJobs": [
-            {
-                "name": "a",
-                "template": {
-                    "spec": {"template": {"spec": {"containers": [{"name": "a", "image": "probe"}]}}}
-                },
-            }
-        ]
-    },
+    "spec": {"replicatedJobs": [{"name": "a", "template": {"spec": {"template": {"spec": _POD}}}}]},
 }
 _CLUSTER_QUEUES: tuple[Object, ...] = tuple(
     {

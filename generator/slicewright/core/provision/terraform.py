@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from slicewright.core.provision.terraform_settings import Environment
 
 OAUTH_SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
+_ACCOUNT = Expression("google_service_account.gke.email")
 _NODE_ROLES = [Expression(f"google_project_iam_member.{name}") for name in ("gke", "gke_nodes")]
 """What nodes may do must be settled before there are any, and until there are none."""
 
@@ -26,7 +27,7 @@ _NODE_ROLES = [Expression(f"google_project_iam_member.{name}") for name in ("gke
 def cluster(environment: Environment) -> tuple[Item, ...]:
     """Return cluster.tf: a VPC-native cluster with Workload Identity and no node pool of its own."""
     autopilot = environment.autopilot
-    body = [
+    body: list[Item] = [
         block(
             "ip_allocation_policy",
             cluster_secondary_range_name="pods",
@@ -36,23 +37,15 @@ def cluster(environment: Environment) -> tuple[Item, ...]:
         block("workload_identity_config", workload_pool=Expression('"${var.project_id}.svc.id.goog"')),
     ]
     if autopilot:
-        nodes = block(
-            "auto_provisioning_defaults",
-            service_account=Expression("google_service_account.gke.email"),
-            oauth_scopes=OAUTH_SCOPES,
-        )
+        nodes = block("auto_provisioning_defaults", service_account=_ACCOUNT, oauth_scopes=OAUTH_SCOPES)
         body.append(block("cluster_autoscaling", body=[nodes]))
     else:
-        fuse = block("gcs_fuse_csi_driver_config", enabled=True)
-        body.append(block("addons_config", body=[fuse]))
-    items: list[Item] = list(body)
-    if not autopilot:
-        account = Expression("google_service_account.gke.email")
-        items += [
+        body += [
+            block("addons_config", body=[block("gcs_fuse_csi_driver_config", enabled=True)]),
             Comment(
                 "Of the default node pool, which is made and removed again; node-pools.tf has the real ones."
             ),
-            block("node_config", service_account=account, oauth_scopes=OAUTH_SCOPES),
+            block("node_config", service_account=_ACCOUNT, oauth_scopes=OAUTH_SCOPES),
             block("lifecycle", ignore_changes=[Expression("node_config")]),
         ]
     return (
@@ -71,7 +64,7 @@ def cluster(environment: Environment) -> tuple[Item, ...]:
             initial_node_count=None if autopilot else 1,
             deletion_protection=Expression("var.deletion_protection"),
             depends_on=_NODE_ROLES,
-            body=items,
+            body=body,
         ),
     )
 
@@ -190,7 +183,7 @@ def _node_config(pool: NodePool) -> Block:
         spot=True if wanted.type == "Spot" else None,
         flex_start=True if wanted.type in FLEX_START else None,
         max_run_duration=None if seconds is None else f"{seconds}s",
-        service_account=pool.service_account or Expression("google_service_account.gke.email"),
+        service_account=pool.service_account or _ACCOUNT,
         oauth_scopes=OAUTH_SCOPES,
         labels=labels or None,
         body=[

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from slicewright.core.document.write import write_document
 from slicewright.core.provision import hcl, terraform, terraform_settings
-from slicewright.core.provision.cloudbuild import cloudbuild
 from slicewright.core.provision.node_pool import node_pools
 from slicewright.core.provision.scripts import LIBRARY, scripts
 from slicewright.core.run import header
@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.core.provision.terraform_settings import Environment
+
+OPENTOFU = "ghcr.io/opentofu/opentofu:1.12.6"
+"""The image of OpenTofu; its version is that of versions.yaml, with which the tests run."""
+
+_GCLOUD = "gcr.io/google.com/cloudsdktool/google-cloud-cli:slim"
+_PLAN = "plan.tfplan"
+_LOCK = "-lock-timeout=10m"
 
 
 def files(site: ResolvedCluster, shared: Mapping[str, str]) -> dict[str, str]:
@@ -49,3 +57,51 @@ def terraform_files(site: ResolvedCluster, shared: Mapping[str, str]) -> dict[st
     return {
         f"provision/{site.cluster.name}/{name}": header.live(inputs, body) for name, body in bodies.items()
     }
+
+
+def cloudbuild(environment: Environment) -> str:
+    """Return cloudbuild.yaml: Cloud Build runs init, plan and apply; a substitution turns it into a destroy.
+
+    Its source is the folder that it is in.
+    """
+    document: dict[str, Any] = {
+        "steps": [
+            {
+                "id": "state",
+                "name": "${_GCLOUD}",
+                "entrypoint": "bash",
+                "args": ["-euc", _state_bucket(environment)],
+            },
+            _step("init", "init", "-input=false", _LOCK),
+            _step(
+                *("plan", "plan", "-input=false", _LOCK, f"-out={_PLAN}"),
+                "-destroy=${_DESTROY}",
+                "-var=deletion_protection=${_DELETION_PROTECTION}",
+            ),
+            _step("apply", "apply", "-input=false", _LOCK, _PLAN),
+        ],
+        "substitutions": {
+            "_DELETION_PROTECTION": "true",
+            "_DESTROY": "false",
+            "_GCLOUD": _GCLOUD,
+            "_IMAGE": OPENTOFU,
+        },
+        "options": {"logging": "CLOUD_LOGGING_ONLY"},
+        "timeout": "7200s",
+    }
+    return write_document(document)
+
+
+def _step(name: str, *args: str) -> dict[str, Any]:
+    return {"id": name, "name": "${_IMAGE}", "args": list(args)}
+
+
+def _state_bucket(environment: Environment) -> str:
+    """Return the command that makes the bucket of the state, which Terraform cannot make for itself."""
+    bucket = f"gs://{environment.fields['tfStateBucket']}"
+    return (
+        f"gcloud storage buckets describe {bucket} --format='value(name)' && exit\n"
+        f"gcloud storage buckets create {bucket} --project={environment.project} \\\n"
+        f"  --location={environment.region} --uniform-bucket-level-access --public-access-prevention\n"
+        f"gcloud storage buckets update {bucket} --versioning\n"
+    )
