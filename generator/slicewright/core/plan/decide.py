@@ -136,6 +136,7 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
     standard = cluster.mode == "Standard"
     placed = placement.place(workload, shape, autopilot=not standard)
     by_topology = topology.of_slices(workload, shape, site)
+    head_pool = _head_pool(workload, cluster)
     return Plan(
         cluster=cluster.name,
         namespace=workload.namespace,
@@ -177,8 +178,8 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
             workload,
             shape,
             name,
-            _head_node_pool(workload, cluster),
-            topology.of_pool(workload, _head_pool(workload, cluster), site),
+            _node_pool(cluster, head_pool),
+            topology.of_pool(workload, head_pool, site),
         ),
         patches=workload.patches,
         left_out=() if standard else tuple(_left_out(workload)),
@@ -199,11 +200,6 @@ def _is_exclusive(workload: Workload, shape: Shape) -> bool:
     A slice is one node pool; independent slices of one host may share theirs.
     """
     return shape.multi_host or (workload.slices > 1 and workload.pathways is None)
-
-
-def _head_node_pool(workload: Workload, cluster: Cluster) -> str:
-    """Return the node pool of the Pathways head; '' leaves it to the scheduler."""
-    return _node_pool(cluster, _head_pool(workload, cluster))
 
 
 def _head_pool(workload: Workload, cluster: Cluster) -> str:

@@ -37,16 +37,6 @@ _COMPONENT = {
 }
 
 
-_FLAVOR_SUFFIX = {
-    "OnDemand": "",
-    "Spot": "-spot",
-    "FlexStart": "-flex-start",
-    "FlexStartQueued": "-flex-start-queued",
-    "Reservation": "-reservation",
-    "ComputeClass": "-compute-class",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Placement:
     """What the provisioning adds to a run."""
@@ -82,11 +72,8 @@ def provisioning_selector(wanted: Provisioning) -> dict[str, str]:
 def flavor_name(shape: Shape, wanted: Provisioning) -> str:
     """Return what the ResourceFlavor of a shape and a way of provisioning is called where no file says."""
     machine = f"-{shape.chips_per_host}t" if shape.needs_accelerator_count else ""
-    return f"{shape.generation}-{shape.topology}{machine}{_FLAVOR_SUFFIX[wanted.type]}{_own_name(wanted)}"
-
-
-def _own_name(wanted: Provisioning) -> str:
-    return "".join(f"-{part}" for part in (wanted.name, wanted.block, wanted.sub_block) if part)
+    way = (_COMPONENT[wanted.type], wanted.name, wanted.block, wanted.sub_block)
+    return f"{shape.generation}-{shape.topology}{machine}{''.join(f'-{part}' for part in way if part)}"
 
 
 def tolerated_taints(wanted: Provisioning) -> tuple[str, ...]:

@@ -65,18 +65,18 @@ _BEYOND = (
 )
 
 
-def is_granted(one: Brought, namespace: str) -> bool:
+def is_granted(brought: Brought, namespace: str) -> bool:
     """Tell whether the rights of a namespace may hold what a run there brings."""
-    return _reason(one, namespace) is None
+    return _reason(brought, namespace) is None
 
 
-def _reason(one: Brought, namespace: str) -> int | None:
+def _reason(brought: Brought, namespace: str) -> int | None:
     """Return why the rights of a namespace do not hold something, as an index of the reasons."""
-    if one.group == ARGOCD_GROUP or one.group.endswith(".fluxcd.io"):
+    if brought.group == ARGOCD_GROUP or brought.group.endswith(".fluxcd.io"):
         return 2
-    if not is_namespaced(one.group, one.kind):
+    if not is_namespaced(brought.group, brought.kind):
         return 0
-    return 1 if one.namespace not in ("", namespace) else None
+    return 1 if brought.namespace not in ("", namespace) else None
 
 
 def against_objects(source: Source, namespace: str, made: Iterable[Brought]) -> Iterator[Problem]:
@@ -84,14 +84,14 @@ def against_objects(source: Source, namespace: str, made: Iterable[Brought]) -> 
     place: Path = ("spec", "components") if "components" in source.data["spec"] else ("spec",)
     items = sorted(made)
     for index, (what, hint) in enumerate(_BEYOND):
-        found = [_kind_in(one, namespace) for one in items if _reason(one, namespace) == index]
+        found = [_kind_in(brought, namespace) for brought in items if _reason(brought, namespace) == index]
         if found:
             message = (
                 f"the run brings objects {what} ({', '.join(found)}): "
                 f"with them nothing of namespace '{namespace}' is synced"
             )
             yield source.problem("GITOPS002", place, message, hint, key=True)
-    wider = [one.kind for one in items if is_granted(one, namespace) and one[:2] in _WIDER]
+    wider = [brought.kind for brought in items if is_granted(brought, namespace) and brought[:2] in _WIDER]
     if wider:
         kinds = ", ".join(dict.fromkeys(wider))
         message = f"the run brings {kinds}: any commit to namespace '{namespace}' may bring such objects then"
@@ -99,8 +99,10 @@ def against_objects(source: Source, namespace: str, made: Iterable[Brought]) -> 
         yield source.problem("GITOPS004", place, message, hint, key=True, warning=True)
 
 
-def _kind_in(one: Brought, namespace: str) -> str:
-    return f"{one.kind} in {one.namespace}" if one.namespace not in ("", namespace) else one.kind
+def _kind_in(brought: Brought, namespace: str) -> str:
+    return (
+        f"{brought.kind} in {brought.namespace}" if brought.namespace not in ("", namespace) else brought.kind
+    )
 
 
 def against_namespaces(site: ResolvedCluster, sources: Mapping[RunFolder, Source]) -> Iterator[Problem]:
@@ -195,22 +197,22 @@ def _controllers(
             )
         return None
     kinds: set[tuple[str, str, str]] = set()
-    for one in there.releases:
+    for release in there.releases:
         try:
-            text = one.read(MANIFESTS, read_text)
+            text = release.read(MANIFESTS, read_text)
         except Stopped:
             text = None
         held = _released(text or "")
         kinds |= held
         if not any(namespace for _, _, namespace in held):
             message = (
-                f"no objects of {one.title} are found in its manifests, and what syncs them has to allow "
+                f"no objects of {release.title} are found in its manifests, and what syncs them has to allow "
                 "their kinds"
             )
             hint = "slicewright init --upgrade brings those that come with slicewright"
-            problems.append(Problem("CTRL003", message, hint, file=f"{one.folder}/{MANIFESTS}"))
+            problems.append(Problem("CTRL003", message, hint, file=f"{release.folder}/{MANIFESTS}"))
             return None
-    return SyncedControllers(tuple(one.folder for one in there.releases), frozenset(kinds))
+    return SyncedControllers(tuple(release.folder for release in there.releases), frozenset(kinds))
 
 
 def _namespaces(
@@ -222,17 +224,17 @@ def _namespaces(
     for path in texts:
         if path.startswith(start):
             folders[posixpath.dirname(path)].append(path)
-    stands = _Stands(repository.read_text)
+    contents = _Contents(repository.read_text)
     workloads: dict[NamespaceFolder, list[SyncedWorkload]] = defaultdict(list)
     kinds: dict[NamespaceFolder, set[Kind]] = defaultdict(set)
     for path in sorted(folders):
         folder = run_folder(path)
         if folder is None:
             continue
-        made, outside = stands.of(path, {file: texts[file] for file in folders[path]})
+        made, outside = contents.read(path, {file: texts[file] for file in folders[path]})
         apart = _apart(folder, trees.existing)
         workloads[folder.parent].append(SyncedWorkload(folder.workload, path, outside, apart))
-        kinds[folder.parent] |= {one[:2] for one in made if is_granted(one, folder.namespace)}
+        kinds[folder.parent] |= {brought[:2] for brought in made if is_granted(brought, folder.namespace)}
         if folder in sources:
             problems += against_objects(sources[folder], folder.namespace, made)
     return tuple(
@@ -254,19 +256,19 @@ def _apart(folder: RunFolder, existing: Existing) -> frozenset[str]:
     return frozenset(who for who in (place.ARGOCD, place.FLUX) if existing.is_ours(f"{here}/{who}/{file}"))
 
 
-class _Stands:
+class _Contents:
     """What the folders of workloads make, and what they stand on."""
 
     def __init__(self, read_text: ReadText) -> None:
         self._read_text = read_text
         self._known: dict[tuple[str, ...], tuple[frozenset[Brought], tuple[str, ...]]] = {}
 
-    def of(self, folder: str, texts: Mapping[str, str]) -> tuple[frozenset[Brought], tuple[str, ...]]:
+    def read(self, folder: str, texts: Mapping[str, str]) -> tuple[frozenset[Brought], tuple[str, ...]]:
         """Return what the objects of a workload are, and the folders outside of its own that it needs."""
         runs = [path for path in texts if not path.endswith((f"/{FILE_NAME}", PATCH))]
         if runs:
-            held = (one for path in runs for one in kinds_in(header.body_of(texts[path])))
-            return frozenset(Brought(*one) for one in held), ()
+            held = (brought for path in runs for brought in kinds_in(header.body_of(texts[path])))
+            return frozenset(Brought(*brought) for brought in held), ()
         needed = tuple(_entries(folder, texts.get(f"{folder}/{FILE_NAME}", "")))
         if needed not in self._known:
             self._known[needed] = self._composed(*needed)

@@ -43,7 +43,9 @@ _SHOWN = 3
 
 def locked_out(site: ResolvedCluster, existing: Existing, paths: Iterable[str]) -> dict[str, list[str]]:
     """Return the files of frozen runs among some paths that a taint would lock out, by the flavor's name."""
-    tainted = {name: one for name, one in kept_apart(site).items() if one.flavor.may_have_taint}
+    tainted = {
+        name: capacity for name, capacity in kept_apart(site).items() if capacity.flavor.may_have_taint
+    }
     found: dict[str, list[str]] = {}
     start = f"overlays/{site.cluster.name}/"
     for path in sorted(paths) if tainted else ():
@@ -54,9 +56,9 @@ def locked_out(site: ResolvedCluster, existing: Existing, paths: Iterable[str]) 
             continue
         named = next((part[QUEUE] for part in parts if QUEUE in part), _DEFAULT)
         queue = site.cluster.queue_behind(named, path.split("/")[2])
-        for name in dict.fromkeys(one.flavor.name for one in _capacities(site, queue)):
-            one = tainted.get(name)
-            if one and _is_of(parts, one.shape) and _may_take(parts, one.pool.provisioning):
+        for name in dict.fromkeys(capacity.flavor.name for capacity in _capacities(site, queue)):
+            capacity = tainted.get(name)
+            if capacity and _is_of(parts, capacity.shape) and _may_take(parts, capacity.pool.provisioning):
                 found.setdefault(name, []).append(path)
     return found
 
@@ -88,11 +90,11 @@ def refused(entry: Planned, site: ResolvedCluster) -> Iterator[Problem]:
     queue = site.cluster.queue_behind(workload.queue_name or _DEFAULT, workload.namespace)
     apart = kept_apart(site)
     own = [
-        one
-        for one in _capacities(site, queue)
-        if one.shape == shape and any(fits(way, one.pool.provisioning) for way in workload.ways)
+        capacity
+        for capacity in _capacities(site, queue)
+        if capacity.shape == shape and any(fits(way, capacity.pool.provisioning) for way in workload.ways)
     ]
-    if own and all(one.flavor.name in apart and one.flavor.may_have_taint for one in own):
+    if own and all(capacity.flavor.name in apart and capacity.flavor.may_have_taint for capacity in own):
         name, pool = own[0].flavor.name, own[0].pool.name
         message = f"flavor '{name}' of its queue has a taint, which a PathwaysJob cannot tolerate"
         hint = "write api: JobSet with the same pathways block, or flavorTaint: false in pool "
@@ -104,7 +106,7 @@ def _capacities(site: ResolvedCluster, queue: ClusterQueue | None) -> list[TpuCa
     """Return the TPU pools of a queue in the order in which Kueue tries their flavors."""
     known = capacities(site)
     pools = [known.get(quota.pool) for quota in queue.quota] if queue else []
-    return [one for one in pools if isinstance(one, TpuCapacity)]
+    return [capacity for capacity in pools if isinstance(capacity, TpuCapacity)]
 
 
 def _may_take(parts: list[dict[str, Any]], way: Provisioning) -> bool:

@@ -34,7 +34,7 @@ def _ways(workload: Workload, plan: Plan, site: ResolvedCluster, queue: ClusterQ
     quoted = {quota.pool for quota in queue.quota}
     has = [pool.provisioning for pool in alike(site, plan.shape) if pool.name in quoted]
     for index, wanted in enumerate(workload.ways if has else ()):
-        if any(fits(wanted, one) for one in has):
+        if any(fits(wanted, way) for way in has):
             continue
         place: Path = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")
         others = ", ".join(dict.fromkeys(map(called, has)))
@@ -63,7 +63,7 @@ def _requests(
         capacity = known.get(quota.pool)
         if isinstance(capacity, TpuCapacity):
             same = capacity.shape == plan.shape
-            fitting = same and any(fits(one, capacity.pool.provisioning) for one in workload.ways)
+            fitting = same and any(fits(way, capacity.pool.provisioning) for way in workload.ways)
             if quota.cpu_and_memory and fitting:
                 return
         elif isinstance(capacity, CpuCapacity) and capacity.flavor.node_labels:

@@ -143,28 +143,28 @@ class _Plan:
         if key == "$ref":
             return self._reference(self._home(value.removeprefix(_HERE)), value.removeprefix(_HERE))
         if key in _MAPS and isinstance(value, dict):
-            return {field: self._of(value[field], field) for field in sorted(value)}
+            return {field: self._subschema(value[field], field) for field in sorted(value)}
         if key in _LISTS:
-            return [self._of(part, name) for part in value]
+            return [self._subschema(part, name) for part in value]
         if key in _SINGLES and isinstance(value, dict):
             suffix = {"items": "Item", "additionalProperties": "Value", "not": "Not"}[key]
-            return self._of(value, f"{name}{suffix}")
+            return self._subschema(value, f"{name}{suffix}")
         return value
 
-    def _of(self, schema: Schema, name: str) -> Schema:
+    def _subschema(self, schema: Schema, name: str) -> Schema:
         text = json.dumps(schema, sort_keys=True)
         if self._times[text] < 2 or len(text) < _LEAST:  # noqa: PLR2004 - more than once
             return self.rebuilt(schema, name)
         home = self._home(text)
         if text not in self._names:
-            self._names[text] = self._named(name, self._taken[home])
+            self._names[text] = self._free_name(name, self._taken[home])
             self.definitions[home][self._names[text]] = self.rebuilt(schema, name)
         return {"$ref": self._reference(home, self._names[text])}
 
     def _reference(self, home: str, name: str) -> str:
         return f"{_THERE if home == _SEVERAL else _HERE}{name}"
 
-    def _named(self, name: str, taken: set[str]) -> str:
+    def _free_name(self, name: str, taken: set[str]) -> str:
         wanted = name[:1].upper() + name[1:]
         found, number = wanted, 1
         while found in taken:
