@@ -94,11 +94,15 @@ NOTHING = "nothing is at this path"
 @pytest.mark.parametrize(
     ("document", "operation", "message"),
     [
-        ({"a": 1}, {"op": "test", "path": "/a", "value": 2}, "test /a: found 1, not 2"),
-        ({"a": 1}, {"op": "test", "path": "/a", "value": True}, "test /a: found 1, not True"),
-        ({"a": True}, {"op": "test", "path": "/a", "value": 1}, "test /a: found True, not 1"),
-        ({"a": "1"}, {"op": "test", "path": "/a", "value": 1}, "test /a: found '1', not 1"),
-        ({"a": [1, 2]}, {"op": "test", "path": "/a", "value": [2, 1]}, "test /a: found [1, 2], not [2, 1]"),
+        ({"a": 1}, {"op": "test", "path": "/a", "value": 2}, "test /a: expected 2, found 1"),
+        ({"a": 1}, {"op": "test", "path": "/a", "value": True}, "test /a: expected True, found 1"),
+        ({"a": True}, {"op": "test", "path": "/a", "value": 1}, "test /a: expected 1, found True"),
+        ({"a": "1"}, {"op": "test", "path": "/a", "value": 1}, "test /a: expected 1, found '1'"),
+        (
+            {"a": [1, 2]},
+            {"op": "test", "path": "/a", "value": [2, 1]},
+            "test /a: expected [2, 1], found [1, 2]",
+        ),
         ({}, {"op": "test", "path": "/a", "value": None}, f"test /a: {NOTHING}"),
         ({}, {"op": "remove", "path": "/a"}, f"remove /a: {NOTHING}"),
         ({}, {"op": "replace", "path": "/a", "value": 1}, f"replace /a: {NOTHING}"),

@@ -175,7 +175,7 @@ PATCHES = {
     ),
     "fails its test": (
         "{target: {kind: JobSet}, ops: [{op: test, path: /kind, value: Job}]}",
-        "workloads/a.yaml:8:43: PATCH002 test /kind: found 'JobSet', not 'Job'\n",
+        "workloads/a.yaml:8:43: PATCH002 test /kind: expected 'Job', found 'JobSet'\n",
     ),
     "leads nowhere": (
         "{target: {kind: JobSet}, ops: [{op: remove, path: /spec/none/x}]}",

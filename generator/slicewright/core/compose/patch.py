@@ -88,7 +88,7 @@ def _apply_one(operation: Operation, holder: dict[str, Any]) -> None:
     if verb == "test":
         found = _get(holder, keys)
         if not same(found, operation["value"]):
-            raise PatchError(f"found {_short(found)}, not {_short(operation['value'])}")
+            raise PatchError(f"expected {_short(operation['value'])}, found {_short(found)}")
     elif verb == "add":
         _add(holder, keys, _fitting(operation["value"], keys))
     elif verb == "replace":

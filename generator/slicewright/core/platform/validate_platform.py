@@ -77,7 +77,7 @@ def _policies(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
         is_same = first is site and its_pool.name == pool.name
         if is_same or (written and its_topology == topology):
             continue
-        message = f"the workload policy of pool '{pool.name}' is called '{name}', as that of pool "
+        message = f"the workload policy of pool '{pool.name}' has the name '{name}', as that of pool "
         message += f"'{its_pool.name}' of cluster '{first.cluster.name}'"
         hint = "write another placementPolicyName for one of them, or give the pool another name"
         place: Path = ("spec", "pools", pool.index, "placementPolicyName" if written else "name")
@@ -95,7 +95,7 @@ def _environments(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
             if other is not site:
                 written = field in environment
                 place = ("spec", "environment", field) if written else ("spec", "environment")
-                message = f"{field} is '{shown}', as in the environment of cluster '{other.cluster.name}'"
+                message = f"{field} '{shown}' is also in the environment of cluster '{other.cluster.name}'"
                 other_name = field if written or "{" not in _DEFAULTS.get(field, "") else "resourcePrefix"
                 hint = f"write another {other_name}: two environments cannot make the same thing"
                 yield site.cluster.source.problem("ENV021", place, message, hint, key=not written)

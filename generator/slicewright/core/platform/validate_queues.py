@@ -126,7 +126,9 @@ def _checks(site: ResolvedCluster) -> Iterator[Problem]:
     for index, check in enumerate(declared):
         path: Path = ("spec", "admissionChecks", index)
         if check["name"] == QUEUED_CHECK:
-            message = f"the AdmissionCheck '{QUEUED_CHECK}' is made on its own, for queued flex-start pools"
+            message = (
+                f"slicewright creates the AdmissionCheck '{QUEUED_CHECK}' itself, for queued flex-start pools"
+            )
             yield source.problem("QUOTA014", (*path, "name"), message, "give yours another name")
         parameters = check.get("parameters", {})
         if (parameters.get("apiGroup"), parameters.get("kind")) == (KUEUE_GROUP, "ProvisioningRequestConfig"):

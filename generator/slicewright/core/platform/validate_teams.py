@@ -64,12 +64,12 @@ def _together(site: ResolvedCluster) -> Iterator[Problem]:
         if team.pod_security:
             other = levels.setdefault(team.namespace, team)
             if other.pod_security != team.pod_security:
-                message = f"team '{other.name}' has podSecurity {other.pod_security} in the same namespace"
+                message = f"team '{other.name}' sets podSecurity {other.pod_security} for the same namespace"
                 yield source.problem("TEAM003", (*_path(team), "podSecurity"), message, hint)
         for key, value in team.labels.items():
             first, wanted = labels.setdefault((team.namespace, key), (team, value))
             if wanted != value:
-                message = f"team '{first.name}' has {key}: {wanted} in the same namespace"
+                message = f"team '{first.name}' sets {key}: {wanted} for the same namespace"
                 yield source.problem("TEAM003", (*_path(team), "labels", key), message, hint)
         name = team.service_account_name
         if name and accounts.setdefault((team.namespace, name), team) is not team:

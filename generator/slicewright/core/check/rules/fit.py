@@ -238,7 +238,7 @@ def _no_flavor(resource: Resource, objects: ObjectSet) -> Findings:
             wanted = next(iter(choice.requests))
             names = joined([f"'{pods.name}'" for pods in choice.pods])
             message = (
-                f"pods {names} ask for {_unit(wanted)}, and no flavor of {queue.name} suits them: "
+                f"pods {names} ask for {_unit(wanted)}, but no flavor of {queue.name} fits them: "
                 f"{', '.join(choice.group)}"
             )
             yield Finding(_LABEL, message, _hint(known, choice, resource))

@@ -152,7 +152,7 @@ def _claims(resource: Resource, _objects: ObjectSet) -> Findings:
                     f"claim '{name}-{resource.name}' has more than {MAX_LABEL} characters",
                 ),
                 (name not in mounted, f"no container mounts claim '{name}'"),
-                (name in own, f"a volume of the pods is called '{name}' too"),
+                (name in own, f"the pods also have a volume '{name}'"),
             ):
                 if wrong:
                     yield Finding((*path, "name"), message)

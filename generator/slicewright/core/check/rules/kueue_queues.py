@@ -135,7 +135,7 @@ def _preemption(resource: Resource, _objects: ObjectSet) -> Findings:
     preemption = mapping(at(resource.data, "spec", "preemption"))
     policy = at(preemption, "borrowWithinCohort", "policy")
     if policy not in (None, "Never") and preemption.get("reclaimWithinCohort", "Never") == "Never":
-        message = "borrowWithinCohort preempts, and reclaimWithinCohort is Never"
+        message = "borrowWithinCohort allows preemption, but reclaimWithinCohort is Never"
         yield Finding(("spec", "preemption", "borrowWithinCohort"), message)
 
 

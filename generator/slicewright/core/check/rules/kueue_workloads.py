@@ -107,7 +107,9 @@ def _partial(resource: Resource, _objects: ObjectSet) -> Findings:
             if pods.job.get("completionMode") != "Indexed":
                 yield Finding(path, "the Job is not Indexed")
             if pods.parallelism != number(pods.job.get("completions"), 1):
-                yield Finding(("spec", "completions"), "completions and parallelism differ")
+                yield Finding(
+                    ("spec", "completions"), "completions must equal parallelism for this annotation"
+                )
 
 
 def _podset_count(pods: Pods) -> int:
@@ -149,7 +151,7 @@ def _slice_divides(resource: Resource, _objects: ObjectSet) -> Findings:
         size, count = _integer(pods.annotations.get(_SLICE_SIZE, "")), _podset_count(pods)
         if size and 0 < size <= count and count % size:
             path = (*pods.path, "metadata", "annotations", _SLICE_SIZE)
-            yield Finding(path, f"slices of {size} pods do not divide {count} pods")
+            yield Finding(path, f"{count} pods cannot be divided into slices of {size} pods")
 
 
 @rule("KQ139", {"JobSet"})
@@ -297,7 +299,9 @@ def _of_layers(layers: list[_Layer], pods: Pods, path: Path) -> Findings:
         if size < 1:
             yield Finding(path, f"{size} is not a valid size of a layer")
         elif above % size:
-            yield Finding(path, f"layers of {size} pods do not divide the {above} pods of the layer above")
+            yield Finding(
+                path, f"the {above} pods of the layer above cannot be divided into layers of {size} pods"
+            )
         seen.add(topology)
         above = max(size, 0)
 

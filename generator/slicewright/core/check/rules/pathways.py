@@ -104,7 +104,7 @@ def _ports(resource: Resource, _objects: ObjectSet) -> Findings:
         for path, container in _all(pods):
             index, address = flags(container).get(_MANAGER_ADDRESS, (0, ""))
             if address and address.rpartition(":")[2] != port:
-                message = f"{_MANAGER_ADDRESS} is {address}, and the manager serves port {port}"
+                message = f"{_MANAGER_ADDRESS} is {address}, but the manager serves port {port}"
                 yield Finding((*path, "args", index), message)
 
 
@@ -123,7 +123,7 @@ def _backend(resource: Resource, _objects: ObjectSet) -> Findings:
                 if entry.get("name") != "JAX_BACKEND_TARGET" or not proxies:
                     continue
                 if value.rpartition(":")[2] not in proxies:
-                    message = f"JAX_BACKEND_TARGET is {value}, and the proxy serves port {min(proxies)}"
+                    message = f"JAX_BACKEND_TARGET is {value}, but the proxy serves port {min(proxies)}"
                     yield Finding((*path, "env", index, "value"), message)
 
 
@@ -147,7 +147,7 @@ def _instance_type(resource: Resource, objects: ObjectSet) -> Findings:
     for _, path, container in _managers(resource):
         index, value = flags(container).get(_INSTANCE_TYPE, (0, ""))
         if wanted and value and value.removesuffix("_untwisted") not in wanted:
-            message = f"instance type is {value}, and the workers are {min(wanted)}"
+            message = f"instance type is {value}, but the workers are {min(wanted)}"
             yield Finding((*path, "args", index), message, f"write {_INSTANCE_TYPE}={min(wanted)}")
 
 
@@ -157,7 +157,7 @@ def _instance_count(resource: Resource, _objects: ObjectSet) -> Findings:
     for _, path, container in _managers(resource):
         index, value = flags(container).get(_INSTANCE_COUNT, (0, ""))
         if slices and value.isascii() and value.isdigit() and value.lstrip("0") != str(slices):
-            message = f"instance count is {value}, and the slices are {slices}"
+            message = f"instance count is {value}, but the slices are {slices}"
             yield Finding((*path, "args", index), message, f"write {_INSTANCE_COUNT}={slices}")
 
 

@@ -60,7 +60,7 @@ def _main(resource: Resource, _objects: ObjectSet) -> Findings:
     main = at(resource.data, "spec", "controller", "mainContainerName") or "main"
     if names and main not in names:
         path = ("spec", "controller", "template", "spec", "containers")
-        message = f"no container is called '{main}': none of them learns where Pathways is"
+        message = f"no container is called '{main}', so none gets the address of Pathways"
         yield Finding(path, message)
 
 
