@@ -8,7 +8,7 @@ import pytest
 from tests.rules.kit import findings
 from tests.rules.queues import V5E
 
-from slicewright.core.check.co_scheduling import can_meet, nodes_of
+from slicewright.core.check.scheduler import can_meet, nodes_of
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, TPU
 from slicewright.core.kubernetes.pods import Pods
 

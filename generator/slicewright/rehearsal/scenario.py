@@ -6,7 +6,7 @@ import posixpath
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.pod_references import KINDS
+from slicewright.core.check.rules.references_pods import KINDS
 from slicewright.core.compose.kustomization import FILE_NAME, compose
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors

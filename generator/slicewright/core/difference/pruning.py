@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.rules.gitops_sync import options
+from slicewright.core.check.rules.gitops import options
 from slicewright.core.gitops.argocd import FINALIZER, HOME
 from slicewright.core.gitops.place import FLUX
 from slicewright.core.gitops.place import folder as gitops_folder

@@ -6,7 +6,7 @@ import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.pod_references import absent_keys, needed
+from slicewright.core.check.rules.references_pods import absent_keys, needed
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.rehearsal.model.scenario_part import run_key
 from slicewright.rehearsal.model.simulate import PENDING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.cel.value import get, has
+from slicewright.core.check.cel.value import count_of, get, has
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,10 +85,6 @@ def _tdx_gpu(family: str, machine: str, gpu: str) -> Callable[[Fields], bool]:
 def _scored(spec: Fields) -> bool:
     scores = {has(priority, "priorityScore") for priority in _priorities(spec)}
     return len(scores) <= 1
-
-
-def _count_of(value: Fields, *fields: str) -> int:
-    return sum(has(value, field) for field in fields)
 
 
 def _flex_start(priority: Fields) -> bool:
@@ -194,7 +190,7 @@ _PRIORITIES: Rules = {
         not (has(priority, "machineFamily") and has(priority, "machineType"))
     ),
     "!(has(self.machineType) && (has(self.minCores) || has(self.minMemoryGb)))": lambda priority: (
-        not has(priority, "machineType") or not _count_of(priority, "minCores", "minMemoryGb")
+        not has(priority, "machineType") or not count_of(priority, "minCores", "minMemoryGb")
     ),
     "!(has(self.machineFamily) && self.machineFamily == 'ek')": lambda priority: (
         priority.get("machineFamily") != "ek"
@@ -232,10 +228,10 @@ _NODES: Rules = {
     "self.imageGcHighThresholdPercent>80 : true": _collects_above_default,
     "(has(self.bootDiskProfile) ? 1 : 0) + (has(self.ephemeralLocalSsdProfile) ? 1 : 0) + "
     "(has(self.dedicatedLocalSsdProfile) ? 1 : 0) <= 1": lambda swap: (
-        _count_of(swap, "bootDiskProfile", "ephemeralLocalSsdProfile", "dedicatedLocalSsdProfile") <= 1
+        count_of(swap, "bootDiskProfile", "ephemeralLocalSsdProfile", "dedicatedLocalSsdProfile") <= 1
     ),
     "(has(self.swapSizeGib) ? 1 : 0) + (has(self.swapSizePercent) ? 1 : 0) <= 1": lambda profile: (
-        _count_of(profile, "swapSizeGib", "swapSizePercent") <= 1
+        count_of(profile, "swapSizeGib", "swapSizePercent") <= 1
     ),
 }
 RULES: Rules = {**_CLASSES, **_PRIORITIES, **_NODES}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.cel.value import get, has
+from slicewright.core.check.cel.value import count_of, get, has
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, SCHEDULING_GROUP
 from slicewright.core.kubernetes.labels import HOSTNAME
 
@@ -60,10 +60,6 @@ def _admitted_as_asked(workload: dict[str, Any]) -> bool:
     return len(get(workload, "spec", "podSets")) == len(get(status, "admission", "podSetAssignments"))
 
 
-def _count_of(value: dict[str, Any], *fields: str) -> int:
-    return sum(has(value, field) for field in fields)
-
-
 def _counts_fit(podset: dict[str, Any]) -> bool:
     count = podset.get("count")
     return not has(podset, "minCount") or podset["minCount"] <= (1 if count is None else count)
@@ -109,12 +105,12 @@ _KUEUE: Rules = {
     "self.borrowWithinCohort.policy != 'Never')": _reclaims_where_it_borrows,
     "self.flavors.all(x, size(x.resources) == size(self.coveredResources))": _flavors_cover,
     "[has(self.kubeConfig),has(self.clusterProfileRef)].filter(x,x==true).size() == 1": (
-        lambda source: _count_of(source, "kubeConfig", "clusterProfileRef") == 1
+        lambda source: count_of(source, "kubeConfig", "clusterProfileRef") == 1
     ),
     "size(self.filter(i, size(self.filter(j, j == i)) > 1)) == 0": _unique,
     "!has(self.topologyName) || self.nodeLabels.size() >= 1": (
         lambda spec: (
-            not has(spec, "topologyName") or _count_of(get(spec, "nodeLabels"), *spec["nodeLabels"]) >= 1
+            not has(spec, "topologyName") or count_of(get(spec, "nodeLabels"), *spec["nodeLabels"]) >= 1
         )
     ),
     "size(self.filter(i, i.nodeLabel == 'kubernetes.io/hostname')) == 0 || "

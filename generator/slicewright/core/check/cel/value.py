@@ -28,6 +28,11 @@ def has(value: dict[str, Any], *fields: str) -> bool:
     return True
 
 
+def count_of(value: dict[str, Any], *fields: str) -> int:
+    """Return how many of some fields are there."""
+    return sum(has(value, field) for field in fields)
+
+
 def get(value: dict[str, Any], *fields: str) -> Any:
     """Return what stands at the end of a way. Raises KeyError where nothing does."""
     found: Any = value

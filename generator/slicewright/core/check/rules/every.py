@@ -7,8 +7,7 @@ from slicewright.core.check.rules import (
     content,
     fit,
     fit_flavors,
-    gitops_runs,
-    gitops_sync,
+    gitops,
     jobs,
     jobset_names,
     jobset_policies,
@@ -17,7 +16,6 @@ from slicewright.core.check.rules import (
     kueue_workloads,
     kustomize,
     pathways,
-    pathwaysjob,
     priorities,
     references_kueue,
     references_pods,
@@ -28,8 +26,8 @@ from slicewright.core.check.rules import (
 )
 
 _TPU = (tpu_shape, tpu_slices, priorities, tpu_provisioning, security)
-_JOBS = (jobset_names, jobset_policies, jobs, pathways, pathwaysjob)
+_JOBS = (jobset_names, jobset_policies, jobs, pathways)
 _QUEUES = (kueue_queues, kueue_flavors, kueue_workloads, fit, fit_flavors)
-_TREE = (references_kueue, references_pods, gitops_runs, gitops_sync, content, kustomize)
+_TREE = (references_kueue, references_pods, gitops, content, kustomize)
 RULES = rules_of(*_TPU, *_JOBS, *_QUEUES, *_TREE)
 """All rules; `problems/rules/` has their texts."""

@@ -10,7 +10,7 @@ from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.kueue_queues import quotas
-from slicewright.core.check.rules.shapes import of_labels
+from slicewright.core.check.rules.tpu_shape import of_labels
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,

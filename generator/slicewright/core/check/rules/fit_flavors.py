@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota_read
-from slicewright.core.check.co_scheduling import PURCHASE
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.quota import most
 from slicewright.core.check.rules.fit import Asked, asked
-from slicewright.core.check.scheduler import NodeSelector
+from slicewright.core.check.scheduler import PURCHASE, NodeSelector
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import INSTANCE_TYPE, MACHINE_FAMILY, NODE_POOL, QUEUE, TPU
 
@@ -178,12 +177,8 @@ def _nodes(pool: dict[str, tuple[str, ...]]) -> Iterator[dict[str, str]]:
 
 def _pools(objects: ObjectSet) -> dict[str, list[dict[str, tuple[str, ...]]]]:
     """Return the labels of the nodes of each pool, by the flavor of the pool."""
-    return objects.once("labels of pools", _read_pools)
-
-
-def _read_pools(objects: ObjectSet) -> dict[str, list[dict[str, tuple[str, ...]]]]:
-    found: dict[str, list[dict[str, tuple[str, ...]]]] = {}
-    for capacity, labels in quota_read.pools_of(objects.site):
+    found: dict[str, list[dict[str, tuple[str, ...]]]] = objects.once("labels of pools", lambda _: {})
+    for capacity, labels in () if found else quota_read.pools_of(objects.site):
         found.setdefault(capacity.flavor.name, []).append(labels)
     return found
 

@@ -9,7 +9,7 @@ from slicewright.core.catalogue.shape import version_numbers
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.quota_read import configuration
 from slicewright.core.check.rules.dns import is_label_key, is_label_value
-from slicewright.core.check.rules.shapes import is_tpu
+from slicewright.core.check.rules.tpu_shape import is_tpu
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, RUN_KINDS
 from slicewright.core.kubernetes.labels import (

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.kustomize_build import (
     KUSTOMIZATIONS,
-    Patch,
     built,
     foreign,
     patches,
@@ -219,12 +218,8 @@ def _unguarded(resource: Resource, objects: ObjectSet) -> Findings:
                 guarded.append(pointer)
             elif head and not any(guard == head or guard.startswith(f"{head}/") for guard in guarded):
                 message = f"{verb} {pointer} goes by position, and no test operation checks what is there"
-                yield Finding(_of(found), message)
+                yield Finding(found.path, message)
                 break
-
-
-def _of(found: Patch) -> Path:
-    return found.path
 
 
 def _element(pointer: str) -> str:

@@ -1,4 +1,4 @@
-"""Rules of Pathways in a JobSet: head and workers, their flags, ports and environment."""
+"""Rules of Pathways: head and workers of a JobSet, their flags and ports, and what PathwaysJob needs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.shapes import asks_for_tpu, is_pathways, shape, shapes
+from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_pathways, shape, shapes
 from slicewright.core.kubernetes.labels import COORDINATOR
-from slicewright.core.kubernetes.read import at, entries, sequence, text, words
+from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, words
 from slicewright.core.plan.decide import SIDECAR_FLAG
+from slicewright.core.plan.names import room_in_pathwaysjob
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,24 +71,23 @@ def _one_chip(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("PW102", {"JobSet", "Job", "Pod"})
 def _env_order(resource: Resource, _objects: ObjectSet) -> Findings:
-    for pods in resource.pods:
-        for path, container in _all(pods):
-            if "$(" not in repr(container):
-                continue
-            defined: set[str] = set()
-            own = {text(entry.get("name")) for _, entry in entries(container.get("env"))}
-            for index, entry in entries(container.get("env")):
-                for name in _REFERENCE.findall(text(entry.get("value"))):
-                    if name in own and name not in defined:
-                        message = f"$({name}) is used before {name} is defined, and stays as it is written"
-                        yield Finding((*path, "env", index, "value"), message)
-                defined.add(text(entry.get("name")))
-            for key in ("command", "args"):
-                for index, word in words(container.get(key)):
-                    for name in _REFERENCE.findall(word):
-                        if name == "PATHWAYS_HEAD" and name not in own and not container.get("envFrom"):
-                            message = f"$({name}) has no env of that name, and stays as it is written"
-                            yield Finding((*path, key, index), message)
+    for path, container in resource.containers:
+        if "$(" not in repr(container):
+            continue
+        defined: set[str] = set()
+        own = {text(entry.get("name")) for _, entry in entries(container.get("env"))}
+        for index, entry in entries(container.get("env")):
+            for name in _REFERENCE.findall(text(entry.get("value"))):
+                if name in own and name not in defined:
+                    message = f"$({name}) is used before {name} is defined, and stays as it is written"
+                    yield Finding((*path, "env", index, "value"), message)
+            defined.add(text(entry.get("name")))
+        for key in ("command", "args"):
+            for index, word in words(container.get(key)):
+                for name in _REFERENCE.findall(word):
+                    if name == "PATHWAYS_HEAD" and name not in own and not container.get("envFrom"):
+                        message = f"$({name}) has no env of that name, and stays as it is written"
+                        yield Finding((*path, key, index), message)
 
 
 @rule("PW103", _JOBSET)
@@ -100,12 +100,11 @@ def _ports(resource: Resource, _objects: ObjectSet) -> Findings:
     if len(served) != 1:
         return
     port = next(iter(served))
-    for pods in resource.pods:
-        for path, container in _all(pods):
-            index, address = flags(container).get(_MANAGER_ADDRESS, (0, ""))
-            if address and address.rpartition(":")[2] != port:
-                message = f"{_MANAGER_ADDRESS} is {address}, but the manager serves port {port}"
-                yield Finding((*path, "args", index), message)
+    for path, container in resource.containers:
+        index, address = flags(container).get(_MANAGER_ADDRESS, (0, ""))
+        if address and address.rpartition(":")[2] != port:
+            message = f"{_MANAGER_ADDRESS} is {address}, but the manager serves port {port}"
+            yield Finding((*path, "args", index), message)
 
 
 @rule("PW104", _JOBSET)
@@ -224,10 +223,9 @@ def _scratch(resource: Resource, _objects: ObjectSet) -> Findings:
 
 def _proxies(resource: Resource) -> Iterator[tuple[Path, dict[str, tuple[int, str]]]]:
     """Yield the proxies with their flags."""
-    for pods in resource.pods:
-        for path, container in _all(pods):
-            if _MANAGER_ADDRESS in (found := flags(container)) and "proxy" in text(container.get("image")):
-                yield path, found
+    for path, container in resource.containers:
+        if _MANAGER_ADDRESS in (found := flags(container)) and "proxy" in text(container.get("image")):
+            yield path, found
 
 
 @rule("PW132", _JOBSET | {"PathwaysJob"}, "warning")
@@ -246,10 +244,9 @@ def _unused_sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
         return
     proxies = [found for _, found in _proxies(resource)]
     if proxies and not any(SIDECAR_FLAG in found for found in proxies):
-        for pods in resource.pods:
-            for path, container in _all(pods):
-                if any(entry.get("name") == _SIDECAR_ADDRESS for _, entry in entries(container.get("env"))):
-                    yield Finding(path, _UNUSED)
+        for path, container in resource.containers:
+            if any(entry.get("name") == _SIDECAR_ADDRESS for _, entry in entries(container.get("env"))):
+                yield Finding(path, _UNUSED)
 
 
 @rule("PW133", _JOBSET, "warning")
@@ -263,3 +260,95 @@ def _elastic_slices_end(resource: Resource, _objects: ObjectSet) -> Findings:
             if policy.get("action") == "FailJob" and "DisruptionTarget" in conditions:
                 message = "a lost host fails its slice at once, though the proxy has slices to spare"
                 yield Finding((*pods.job_path, "podFailurePolicy", "rules", index), message)
+
+
+_LIST = "pathways-job"
+"""What the catalogue calls the list of topologies in PathwaysJob's controller."""
+
+
+def _worker_entries(resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:
+    yield from entries(at(resource.data, "spec", "workers"))
+
+
+@rule("PW121", {"PathwaysJob"})
+def _name(resource: Resource, _objects: ObjectSet) -> Findings:
+    room = room_in_pathwaysjob()
+    if len(resource.name) > room.length:
+        length = len(resource.name)
+        message = f"name '{resource.name}' has {length} characters, {room.length} at most: {room.because}"
+        yield Finding(("metadata", "name"), message)
+
+
+@rule("PW122", {"PathwaysJob"})
+def _pathwaysjob_topology(resource: Resource, objects: ObjectSet) -> Findings:
+    for index, worker in _worker_entries(resource):
+        machine, topology = text(worker.get("type")), text(worker.get("topology"))
+        path = ("spec", "workers", index, "topology")
+        listed = [
+            row.topology
+            for row in objects.catalogue.rows()
+            if row.machine_type == machine and _LIST in row.listed_by
+        ]
+        if listed and topology not in listed:
+            yield Finding(path, f"the controller accepts no {topology or 'empty topology'} on {machine}")
+
+
+@rule("PW123", {"PathwaysJob"})
+def _none(resource: Resource, _objects: ObjectSet) -> Findings:
+    if at(resource.data, "spec", "workers") == []:
+        yield Finding(("spec", "workers"), "there are no workers")
+    for index, worker in _worker_entries(resource):
+        slices = number(worker.get("numSlices"))
+        if slices is not None and slices < 1:
+            yield Finding(("spec", "workers", index, "numSlices"), f"numSlices is {slices}")
+
+
+@rule("PW124", {"PathwaysJob"}, "warning")
+def _main(resource: Resource, _objects: ObjectSet) -> Findings:
+    template = mapping(at(resource.data, "spec", "controller", "template"))
+    names = [text(container.get("name")) for _, container in entries(at(template, "spec", "containers"))]
+    main = at(resource.data, "spec", "controller", "mainContainerName") or "main"
+    if names and main not in names:
+        path = ("spec", "controller", "template", "spec", "containers")
+        message = f"no container is called '{main}', so none gets the address of Pathways"
+        yield Finding(path, message)
+
+
+@rule("PW125", {"PathwaysJob"}, "warning")
+def _dropped(resource: Resource, _objects: ObjectSet) -> Findings:
+    metadata = at(resource.data, "spec", "controller", "template", "metadata")
+    if mapping(metadata).get("labels") or mapping(metadata).get("annotations"):
+        path = ("spec", "controller", "template", "metadata")
+        yield Finding(path, "the controller drops labels and annotations of the template")
+
+
+@rule("PW126", {"PathwaysJob"}, "warning")
+def _head(resource: Resource, _objects: ObjectSet) -> Findings:
+    controller = mapping(at(resource.data, "spec", "controller"))
+    selector = at(controller, "template", "spec", "nodeSelector")
+    mode = controller.get("deploymentMode")
+    path = ("spec", "controller", "template", "spec")
+    if mode == "colocate_head_with_workers" and selector:
+        yield Finding((*path, "nodeSelector"), "the node selector of a head beside the workers is replaced")
+    elif mode == "default" and "template" in controller and not selector:
+        message = "the head has no node selector, so it runs on any node without TPUs"
+        yield Finding(path, message, "write nodeSelector: {cloud.google.com/gke-nodepool: <CPU pool>}")
+
+
+@rule("PW127", {"PathwaysJob"})
+def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
+    elastic = number(at(resource.data, "spec", "controller", "elasticSlices"), 0) or 0
+    slices = sum(number(worker.get("numSlices"), 0) or 0 for _, worker in _worker_entries(resource))
+    if slices and elastic >= slices:
+        path = ("spec", "controller", "elasticSlices")
+        yield Finding(path, f"{elastic} elastic slices of {slices} leave no required slice")
+
+
+@rule("PW128", {"PathwaysJob"}, "warning")
+def _sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
+    for index, component in entries(at(resource.data, "spec", "customComponents")):
+        if component.get("componentType") == "colocated_python_sidecar":
+            for key in ("customFlags", "customEnv"):
+                if component.get(key):
+                    path = ("spec", "customComponents", index, key)
+                    yield Finding(path, f"the controller ignores {key} of the sidecar")

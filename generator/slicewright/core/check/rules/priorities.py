@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.co_scheduling import Nodes, can_meet, nodes_of
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, shape
+from slicewright.core.check.rules.tpu_shape import asks_for_tpu, exclusive, shape
+from slicewright.core.check.scheduler import Nodes, can_meet, nodes_of
 from slicewright.core.kubernetes.labels import NODE_POOL, QUEUE
 from slicewright.core.kubernetes.read import number, text
 

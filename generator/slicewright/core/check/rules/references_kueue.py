@@ -29,24 +29,17 @@ _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
 _PARAMETERS = {"ProvisioningRequestConfig", "MultiKueueConfig"}
 
 
-def _names(objects: ObjectSet, kind: str) -> list[str]:
-    return [resource.name for resource in objects.of_kind(kind)]
-
-
 def _dangling(objects: ObjectSet, kind: str, name: str, path: Path) -> Findings:
     """Yield a finding where objects of a kind are known and one that is named is not among them."""
-    known = _names(objects, kind)
+    known = [resource.name for resource in objects.of_kind(kind)]
     if known and name and name not in known:
         yield Finding(path, f"there is no {kind} '{name}'", did_you_mean(name, known))
 
 
 @rule("REF101", RUN_KINDS)
 def _queue(resource: Resource, objects: ObjectSet) -> Findings:
-    known, name, namespace = (
-        quota_read.quotas(objects),
-        resource.labels.get(QUEUE),
-        resource.namespace or "default",
-    )
+    known, name = quota_read.quotas(objects), resource.labels.get(QUEUE)
+    namespace = resource.namespace or "default"
     if name is None or not known.has_queues or (namespace, name) in known.local or RUN in resource.labels:
         return
     here = [queue for place, queue in known.local if place == namespace]

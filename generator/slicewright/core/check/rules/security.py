@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_subdomain
-from slicewright.core.check.rules.shapes import is_tpu
+from slicewright.core.check.rules.tpu_shape import is_tpu
 from slicewright.core.kubernetes.kinds import POD_KINDS, RBAC_GROUP
 from slicewright.core.kubernetes.labels import (
     FUSE,
@@ -28,11 +28,6 @@ _RESTRICTED = (
     "and securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}} to each container, "
     "or write podSecurity: baseline for the team"
 )
-
-
-def _all_containers(pods: Pods) -> Iterator[tuple[Path, dict[str, object]]]:
-    yield from pods.containers
-    yield from pods.init_containers
 
 
 @rule("TPU131", POD_KINDS, "warning")
@@ -99,7 +94,7 @@ def _beyond_baseline(pods: Pods) -> Iterator[tuple[Path, str]]:
     for index, volume in entries(pods.spec.get("volumes")):
         if "hostPath" in volume:
             yield (*pods.spec_path, "volumes", index), "hostPath volumes"
-    for path, container in _all_containers(pods):
+    for path, container in (*pods.containers, *pods.init_containers):
         if at(container, "securityContext", "privileged") is True:
             yield (*path, "securityContext", "privileged"), "privileged containers"
         for index, port in entries(container.get("ports")):
@@ -109,7 +104,7 @@ def _beyond_baseline(pods: Pods) -> Iterator[tuple[Path, str]]:
 
 def _beyond_restricted(pods: Pods) -> Iterator[tuple[Path, str]]:
     of_pod = mapping(pods.spec.get("securityContext"))
-    for path, container in _all_containers(pods):
+    for path, container in (*pods.containers, *pods.init_containers):
         own = mapping(container.get("securityContext"))
         where = (*path, "securityContext") if own else path
         if own.get("allowPrivilegeEscalation") is not False:

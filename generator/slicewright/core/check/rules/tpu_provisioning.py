@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.shape import is_below
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.shapes import is_pathways, is_tpu, shape, shapes
+from slicewright.core.check.rules.tpu_shape import is_pathways, is_tpu, shape, shapes
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.check import assignment, quota_read, quota_workload
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.fit import queue_of
-from slicewright.core.check.rules.shapes import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
+from slicewright.core.check.rules.tpu_shape import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import (
