@@ -99,7 +99,7 @@ def validate(
     found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(kind_schemas(schemas), [SkipKind(text) for text in skip_kind])
-    reading = examine_each(found.units, by_schema)
+    reading = examine_each(found.units, by_schema, metadata_only=schemas_only and second is None)
     rules = RuleSet(() if schemas_only else semantic_rules(), package.hint_of)
     unusable = () if schemas_only else added().problems
     of_input, sites, origins = ((), {}, None) if paths else _input(root)

@@ -115,8 +115,12 @@ def problems_of_each(work: Callable[[int], Iterable[Problem]], count: int) -> It
         yield from problems
 
 
-def examine_each(units: Sequence[Unit], engine: Engine) -> Iterator[Examined]:
-    """Return an iterator over the units, each read and checked, in the order that was given."""
+def examine_each(units: Sequence[Unit], engine: Engine, *, metadata_only: bool = False) -> Iterator[Examined]:
+    """Return an iterator over the units, each read and checked, in the order that was given.
+
+    With `metadata_only` a clean object keeps apiVersion, kind and metadata only. That is enough where no rule
+    follows, and it is quicker to send.
+    """
     # Another process has no stdin, and would find nothing to check.
     piped = {number: load(unit) for number, unit in enumerate(units) if unit.form == "stdin"}
 
@@ -126,10 +130,18 @@ def examine_each(units: Sequence[Unit], engine: Engine) -> Iterator[Examined]:
         objects = []
         for resource in resources:
             verdict = engine.verdict(resource)
-            objects.append(Checked(resource, verdict, engine.is_clean(resource, verdict)))
+            is_clean = engine.is_clean(resource, verdict)
+            sent = _without_body(resource) if metadata_only and is_clean else resource
+            objects.append(Checked(sent, verdict, is_clean))
         return Examined(units[number], tuple(objects), (*loaded.problems, *problems), loaded.kustomizations)
 
     return map_forked(work, len(units))
+
+
+def _without_body(resource: Resource) -> Resource:
+    kept = ("apiVersion", "kind", "metadata")
+    data = {key: value for key, value in resource.data.items() if key in kept}
+    return Resource(data, resource.file, at=resource.at)
 
 
 def _resources(loaded: Loaded) -> tuple[list[Resource], list[Problem]]:
