@@ -63,7 +63,7 @@ lint: $(VENV)/.dev ## Lint and check the format.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yaml
-	@$(BIN)/shellcheck .ci/run .ci/kind generator/slicewright/provision/lib.sh provision/*/*.sh tests/provision/stubs/*
+	@$(BIN)/shellcheck .ci/run .ci/kind generator/slicewright/provision/lib.sh tests/provision/stubs/*
 
 .PHONY: types
 types: $(VENV)/.dev ## Check the types.
