@@ -163,7 +163,7 @@ def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
             if all(value > found.total for found in have.values()):
                 path, names = _asking(resource, choice.pods[0].name), [pods.name for pods in choice.pods]
                 if name == TPU:
-                    yield Finding(path, _said(queue.name, name, value, have))
+                    yield Finding(path, _shortage(queue.name, name, value, have))
                 else:
                     most = ", ".join(f"{_most(name, found)} of {flavor}" for flavor, found in have.items())
                     message = f"{needs(names)} {_amount(name, value)} in all; {queue.name} has {most}"
@@ -186,7 +186,7 @@ def _unit(resource: str) -> str:
     return "chips" if resource == TPU else resource
 
 
-def _said(queue: str, resource: str, value: Fraction, have: dict[str, quota.Most]) -> str:
+def _shortage(queue: str, resource: str, value: Fraction, have: dict[str, quota.Most]) -> str:
     (first, most), *others = have.items()
     beside = "".join(f", {_most(resource, found)} of {flavor}" for flavor, found in others)
     return f"asks for {_amount(resource, value)} of {first}; {queue} has {_most(resource, most)}{beside}"
@@ -220,7 +220,7 @@ def _together(known: quota.Quotas, queue: quota.Node, wanted: list[assignment.Ch
             have.update({name: quota.most(known, queue, (name, resource)) for name in choice.flavors})
     for resource, value in parts.items():
         if value > sum(found.total for found in flavors[resource].values()):
-            return _said(queue.name, resource, value, flavors[resource])
+            return _shortage(queue.name, resource, value, flavors[resource])
     if len(wanted) == 1:
         asked = joined([f"{_amount(resource, value)}" for resource, value in parts.items()])
         return f"asks for {asked}; no flavor of {queue.name} has enough of each"

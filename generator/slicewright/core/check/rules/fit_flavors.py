@@ -43,7 +43,7 @@ def _judged(resource: Resource, objects: ObjectSet) -> tuple[list[Finding], list
         for given in assignment.admit(known, ask.queue, ask.sets, ask.choices) or ():
             names = list(dict.fromkeys(given.flavors.values()))
             if said := _contradiction(objects, ask.queue, given.pods, names):
-                message = f"pods '{given.pods.name}' are given {_named(names)}: {said[0]}"
+                message = f"pods '{given.pods.name}' are given {_listed(names)}: {said[0]}"
                 first.append(Finding(_LABEL, message, said[1]))
             else:
                 others += _others(objects, ask, given, names)
@@ -55,17 +55,17 @@ def _names(queue: Node) -> Iterator[str]:
     return (name for _, names in queue.groups for name in names)
 
 
-def _named(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     return f"flavor{'s' * (len(names) > 1)} {joined(names)}"
 
 
 def _others(objects: ObjectSet, ask: Asked, given: assignment.Given, first: list[str]) -> Findings:
     who = f"pods '{given.pods.name}' are given"
     if said := _elsewhere(objects, given.pods, first):
-        yield Finding(_LABEL, f"{who} {_named(first)}: {said}", _ONE_GROUP)
+        yield Finding(_LABEL, f"{who} {_listed(first)}: {said}", _ONE_GROUP)
     for flavor, names in _instead(quota_read.quotas(objects), ask, given):
         if worse := _contradiction(objects, ask.queue, given.pods, names):
-            full = f"{_named(first)} {'is' if len(first) == 1 else 'are'} full"
+            full = f"{_listed(first)} {'is' if len(first) == 1 else 'are'} full"
             yield Finding(_LABEL, f"{who} flavor {flavor} when {full}: {worse[0]}", worse[1])
 
 

@@ -86,7 +86,7 @@ def _tolerations(resource: Resource, objects: ObjectSet) -> Findings:
             choices = assignment.choices(known, queue, [pod_set])
             flavors = dict.fromkeys(name for choice in choices for name in choice.flavors)
             for name, entry in islice(_added(pod_set, flavors, known), 1):
-                message = f"flavor '{name}' adds the toleration of {_said(entry)} to those here"
+                message = f"flavor '{name}' adds the toleration of {_shown_taint(entry)} to those here"
                 yield Finding((*pods.spec_path, "tolerations"), message)
 
 
@@ -107,7 +107,7 @@ def _toleration(entry: dict[str, Any]) -> tuple[str, ...]:
     return text(entry.get("key")), operator, text(entry.get("value")), text(entry.get("effect"))
 
 
-def _said(entry: dict[str, Any]) -> str:
+def _shown_taint(entry: dict[str, Any]) -> str:
     """Return `gke-spot=true:NoSchedule`, or without a value where any will do."""
     key, _, value, effect = _toleration(entry)
     taint = f"{key}={value}" if value else key or "every taint"

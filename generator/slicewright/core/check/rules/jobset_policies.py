@@ -34,7 +34,7 @@ def _rules(resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:
     yield from entries(at(resource.data, *map(str, _RULES)))
 
 
-def _named(index: int, policy: dict[str, Any]) -> str:
+def _rule_name(index: int, policy: dict[str, Any]) -> str:
     """Return the name of a rule, else the one that the webhook gives it."""
     return text(policy.get("name")) or f"failurePolicyRule{index}"
 
@@ -58,7 +58,7 @@ def _targets(resource: Resource, _objects: ObjectSet) -> Findings:
 def _rule_names(resource: Resource, _objects: ObjectSet) -> Findings:
     taken: dict[str, int] = {}
     for index, policy in _rules(resource):
-        name = _named(index, policy)
+        name = _rule_name(index, policy)
         path = (*_RULES, index, "name") if "name" in policy else (*_RULES, index)
         if not _RULE_NAME.fullmatch(name) or len(name) > _LONGEST_RULE_NAME:
             yield Finding(path, f"'{name}' is not a valid name for a failure rule")
