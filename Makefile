@@ -92,7 +92,7 @@ coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full br
 .PHONY: snapshots
 snapshots: $(VENV)/.dev tools ## Write tests/messages: the words of every message that tests assert.
 	@rm -f tests/messages/*.txt
-	@$(PYTEST) -q --no-header --snapshots $$(grep -rl --include='test_*.py' '\bplaces(' tests) $(PYTEST_ARGS)
+	@$(PYTEST) -q --no-header --snapshots $$(grep -rl --include='test_*.py' 'words import places' tests) $(PYTEST_ARGS)
 
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster of processes.

@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from slicewright.core.problem import Problem
 
 FOLDER = Path(__file__).parent / "messages"
@@ -76,9 +78,13 @@ def _compare(text: str) -> None:
     _session.test = test
     use = (test, _session.count)
     if _session.recorded is None:
-        assert _read(_group(text)).get(use, "no snapshot of this problem: run `make snapshots`") == text
-    else:
-        assert _session.recorded.setdefault(use, text) == text, f"two tests have the name {test!r}"
+        expected = _read(_group(text)).get(use, "nothing")
+        if expected != text:
+            pytest.fail(
+                f"expected in tests/messages:\n{expected}\nnow:\n{text}\nif now is right: make snapshots"
+            )
+    elif _session.recorded.setdefault(use, text) != text:
+        pytest.fail(f"two tests have the name {test!r}")
 
 
 def _test() -> str:
