@@ -55,7 +55,7 @@ def _lacks(pattern: Pattern, components: tuple[str, ...], item: Object, schemas:
         parent, _ = _find(item, steps[:-1])
         if isinstance(parent, dict) and steps[-1] in parent:
             yield from _mapping(item, steps)
-    builder = BUILDERS.get((pattern, item["kind"]))
+    builder = BUILDERS[pattern].get(item["kind"])
     wanted = list(builder.filled if builder else ())
     if item["kind"] != "Service":
         wanted += [_RULES[name] for name in (_short(path) for path in components) if name in _RULES]

@@ -72,14 +72,13 @@ class Builder(NamedTuple):
 
 _JOB = Builder(jobset.fill_job, jobset.IN_JOB)
 _PATHWAYS = Builder(pathways.fill_pathways, pathways.IN_PATHWAYS)
-BUILDERS: dict[tuple[Pattern, str], Builder] = {
-    ("jobset", "JobSet"): Builder(jobset.fill_jobset, jobset.IN_JOBSET),
-    ("job", "Job"): _JOB,
-    ("indexed-job", "Job"): _JOB,
-    ("indexed-job", "Service"): Builder(jobset.fill_service, jobset.IN_SERVICE),
-    ("pathways", "JobSet"): _PATHWAYS,
-    ("pathways-headless", "JobSet"): _PATHWAYS,
-    ("pathwaysjob", "PathwaysJob"): Builder(pathways.fill_pathwaysjob, pathways.IN_PATHWAYSJOB),
+BUILDERS: dict[Pattern, dict[str, Builder]] = {
+    "jobset": {"JobSet": Builder(jobset.fill_jobset, jobset.IN_JOBSET)},
+    "job": {"Job": _JOB},
+    "indexed-job": {"Job": _JOB, "Service": Builder(jobset.fill_service, jobset.IN_SERVICE)},
+    "pathways": {"JobSet": _PATHWAYS},
+    "pathways-headless": {"JobSet": _PATHWAYS},
+    "pathwaysjob": {"PathwaysJob": Builder(pathways.fill_pathwaysjob, pathways.IN_PATHWAYSJOB)},
 }
 """By pattern and kind; what is in no base gets its metadata alone."""
 
@@ -110,7 +109,7 @@ def _keep(claim: Object) -> None:
 
 
 def _fill(item: Object, plan: Plan) -> None:
-    builder = BUILDERS.get((plan.pattern, item["kind"]))
+    builder = BUILDERS[plan.pattern].get(item["kind"])
     if builder is not None:
         builder.fill(item, plan)
     _fill_metadata(item, plan)
