@@ -12,9 +12,8 @@ from slicewright.core.compose.spec import Stopped
 from slicewright.core.document.read import paired, read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem
-from slicewright.core.render.platform import PROVISION
 from slicewright.core.render.repository import Repository, Settings, against_schema, causes, read_repository
-from slicewright.core.run.folder import ROOT
+from slicewright.core.run.folder import PROVISION, ROOT
 from slicewright.workspace.package import catalogue, catalogue_with, package
 from slicewright.workspace.text_file import read_file, unreadable
 

@@ -11,8 +11,9 @@ from slicewright.core.difference.tree_version import folders
 from slicewright.core.platform.controllers import installed, is_folder
 from slicewright.core.platform.release import CONTROLLERS, content
 from slicewright.core.render.outdated import unified
-from slicewright.core.render.platform import DESTROY, PROVISION
+from slicewright.core.render.platform import DESTROY
 from slicewright.core.run import header
+from slicewright.core.run.folder import PROVISION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

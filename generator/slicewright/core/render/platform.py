@@ -13,16 +13,13 @@ from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem
 from slicewright.core.provision import tree as provision
 from slicewright.core.provision.scripts import LIBRARY
-from slicewright.core.run.folder import controllers_folder, platform_folder
+from slicewright.core.run.folder import PROVISION, controllers_folder, platform_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.render.repository import Repository
-
-PROVISION = "provision"
-"""The folder of what is no Kubernetes object."""
 
 DESTROY = "destroy.sh"
 _LAST = (DESTROY, LIBRARY)

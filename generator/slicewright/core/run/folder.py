@@ -1,10 +1,12 @@
-"""The folders of overlays: one for each namespace of a cluster, and in it one for each workload."""
+"""The folders that a render writes: in overlays one for each namespace of a cluster and each workload."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 ROOT = "overlays"
+PROVISION = "provision"
+"""The folder of what is not a Kubernetes object: scripts and Terraform."""
 
 
 class NamespaceFolder(NamedTuple):
