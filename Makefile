@@ -44,7 +44,7 @@ check: $(VENV)/.run ## Fail unless the overlays are what a render would write, a
 
 .PHONY: quick
 quick: ## Lint, types, imports and the tests that take little: under a minute, without `make tools`.
-	@$(MAKE) --jobs=2 quick-h-z quick-a-g lint imports types
+	@$(MAKE) --jobs=2 quick-p-z quick-a-o lint imports types
 
 .PHONY: test
 test: sound ## Everything that a change must pass: no root, only package registries.
@@ -73,13 +73,13 @@ types: $(VENV)/.dev ## Check the types.
 imports: $(VENV)/.dev ## Check which module may import which.
 	@$(BIN)/lint-imports --no-cache
 
-.PHONY: quick-a-g quick-h-z
-quick-a-g quick-h-z: quick-%: $(VENV)/.dev
+.PHONY: quick-a-o quick-p-z
+quick-a-o quick-p-z: quick-%: $(VENV)/.dev
 	@$(PYTEST) -q --no-header -m "not tools and not slow and not ci" $(filter-out $(NOT_UNIT),$(wildcard tests/[$*]*)) $(PYTEST_ARGS)
 
 # Two halves of the alphabet take about the same time, and half the collecting of two workers.
 # A cache that is empty: a test that needs a tool and does not say so fails at once, and not on a new machine first.
-quick-a-g quick-h-z: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
+quick-a-o quick-p-z: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
 
 .PHONY: unit
 unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
