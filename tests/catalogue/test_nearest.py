@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.geometry import around, joined, near_topologies
 
 SIDES = st.lists(st.integers(1, 256), min_size=3, max_size=3).map(tuple)
@@ -58,3 +59,8 @@ def test_around(wanted: int, sizes: set[int]) -> None:
         expected += [min(size for size in sizes if size > wanted)] if max(sizes) > wanted else []
 
     assert [str(size) for size in expected] == around(wanted, [(size, str(size)) for size in sizes])
+
+
+def test_pathways_hint_without_machine_types_for_pathways() -> None:
+    """Where no generation runs Pathways, no machine type is offered."""
+    assert Catalogue({}).pathways_hint == "leave pathways out"

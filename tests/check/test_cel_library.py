@@ -24,7 +24,6 @@ from slicewright.core.schema.crd import from_crd
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 STRANGER = yaml.safe_load((HERE / "stranger.yaml").read_text(encoding="utf-8"))
-needs_library = pytest.mark.skipif(not library.is_installed(), reason="pip install 'slicewright[cel]'")
 
 
 def converted(folder: Path, objects: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
@@ -40,7 +39,6 @@ def thing(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "example.test/v1", "kind": "Thing", "metadata": {"name": name}, "spec": spec}
 
 
-@needs_library
 def test_rules_of_a_stranger_are_evaluated(tmp_path: Path) -> None:
     """With defaults, quantities and optional fields, as the API server evaluates them."""
     objects = [thing(f"thing-{index}", row["spec"]) for index, row in enumerate(STRANGER["objects"])]
@@ -55,7 +53,6 @@ def test_rules_of_a_stranger_are_evaluated(tmp_path: Path) -> None:
     assert sorted(expected) == sorted((name, message) for name, ident, message in found if ident == "CEL001")
 
 
-@needs_library
 def test_what_the_library_cannot_compute_is_a_warning(tmp_path: Path) -> None:
     """A function of Kubernetes that nobody has here, and numbers of two types, have no verdict."""
     found = converted(tmp_path, [thing("a", {"ratio": 2})])
@@ -105,7 +102,6 @@ def rules() -> dict[str, tuple[list[dict[str, str]], list[dict[str, Any]]]]:
     return found
 
 
-@needs_library
 @pytest.mark.slow
 def test_library_and_table_agree() -> None:
     """Every rule of a vendored CRD has the same verdict from both, on objects that keep and that break it."""

@@ -65,6 +65,22 @@ def test_declared_limits_are_in_the_unit_of_the_quota() -> None:
     assert said(most(known, known.queues["b"], ("v5e-4x4", TPU))) == "64 (nominal 48, borrowing 16)"
 
 
+def test_quota_of_a_pool_that_is_not_there_gives_nothing() -> None:
+    """QUOTA002 reports it; what the queue may use is what its other pools give."""
+    site = {
+        "metadata": {"name": "west"},
+        "spec": {
+            "pools": [{"name": "tpus", "tpu": "v5litepod-16", "slices": 4}],
+            "clusterQueues": [
+                {"name": "a", "quota": [{"pool": "gone"}, {"pool": "tpus", "nominalSlices": 1}]}
+            ],
+        },
+    }
+    known = quotas(object_set(site=site))
+
+    assert {("v5e-4x4", TPU)} == known.queues["a"].cells.keys()
+
+
 @pytest.mark.parametrize(
     ("limits", "expected"),
     [
