@@ -33,7 +33,7 @@ Made from the rules themselves (`make docs`); `slicewright rule ID` shows one. A
 API server, a webhook or a controller, or can never run. A **warning** is accepted through defaults only,
 or is a trap.
 
-To silence a rule, give the reason: as an annotation of the object,
+To ignore a rule, give the reason: as an annotation of the object,
 
 ```yaml
 metadata:
@@ -51,7 +51,7 @@ ignore:
   reason: the tutorial names python:3.8
 ```
 
-An entry without a reason silences nothing (IGN101), one that silences nothing is reported (IGN102), and so is
+An entry without a reason has no effect (IGN101), one that ignores nothing is reported (IGN102), and so is
 one that is not an entry (IGN103).
 """
 _EXAMPLES = {

@@ -197,7 +197,7 @@ def test_run_stays_when_a_release_brings_the_generation(v9: Repo) -> None:
         ("generation: v6e", "generation: v9", "catalog/v9.yaml:1:1: CAT001 the first of names must have v6e"),
         ("prefix: v6e", "prefix: v9", "catalog/v9.yaml:1:1: CAT001 the first of names must have v9"),
         ("ct6e-standard-4t", "ct9-standard-4t", "CAT001 ct6e-standard-4t is in v6e.yaml already"),
-        ("colour: red\nsides", "sides", "catalog/v9.yaml:1:1: CAT001 unknown field colour"),
+        ("colour: red\nsides", "sides", "catalog/v9.yaml:1:1: CAT001 unknown key 'colour'"),
         ("---\nsides", "sides", "catalog/v9.yaml: CAT001 a file of the catalogue holds one document"),
         ("coresPerChip: [", "coresPerChip: 1", "catalog/v9.yaml:"),
     ],

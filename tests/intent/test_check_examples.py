@@ -19,7 +19,6 @@ POSITIVE = examples("positive")
 NEGATIVE = examples("negative")
 NO_HINT = {
     "cluster-environment-unknown-variable",
-    "workload-container-port-as-number",
 }
 """Nothing is near an unknown key with many others, and the vendored schema describes nothing."""
 

@@ -247,7 +247,7 @@ def test_the_document_itself() -> None:
     )
 
 
-NAMED = "What to run on TPUs: rendered for every cluster it names to a JobSet, a Job or a PathwaysJob."
+NAMED = "write {apiVersion: ..., kind: ..., metadata: ..., spec: ...}"
 
 
 @pytest.mark.parametrize(

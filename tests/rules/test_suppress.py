@@ -50,7 +50,10 @@ def test_annotation_without_a_reason_silences_nothing() -> None:
     """Who reads it must know why."""
     left = _left(_queue("a", KQ111=" "))
 
-    assert left == [("KQ111", NOTHING), ("IGN101", "KQ111 is silenced without a reason, so it is not")]
+    assert left == [
+        ("KQ111", NOTHING),
+        ("IGN101", "KQ111 is ignored without a reason, so it is still reported"),
+    ]
 
 
 def test_annotation_that_meets_no_problem_is_reported() -> None:
@@ -112,9 +115,12 @@ def test_object_without_a_namespace_is_in_default() -> None:
     [
         (
             "ignore:\n- {rule: KQ111, reason: ''}",
-            ("IGN101", "KQ111 is silenced without a reason, so it is not"),
+            ("IGN101", "KQ111 is ignored without a reason, so it is still reported"),
         ),
-        ("ignore:\n- {rule: KQ111}", ("IGN101", "KQ111 is silenced without a reason, so it is not")),
+        (
+            "ignore:\n- {rule: KQ111}",
+            ("IGN101", "KQ111 is ignored without a reason, so it is still reported"),
+        ),
         ("ignore:\n- {reason: r}", ("IGN103", "an entry names no rule")),
         ("ignore:\n- text", ("IGN103", "an entry names no rule")),
         ("ignore:\n- {rule: KQ11, reason: r}", ("IGN103", "there is no rule 'KQ11'")),

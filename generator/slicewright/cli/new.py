@@ -47,8 +47,9 @@ def _provisioning(
 
 
 @declare(
-    "slicewright new llama --tpu v5litepod-16 --image python:3.12 -- python train.py",
-    "slicewright new llama --tpu v5litepod-16 --provisioning Spot --image python:3.12 -- python train.py",
+    "slicewright new llama --tpu v5litepod-16 --cluster my-cluster --image python:3.12.12 -- python train.py",
+    "slicewright new llama --tpu v5litepod-16 --cluster my-cluster --provisioning Spot "
+    "--image python:3.12.12 -- python train.py",
 )
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")

@@ -119,12 +119,13 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
 @click.option(
     "--delay",
     type=Duration(),
-    help="How long flex-start nodes take to come. By default two seconds of real time.",
+    help="How long flex-start nodes take to come, in simulated time. By default two seconds of real time.",
 )
 @click.option(
     "--idle",
     type=Duration(),
-    help="How long flex-start nodes stay without work. By default three seconds of real time.",
+    help="How long flex-start nodes stay without work, in simulated time; at least three seconds of real "
+    "time, which is the default.",
 )
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the timeline as a page.")
 @click.option(
@@ -152,8 +153,8 @@ def rehearse(
 
     The real API server, scheduler, JobSet and Kueue run as processes of this machine. CLUSTER is a TPUCluster
     of the repository; without it every cluster that has workloads is played, one after another. Its pools
-    become simulated nodes; the pods that land there run as long as the workload's `rehearsal` says, in a
-    faster time.
+    become simulated nodes; the pods that land there run as long as the workload's `rehearsal` says;
+    time passes faster (--speed).
     """
     from slicewright.rehearsal.scenario import scenarios  # noqa: PLC0415 - commands start fast
 

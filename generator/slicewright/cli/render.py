@@ -41,13 +41,18 @@ _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "
     "--since",
     metavar="REV",
     help="With --check: refuse runs that are new since REV and not as slicewright renders them; default: "
-    "where HEAD left the default branch.",
+    "the merge base with the default branch.",
 )
 @click.option("--stdout", is_flag=True, help="Print the objects instead, for kubectl create -f -.")
 @click.option(
     "--cluster", metavar="CLUSTER", help="With --stdout: the cluster, for a workload that names several."
 )
-@click.option("--end-runs", metavar="N", type=click.IntRange(min=0), help="Let this render end so many runs.")
+@click.option(
+    "--end-runs",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Allow this render to end up to N runs (default: limits.endRuns, 3).",
+)
 def render(
     names: tuple[str, ...],
     check: bool,

@@ -88,8 +88,8 @@ def validate(
 ) -> None:
     """Check Kubernetes objects offline: schemas, references, quota.
 
-    By schemas, list keys and CEL as the API server does, and by what controllers refuse or can never run. The
-    network is not used.
+    Checks schemas, list keys and CEL rules as the API server does, then what controllers refuse or never run.
+    The network is not used.
 
     PATH is a file, a folder, a folder with a kustomization (which is checked as it builds), or - for stdin.
     Without one the repository is checked: its input, every overlay as it builds, and custom/.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,18 +31,26 @@ class Fields:
         """Return the error that says where and what."""
         return CatalogueError(self.where, what, self._path)
 
+    def _invalid(self, key: str, what: str) -> CatalogueError:
+        """Return the error of a value, or of its key where that is missing or misspelt."""
+        if key in self._left:
+            return self.wrong(f"{key} {what}")
+        near = get_close_matches(key, self._left, 1, 0.8)
+        return self.wrong(f"unknown key '{near[0]}'" if near else f"'{key}' is missing")
+
     def text(self, key: str, default: str | None = None) -> str:
         """Return a text; one without a default must be there and not be empty."""
-        value = self._left.pop(key, default)
-        if not isinstance(value, str) or value == default is None:
-            raise self.wrong(f"{key} must be a text")
+        value = self._left.get(key, default)
+        if not isinstance(value, str):
+            raise self._invalid(key, "must be a text")
+        self._left.pop(key, None)
         return value
 
     def number(self, key: str) -> int:
         """Return a positive number that must be there."""
-        value = self.number_or_none(key)
+        value = None if self._left.get(key) is None else self.number_or_none(key)
         if value is None:
-            raise self.wrong(f"{key} must be a positive number")
+            raise self._invalid(key, "must be a positive number")
         return value
 
     def number_or_none(self, key: str) -> int | None:
@@ -53,9 +62,9 @@ class Fields:
 
     def flag(self, key: str) -> bool:
         """Return a boolean that must be there."""
-        value = self.flag_or_none(key)
+        value = None if self._left.get(key) is None else self.flag_or_none(key)
         if value is None:
-            raise self.wrong(f"{key} must be true or false")
+            raise self._invalid(key, "must be true or false")
         return value
 
     def flag_or_none(self, key: str) -> bool | None:
@@ -96,4 +105,4 @@ class Fields:
     def finish(self) -> None:
         """Refuse fields that nobody read."""
         if self._left:
-            raise self.wrong(f"unknown field {min(self._left)}")
+            raise self.wrong(f"unknown key '{min(self._left)}'")

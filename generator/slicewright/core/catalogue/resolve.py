@@ -245,7 +245,7 @@ def _foreign(
         if row.topology == topology
     )
     if owners:
-        reasons.append(f"{joined(list(owners))} {'has' if len(owners) == 1 else 'have'} it")
+        reasons.append(f"{topology} is a topology of {joined(list(owners))}")
     message = f"topology '{topology}' is not a {scope.word} topology"
     if reasons:
         message += f": {'; '.join(reasons)}"

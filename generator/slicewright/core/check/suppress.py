@@ -87,7 +87,7 @@ def _entry(source: Source, index: int, known: tuple[str, ...]) -> tuple[Entry | 
         message = f"there is no rule '{rule}'"
         return None, [source.problem("IGN103", (*path, "rule"), message, did_you_mean(rule, known))]
     if not text(written.get("reason")).strip():
-        message = f"{rule} is silenced without a reason, so it is not"
+        message = f"{rule} is ignored without a reason, so it is still reported"
         return None, [source.problem("IGN101", path, message, _WHY, warning=True)]
     unused = source.problem("IGN102", path, f"nothing here breaks {rule}", "remove the entry", warning=True)
     return Entry(rule, written.get("object", "*"), written.get("file", "*"), written["reason"], unused), []
@@ -185,7 +185,7 @@ def _of_annotations(
         rule = key.removeprefix(ACKNOWLEDGED)
         path: Path = ("metadata", "annotations", key)
         if not resource.annotations[key].strip():
-            message = f"{rule} is silenced without a reason, so it is not"
+            message = f"{rule} is ignored without a reason, so it is still reported"
             found.append(resource.problem("IGN101", path, message, _WHY, severity="warning"))
         elif rule not in met:
             found.append(_idle(resource, path, rule, known()))

@@ -180,15 +180,15 @@ def explain(error: Any) -> Iterator[Problem]:
         branches = wanted if validator == "anyOf" else [{"type": wanted}]
         types = [name for branch in branches for name in _listed(branch["type"])]
         message = f"{subject} must be {' or '.join(_TYPES[name] for name in types)}, not {_name(value)}"
-        yield Problem("IN001", message, _quote(types, value) or _hint_of(schema), path=path)
+        yield Problem("IN001", message, _quote(types, value) or _to_write(schema, types, path), path=path)
     elif validator in {"enum", "const"}:
         choices = [wanted] if validator == "const" else wanted
         hint = _OBJECT_FORMS.get(str(value)) or did_you_mean(str(value), [str(choice) for choice in choices])
         yield Problem("IN004", f"{subject} cannot be {_quoted(value)}", hint, path=path)
     elif validator == "not":
-        yield _excluded(path)
+        yield _excluded(path, tuple(error.absolute_schema_path))
     else:
-        hint = _with_v(error) or _hint_of(schema)
+        hint = _with_v(error) or _bound(validator, wanted) or _hint_of(schema)
         yield Problem("IN005", f"{subject} {_form(validator, wanted, value)}", hint, path=path)
 
 
@@ -224,13 +224,14 @@ def _of_tried(key: str, value: Any, known: Collection[str]) -> str:
     return hint.replace("VALUE", str(value) if plain else "...")
 
 
-def _excluded(path: Path) -> Problem:
-    hint = "write one or the other"
-    if path[-1] in {"command", "args"}:
-        hint = "write either script, or command and args"
-    return Problem(
-        "IN006", f"{_subject(path)} is not allowed together with the other keys here", hint, path=path
-    )
+def _excluded(path: Path, way: Path) -> Problem:
+    """Return the problem of a key that the keys beside it exclude; `way` is the place in the schema."""
+    hint = "write either script, or command and args" if path[-1] in {"command", "args"} else ""
+    if way[-5:-4] == ("dependencies",):
+        message = f"'{path[-1]}' and '{way[-4]}' exclude each other"
+        return Problem("IN006", message, hint or f"remove '{path[-1]}' or '{way[-4]}'", path=path)
+    message = f"{_subject(path)} is not allowed together with the other keys here"
+    return Problem("IN006", message, f"remove '{path[-1]}', or the keys that exclude it", path=path)
 
 
 def _form(validator: str, wanted: Any, value: Any) -> str:
@@ -246,6 +247,24 @@ def _form(validator: str, wanted: Any, value: Any) -> str:
     if validator == "uniqueItems":
         return "has duplicate entries"
     return f"cannot be {_quoted(value)}"
+
+
+def _bound(validator: str, wanted: Any) -> str:
+    """Return what to write where a limit says it all."""
+    if validator in {"minimum", "maximum"}:
+        return f"write {wanted} or {'more' if validator == 'minimum' else 'less'}"
+    return "write each entry once" if validator == "uniqueItems" else ""
+
+
+def _to_write(schema: dict[str, Any], types: list[str], path: Path) -> str:
+    """Return what to write for a value of the wrong type: required keys of a mapping, a number's limit."""
+    required, low = schema.get("required", ()), schema.get("minimum")
+    if types == ["object"] and required:
+        form = f"{{{', '.join(f'{key}: ...' for key in required)}}}"
+        return f"write {path[-1]}: {form}" if path and isinstance(path[-1], str) else f"write {form}"
+    if types == ["integer"] and low is not None:
+        return f"write an integer, {low} or more"
+    return _hint_of(schema)
 
 
 def _with_v(error: Any) -> str:

@@ -117,8 +117,8 @@ def _run_time(workload: Workload, pools: list[TpuPool], site: ResolvedCluster) -
     limits = {pool.name: pool.max_run_duration_seconds for pool in pools}
     if seconds in limits.values():
         return
-    has = ", ".join(f"'{name}' {'none' if limit is None else limit}" for name, limit in limits.items())
-    message = f"the pool sets how long its nodes live, and no pool has {seconds} seconds: {has}"
+    has = ", ".join(f"pool '{name}' has {limit or 'none'}" for name, limit in limits.items())
+    message = f"no pool has maxRunDurationSeconds {seconds} ({has})"
     others = sorted({limit for limit in limits.values() if limit is not None})
     here = f"write {' or '.join(map(str, others))} here" if others else "leave it out here"
     hint = f"{here}, or write {seconds} in the pool in {site.cluster.source.file.path}"

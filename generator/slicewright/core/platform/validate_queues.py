@@ -235,7 +235,7 @@ def _of_nodes(site: ResolvedCluster, entry: _Entry, capacity: CpuCapacity) -> It
         hint = "write {cpu: ..., memory: ...}, or leave nominalQuota out for all of the pool"
         yield source.problem("QUOTA017", (*entry.path, "nominalQuota"), message, hint)
     if TPU in (quota.nominal_quota or {}):
-        message = f"'{pool.name}' has no {TPU}"
+        message = f"CPU pool '{pool.name}' has no quota of {TPU}"
         hint = "write a quota for the TPU pool"
         yield source.problem("QUOTA009", (*entry.path, "nominalQuota", TPU), message, hint, key=True)
 

@@ -64,18 +64,23 @@ def _together(site: ResolvedCluster) -> Iterator[Problem]:
         if team.pod_security:
             other = levels.setdefault(team.namespace, team)
             if other.pod_security != team.pod_security:
-                message = f"team '{other.name}' sets podSecurity {other.pod_security} for the same namespace"
+                message = _differ(other, team, "podSecurity")
                 yield source.problem("TEAM003", (*_path(team), "podSecurity"), message, hint)
         for key, value in team.labels.items():
             first, wanted = labels.setdefault((team.namespace, key), (team, value))
             if wanted != value:
-                message = f"team '{first.name}' sets {key}: {wanted} for the same namespace"
+                message = _differ(first, team, f"label '{key}'")
                 yield source.problem("TEAM003", (*_path(team), "labels", key), message, hint)
         name = team.service_account_name
         if name and accounts.setdefault((team.namespace, name), team) is not team:
             message = f"team '{accounts[team.namespace, name].name}' has the service account '{name}' too"
             hint = "write it for one of the teams: those of a namespace may use it anyway"
             yield source.problem("TEAM003", (*_path(team), "serviceAccountName"), message, hint)
+
+
+def _differ(first: Team, second: Team, what: str) -> str:
+    names = f"teams '{first.name}' and '{second.name}'"
+    return f"{names} set different values of {what} in namespace '{second.namespace}'"
 
 
 def problems_of_workloads(

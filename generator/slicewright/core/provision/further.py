@@ -182,7 +182,7 @@ def _arguments(written: Mapping[str, Any], at: tuple[str, ...], place: Path) -> 
             yield where, "POOL042", f"'{dotted}' cannot be set here", _hint(ARGUMENTS.get(dotted, _OVERRIDE))
         elif name in MAPS or _is_simple(value):
             if name in MAPS and not (isinstance(value, Mapping) and all(map(_is_text, value.values()))):
-                yield where, "POOL044", f"'{dotted}' is not a map of texts", "quote its values"
+                yield where, "POOL044", f"'{dotted}' is not a map of strings", "quote its values"
         elif isinstance(value, Mapping):
             yield from _arguments(value, (*at, name), where)
         elif isinstance(value, list) and all(isinstance(part, Mapping) for part in value):

@@ -165,8 +165,9 @@ def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
                 if name == TPU:
                     yield Finding(path, _shortage(queue.name, name, value, have))
                 else:
-                    most = ", ".join(f"{_most(name, found)} of {flavor}" for flavor, found in have.items())
-                    message = f"{needs(names)} {_amount(name, value)} in all; {queue.name} has {most}"
+                    message = (
+                        f"{needs(names)} {_amount(name, value)} in all; {_gives(queue.name, name, have)}"
+                    )
                     yield Finding(path, message, _MORE_NODES)
                 return
     yield Finding(_LABEL, _together(known, queue, wanted))
@@ -187,9 +188,12 @@ def _unit(resource: str) -> str:
 
 
 def _shortage(queue: str, resource: str, value: Fraction, have: dict[str, quota.Most]) -> str:
-    (first, most), *others = have.items()
-    beside = "".join(f", {_most(resource, found)} of {flavor}" for flavor, found in others)
-    return f"asks for {_amount(resource, value)} of {first}; {queue} has {_most(resource, most)}{beside}"
+    return f"the run asks for {_amount(resource, value)}; {_gives(queue, resource, have)}"
+
+
+def _gives(queue: str, resource: str, have: dict[str, quota.Most]) -> str:
+    most = " or ".join(f"{_most(resource, found)} of '{flavor}'" for flavor, found in have.items())
+    return f"ClusterQueue '{queue}' can give {most}"
 
 
 def _amount(resource: str, value: Fraction) -> str:
@@ -202,11 +206,11 @@ def _number(resource: str, value: Fraction) -> str:
 
 
 def _most(resource: str, found: quota.Most) -> str:
-    """Return `24 (nominal 24, borrowing 0)`."""
+    """Return `24`, with borrowing `24 (nominal 16, borrowing 8)`."""
     total, nominal, borrowing = (
         _number(resource, value) for value in (found.total, found.nominal, found.total - found.nominal)
     )
-    return f"{total} (nominal {nominal}, borrowing {borrowing})"
+    return f"{total} (nominal {nominal}, borrowing {borrowing})" if found.total != found.nominal else total
 
 
 def _together(known: quota.Quotas, queue: quota.Node, wanted: list[assignment.Choice]) -> str:
@@ -223,8 +227,8 @@ def _together(known: quota.Quotas, queue: quota.Node, wanted: list[assignment.Ch
             return _shortage(queue.name, resource, value, flavors[resource])
     if len(wanted) == 1:
         asked = joined([f"{_amount(resource, value)}" for resource, value in parts.items()])
-        return f"asks for {asked}; no flavor of {queue.name} has enough of each"
-    return f"no choice of flavors in {queue.name} holds all {len(wanted)} pod sets at once"
+        return f"the run asks for {asked}; no flavor of ClusterQueue '{queue.name}' has enough of each"
+    return f"no choice of flavors in ClusterQueue '{queue.name}' holds all {len(wanted)} pod sets at once"
 
 
 @rule("FIT102", RUN_KINDS, hint="use the queue of this TPU, or correct the node selector")
@@ -238,8 +242,8 @@ def _no_flavor(resource: Resource, objects: ObjectSet) -> Findings:
             wanted = next(iter(choice.requests))
             names = joined([f"'{pods.name}'" for pods in choice.pods])
             message = (
-                f"pods {names} ask for {_unit(wanted)}, but no flavor of {queue.name} fits them: "
-                f"{', '.join(choice.group)}"
+                f"pods {names} ask for {_unit(wanted)}, but no flavor of ClusterQueue '{queue.name}' "
+                f"fits them: {', '.join(choice.group)}"
             )
             yield Finding(_LABEL, message, _hint(known, choice, resource))
     if (after := assignment.stuck(known, queue, sets)) is not None:
@@ -288,7 +292,8 @@ def _uncovered(resource: Resource, objects: ObjectSet) -> Findings:
         for wanted in assignment.uncovered(known, ask.queue, pods):
             first.setdefault(wanted, pods.name)
     for wanted, name in first.items():
-        yield Finding(_LABEL, f"pods '{name}' ask for {wanted}, which {ask.queue.name} does not cover")
+        message = f"pods '{name}' ask for {wanted}, but ClusterQueue '{ask.queue.name}' does not cover it"
+        yield Finding(_LABEL, message)
 
 
 def _chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:

@@ -43,9 +43,8 @@ def _suspend(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("GIT102", RUN_KINDS, "warning")
 def _ttl(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "ttlSecondsAfterFinished") is not None:
-        yield Finding(
-            ("spec", "ttlSecondsAfterFinished"), "a run that deletes itself is created and run again"
-        )
+        message = "ttlSecondsAfterFinished deletes the run; the next sync starts it again"
+        yield Finding(("spec", "ttlSecondsAfterFinished"), message)
 
 
 @rule("GIT103", RUN_KINDS, "warning")
@@ -53,6 +52,16 @@ def _hook(resource: Resource, _objects: ObjectSet) -> Findings:
     if HOOK in resource.annotations and QUEUE in resource.labels:
         path = ("metadata", "annotations", HOOK)
         yield Finding(path, "Argo CD treats a queued hook as done as soon as Kueue admits it")
+
+
+_DEFAULTS = {
+    "replicas": "replicas: 1",
+    "groupName": "groupName: default",
+    "completionMode": "completionMode: Indexed",
+    "restartPolicy": "restartPolicy: OnFailure",
+    "ports[].protocol": "protocol: TCP",
+}
+"""The fields that JobSet's webhook and the API server fill in, and with what."""
 
 
 @rule("GIT104", {"JobSet"}, "warning")
@@ -70,7 +79,8 @@ def _defaults(resource: Resource, _objects: ObjectSet) -> Findings:
         ]
         missing += ["ports[].protocol"] if any("protocol" not in port for port in ports) else []
         if missing:
-            yield Finding(pods.path[:3], f"defaults are not written out: {', '.join(missing)}")
+            message = f"defaults are not written out: {', '.join(missing)}"
+            yield Finding(pods.path[:3], message, f"write {', '.join(_DEFAULTS[key] for key in missing)}")
 
 
 @rule("GIT105", _JOBS, "warning")
@@ -166,11 +176,14 @@ def _replace(resource: Resource, _objects: ObjectSet) -> Findings:
     path = ("metadata", "annotations", SYNC_OPTIONS)
     replace, force = found.get("Replace") == "true", found.get("Force") == "true"
     if replace and not force and resource.kind in RUN_KINDS:
-        yield Finding(path, f"Replace=true cannot replace a {resource.kind}: its fields are immutable")
+        message = f"Replace=true cannot replace a {resource.kind}: its fields are immutable"
+        yield Finding(path, message, "remove Replace=true, and give a changed run a new name")
     elif force and not replace and found.get("ServerSideApply") == "true":
-        yield Finding(path, "Force=true with ServerSideApply=true fails every sync")
+        yield Finding(path, "Force=true with ServerSideApply=true fails every sync", "remove Force=true")
     elif force and resource.kind in RUN_KINDS:
-        yield Finding(path, "Force=true starts the run again at every sync that touches it")
+        written = "Force=true and Replace=true" if replace else "Force=true"
+        hint = f"remove {written}, and give a changed run a new name"
+        yield Finding(path, "Force=true starts the run again at every sync that touches it", hint)
 
 
 @rule("GIT113", RUN_KINDS, "warning")

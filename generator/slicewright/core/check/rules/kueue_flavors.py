@@ -57,6 +57,10 @@ def _tolerations(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding((*path, "tolerationSeconds"), "tolerationSeconds goes with the effect NoExecute")
 
 
+_TAINT_KEY = "write a name of at most 63 letters, digits, '-', '_' and '.', with at most one prefix/"
+_TAINT_VALUE = "write at most 63 letters, digits, '-', '_' and '.'"
+
+
 @rule(
     "KQ114",
     {"ResourceFlavor"},
@@ -68,13 +72,15 @@ def _taints(resource: Resource, _objects: ObjectSet) -> Findings:
         path = (*_TAINTS, index)
         key, effect = text(taint.get("key")), text(taint.get("effect"))
         if effect not in _EFFECTS:
-            yield Finding((*path, "effect"), f"'{effect}' is not a valid effect of a taint")
+            message = f"'{effect}' is not a valid effect of a taint"
+            yield Finding((*path, "effect"), message, "write NoSchedule, PreferNoSchedule or NoExecute")
         if not is_label_key(key):
-            yield Finding((*path, "key"), f"'{key}' is not a valid key of a taint")
+            yield Finding((*path, "key"), f"'{key}' is not a valid key of a taint", _TAINT_KEY)
         if not is_label_value(text(taint.get("value"))):
-            yield Finding((*path, "value"), f"'{taint.get('value')}' is not a valid value of a taint")
+            message = f"'{taint.get('value')}' is not a valid value of a taint"
+            yield Finding((*path, "value"), message, _TAINT_VALUE)
         if (key, effect) in taken:
-            yield Finding(path, f"duplicate taint '{key}' with effect {effect}")
+            yield Finding(path, f"duplicate taint '{key}' with effect {effect}", "remove one of the two")
         taken.add((key, effect))
 
 

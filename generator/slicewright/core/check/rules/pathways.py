@@ -27,7 +27,7 @@ _INSTANCE_TYPE = "--instance_type"
 _INSTANCE_COUNT = "--instance_count"
 _SIDECAR_ADDRESS = "GRPC_SERVER_ADDRESS"
 """Variable by which a colocated Python sidecar knows where to listen."""
-_UNUSED = "nothing uses the colocated Python sidecar: the proxy does not have its name"
+_UNUSED = f"nothing uses the colocated Python sidecar: proxy_server has no flag {SIDECAR_FLAG}"
 
 
 def flags(container: dict[str, Any]) -> dict[str, tuple[int, str]]:
@@ -79,14 +79,14 @@ def _env_order(resource: Resource, _objects: ObjectSet) -> Findings:
         for index, entry in entries(container.get("env")):
             for name in _REFERENCE.findall(text(entry.get("value"))):
                 if name in own and name not in defined:
-                    message = f"$({name}) is used before {name} is defined, and stays as it is written"
+                    message = f"$({name}) is used before env '{name}' is defined, so it is not expanded"
                     yield Finding((*path, "env", index, "value"), message)
             defined.add(text(entry.get("name")))
         for key in ("command", "args"):
             for index, word in words(container.get(key)):
                 for name in _REFERENCE.findall(word):
                     if name == "PATHWAYS_HEAD" and name not in own and not container.get("envFrom"):
-                        message = f"$({name}) has no env of that name, and stays as it is written"
+                        message = f"env '{name}' is not defined, so $({name}) is not expanded"
                         yield Finding((*path, key, index), message)
 
 

@@ -94,7 +94,7 @@ def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
         placed = exclusive(resource, pods) or SLICE_TOPOLOGY in pods.annotations
         placed = placed or any(key.startswith(PODSET) for key in pods.annotations)
         if row is not None and row.multislice and not placed:
-            message = f"exclusive placement is missing, so the {pods.replicas} slices can share node pools"
+            message = f"{pods.replicas} slices have no exclusive placement and can share a node pool"
             yield Finding(pods.path[:3], message)
 
 
