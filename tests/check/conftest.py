@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def _forget() -> None:
+    library._library.cache_clear()
     library.is_installed.cache_clear()
     library.is_computable.cache_clear()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,48 @@ def test_what_the_library_cannot_compute_is_a_warning(tmp_path: Path) -> None:
             "a CEL rule of Thing has no result here: '!has(self.ratio) || self.ratio * 2.0 < 9.0'",
         ),
     ] == sorted(one for one in found if one[1] == "SCHEMA012")
+
+
+def test_rules_that_do_not_compile_are_not_computable() -> None:
+    """A text that is not CEL has no verdict."""
+    assert not library.is_computable("self.size >")
+
+
+def test_a_function_that_fails_has_no_verdict(caplog: pytest.LogCaptureFixture) -> None:
+    """A text that is not a quantity is reported by the schema; no library writes to standard error."""
+    assert library.keeps("quantity(self) == quantity('1')", "one") is None
+    assert any(isinstance(handler, logging.NullHandler) for handler in logging.getLogger("cel").handlers)
+    assert [record.name for record in caplog.records] == ["cel"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "expected"),
+    [
+        pytest.param("size(self) <= 3", "日本語", True, id="size"),
+        pytest.param("self.size() == 1", "é", True, id="size as a member"),
+        pytest.param("size(self) == 2", [1, 2], True, id="size of a list"),
+        pytest.param("self.lowerAscii() == 'é'", "é", True, id="lower case of ASCII letters alone"),
+        pytest.param("self.upperAscii() == 'Aé'", "aé", True, id="upper case of ASCII letters alone"),
+        pytest.param("self.a.matches('^[a-z]+$')", {"a": "b", "c": [1]}, True, id="pattern"),
+        pytest.param("self.a.matches('^.$')", {"a": "é"}, None, id="pattern on other letters"),
+        pytest.param("self.all(a, self.all(b, a <= b))", [1] * 9, True, id="loops in loops"),
+        pytest.param("self.all(a, self.all(b, a <= b))", [1] * 1_001, None, id="too many steps"),
+    ],
+)
+def test_rules_have_the_verdict_of_the_api_server(rule: str, value: object, *, expected: bool | None) -> None:
+    """It counts characters, and its classes of characters are ASCII; nothing takes more than a moment."""
+    assert expected == library.keeps(rule, value)
+
+
+def test_longest_rule_that_is_evaluated() -> None:
+    """A longer one could end the process."""
+    assert library.is_computable("1+" * 1_900 + "1 > 0")
+    assert not library.is_computable("1+" * 30_000 + "1 > 0")
+
+
+def test_defaults_need_a_mapping_that_takes_them() -> None:
+    """Where an object holds another type, its schema reports it, and the default is left out."""
+    assert library.completed({"spec": []}, [{"path": "/spec/size", "value": 1}]) == {"spec": []}
 
 
 @pytest.mark.usefixtures("without_library")

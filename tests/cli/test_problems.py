@@ -51,7 +51,7 @@ def test_every_id_is_explained_once() -> None:
 
 
 @pytest.mark.parametrize("one", all_rules(), ids=lambda one: one.id)
-def test_explanation_says_what_must_hold_why_and_what_to_do(one: Meaning) -> None:
+def test_explanation_says_what_is_wrong_why_and_what_to_do(one: Meaning) -> None:
     """Title and hint fit into one line of a page and need no full stop; the reason is a sentence."""
     assert one.title
     assert not one.title.endswith(".")

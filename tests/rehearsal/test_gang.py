@@ -36,18 +36,36 @@ def after(job: Object, *others: str, status: str = "Complete") -> Object:
     return {**job, "dependsOn": [{"name": name, "status": status} for name in others]}
 
 
+STEPS = (replicated_job("slice"), after(replicated_job("eval"), "slice"))
+
+
 @pytest.mark.parametrize(
     ("item", "expected"),
     [
         (job(), {""}),
         (jobset("a", *TENSORBOARD), {"slice", "tensorboard"}),
         (jobset("a", *TENSORBOARD, successPolicy=targets("slice")), {"slice"}),
+        (
+            jobset("a", STEPS[0], STEPS[1], TENSORBOARD[1], successPolicy=targets("eval")),
+            {"slice", "eval"},
+        ),
+        (jobset("a", *TENSORBOARD, successPolicy=None), {"slice", "tensorboard"}),
         (jobset("a", *HEAD, successPolicy=targets("pathways-head")), {"pathways-head"}),
         (jobset("a", *HEAD, successPolicy={"operator": "All"}), set()),
         (pathwaysjob(template={}), {"pathways-head"}),
         (pathwaysjob(), set()),
     ],
-    ids=["job", "jobset", "auxiliary", "pathways", "headless", "pathwaysjob", "headless pathwaysjob"],
+    ids=[
+        "job",
+        "jobset",
+        "auxiliary",
+        "steps",
+        "no policy",
+        "pathways",
+        "headless",
+        "pathwaysjob",
+        "headless pathwaysjob",
+    ],
 )
 def test_programs_end_that_the_run_waits_for(item: Object, expected: set[str]) -> None:
     """Servers beside them stay, and so do the workers of a Pathways head."""

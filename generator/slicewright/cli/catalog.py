@@ -32,8 +32,8 @@ def catalog(name: str | None, tier: str, output: str) -> None:
     (ct5lp-hightpu-4t) or a Cloud TPU name (v5litepod-16). The JSON form has the sources of each shape.
     """
     known, problems = catalogue_at(Path())
-    shapes = _shapes(name, tier, known) if name else known.rows(tier)  # type: ignore[arg-type]
     show.messages(problems)
+    shapes = _shapes(name, tier, known) if name else known.rows(tier)  # type: ignore[arg-type]
     if output == "json":
         show.as_json([shape.record() for shape in shapes])
         return

@@ -57,7 +57,7 @@ def _list(rules: Sequence[Meaning], output: str) -> None:
     if output == "json":
         show.as_json([_record(one) for one in rules])
     else:
-        show.table(("ID", "SEVERITY", "WHAT MUST HOLD"), ((one.id, one.severity, one.title) for one in rules))
+        show.table(("ID", "SEVERITY", "PROBLEM"), ((one.id, one.severity, one.title) for one in rules))
 
 
 def _record(one: Meaning) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def gangs(item: Object, plan: tuple[int, int] = (0, 0)) -> Gangs:
     tpu_pods = dict.fromkeys((0, *numbers.values()), 0)
     for name, slices, hosts in slices_of(item, plan):
         tpu_pods[numbers.get(name, 0)] += slices * hosts
-    return Gangs(tpu_pods, numbers, _ending(item))
+    return Gangs(tpu_pods, numbers, _ending(item) | {*_steps(item)})
 
 
 def ends_by_itself(item: Object) -> bool:
@@ -91,8 +91,14 @@ def _ending(item: Object) -> frozenset[str]:
     if item["kind"] == "PathwaysJob":
         return frozenset([HEAD] if "template" in item["spec"].get("controller", {}) else [])
     jobs = frozenset(pods.name for pods in pods_of(item, item["kind"]))
-    targets = item["spec"].get("successPolicy", {}).get("targetReplicatedJobs") or ()
+    targets = (item["spec"].get("successPolicy") or {}).get("targetReplicatedJobs") or ()
     return jobs & {*targets} if targets or HEAD in jobs else jobs
+
+
+def _steps(item: Object) -> Iterator[str]:
+    """Yield the replicated jobs that another waits for until they are complete: their programs end too."""
+    for job in item["spec"].get("replicatedJobs", ()):
+        yield from (other["name"] for other in job.get("dependsOn") or () if other["status"] == "Complete")
 
 
 def _numbers(item: Object) -> dict[str, int]:

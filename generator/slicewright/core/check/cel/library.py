@@ -6,9 +6,11 @@ compute as the API server does stays without a verdict.
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
+from logging import NullHandler, getLogger
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.cel.value import values_at
@@ -26,6 +28,7 @@ def _quantity(value: str) -> str:
     return str(found)
 
 
+_LOWER = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "quantity": _quantity,
     "isQuantity": lambda value: amount(value) is not None,
@@ -33,8 +36,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "isLessThan": lambda one, other: Fraction(one) < Fraction(other),
     "split": lambda value, at: value.split(at) if at else list(value),
     "join": lambda values, between="": between.join(values),
-    "lowerAscii": lambda value: value.lower() if value.isascii() else None,
-    "upperAscii": lambda value: value.upper() if value.isascii() else None,
+    "lowerAscii": lambda value: value.translate(_LOWER),
+    "upperAscii": lambda value: value.translate({small: large for large, small in _LOWER.items()}),
+    "characters": len,
     "trim": lambda value: value.strip(),
     "isSorted": lambda values: values == sorted(values),
     "sum": sum,
@@ -59,11 +63,20 @@ _STANDARD = frozenset(
 )
 
 
+_SIZE = re.compile(r"\bsize\(")
+"""The library counts bytes of a text, the API server its characters."""
+_MACRO = re.compile(r"\.(?:all|exists|exists_one|map|filter)\(")
+_LONGEST = 4_000
+"""Characters of a rule: the library ends the process on one of some ten thousand terms."""
+_MOST_STEPS = 10**6
+"""The API server refuses a CRD whose rules could cost too much; here nothing else bounds loops in loops."""
+
+
 @cache
 def is_installed() -> bool:
     """Tell whether the library is there."""
     try:
-        import_module("cel")
+        _library()
     except ImportError:
         return False
     return True
@@ -72,7 +85,7 @@ def is_installed() -> bool:
 @cache
 def is_computable(rule: str) -> bool:
     """Tell whether the library knows all that a rule uses. Names with `__` are escaped ones of fields."""
-    return "__" not in rule and is_installed() and _program(rule) is not None
+    return "__" not in rule and len(rule) <= _LONGEST and is_installed() and _program(rule) is not None
 
 
 def keeps(rule: str, value: Any) -> bool | None:
@@ -81,7 +94,11 @@ def keeps(rule: str, value: Any) -> bool | None:
     A rule that reads a field, an element or a quotient that is not there fails, as it does in the API server.
     Where numbers of two types meet, the types of the schema decide there, and nobody here.
     """
-    context = import_module("cel").Context({"self": value}, functions=_FUNCTIONS)
+    if len(_MACRO.findall(rule)) > 1 and _size(value) ** len(_MACRO.findall(rule)) > _MOST_STEPS:
+        return None
+    if "matches(" in rule and not _is_ascii(value):
+        return None  # \d, \w and \s are ASCII in the API server, and Unicode in the library
+    context = _library().Context({"self": value}, functions=_FUNCTIONS)
     try:
         found = _program(rule).execute(context)
     except (KeyError, IndexError, ZeroDivisionError):
@@ -92,9 +109,15 @@ def keeps(rule: str, value: Any) -> bool | None:
 
 
 @cache
+def _library() -> Any:
+    getLogger("cel").addHandler(NullHandler())  # it reports each function that fails; the verdict says that
+    return import_module("cel")
+
+
+@cache
 def _program(rule: str) -> Any:
     try:
-        program = import_module("cel").compile(rule)
+        program = _library().compile(_SIZE.sub("characters(", rule))
     except ValueError:
         return None
     functions = {name for name in program.functions() if name[0].isalpha()}
@@ -110,6 +133,20 @@ def completed(data: Any, defaults: Iterable[Mapping[str, Any]]) -> Any:
             if isinstance(holder, dict):
                 holder.setdefault(name, _without_nulls(default["value"]))
     return filled
+
+
+def _size(value: Any) -> int:
+    """Return the length of the longest list, mapping or text in a value."""
+    if not isinstance(value, (dict, list)):
+        return len(value) if isinstance(value, str) else 0
+    below = value.values() if isinstance(value, dict) else value
+    return max(len(value), *map(_size, below), 0)
+
+
+def _is_ascii(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_is_ascii(key) and _is_ascii(below) for key, below in value.items())
+    return all(map(_is_ascii, value)) if isinstance(value, list) else str(value).isascii()
 
 
 def _without_nulls(value: Any) -> Any:
