@@ -48,7 +48,7 @@ def test_requirement_ends_where_versions_may_break(version: str, wanted: str, no
         (None, "--slicewright-requirement, or requirements.txt, names a wheel where no index has it"),
         (
             '{"url": "file:///x.whl", "archive_info": {}}',
-            "this one came from no index, so maybe none has it: ",
+            "slicewright was installed from a file, so pip may not find it: ",
         ),
         (PackageNotFoundError(), "--slicewright-requirement, or requirements.txt, names a wheel "),
     ],

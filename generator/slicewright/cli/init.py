@@ -129,9 +129,9 @@ def _origin() -> str:
     if recorded is None:
         return way
     return (
-        "this one came from no index, so maybe none has it: copy a wheel into wheels/ and write its path "
-        "into requirements.txt, as --slicewright-requirement ./wheels/NAME.whl does, or run make with "
-        "SLICEWRIGHT=slicewright"
+        "slicewright was installed from a file, so pip may not find it: copy the wheel into wheels/ and "
+        "write its path into requirements.txt, as --slicewright-requirement ./wheels/NAME.whl does, or run "
+        "make with SLICEWRIGHT=slicewright"
     )
 
 

@@ -224,7 +224,7 @@ def _play(scenario: Scenario, times: dict[str, float | None], place: tuple[Path,
 
     live = Live(scenario, sys.stderr)
     time = clock_settings(scenario.parts, **times, room=room(scenario.site))
-    live.say(f"plays at {factor(time.speed)}, for {shown(time.deadline / time.speed)} at most")
+    live.say(f"plays at {factor(time.speed)}; deadline {shown(time.deadline / time.speed)} of real time")
     elsewhere = Elsewhere(*place) if place else None
     try:
         done = run_scenario(scenario, time, elsewhere, say=live.say, show=live.show)
