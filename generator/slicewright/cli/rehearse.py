@@ -124,8 +124,8 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
 @click.option(
     "--idle",
     type=Duration(),
-    help="How long flex-start nodes stay without work, in simulated time; at least three seconds of real "
-    "time, which is the default.",
+    help="How long flex-start nodes stay without work, in simulated time. By default three seconds of "
+    "real time, the shortest that it can be.",
 )
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the timeline as a page.")
 @click.option(
