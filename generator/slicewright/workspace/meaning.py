@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.workspace.package import texts
 from slicewright.workspace.rules import added
 
 if TYPE_CHECKING:
+    from slicewright.core.check.model import Rule
     from slicewright.core.problem import Severity
 
 SUBJECTS = (
@@ -91,13 +93,18 @@ def _subject(name: str) -> Subject:
     return Subject(data["title"], data["intro"], tuple(_meaning(entry) for entry in data["problems"]))
 
 
-def _meaning(entry: dict[str, Any]) -> Meaning:
+@cache
+def _rules() -> dict[str, Rule]:
     from slicewright.core.check.rules.every import RULES  # noqa: PLC0415 - it takes its time
 
+    return {rule.id: rule for rule in RULES}
+
+
+def _meaning(entry: dict[str, Any]) -> Meaning:
     if said_by := entry.get("retired"):
         why, hint = f"Retired: {said_by} finds it now, at the same field.", f"see slicewright rule {said_by}"
         return Meaning(entry["id"], "error", entry["title"], why, hint, is_retired=True)
-    rule = next((rule for rule in RULES if rule.id == entry["id"]), None)
+    rule = _rules().get(entry["id"])
     of: ExampleOf = next((name for name in EXAMPLES if name in entry), "message")
     return Meaning(
         id=entry["id"],
