@@ -100,16 +100,16 @@ def test_a_field_that_a_rule_reads_must_be_there() -> None:
         "path": "/a/*",
         "rule": "(self.group == 'kueue.x-k8s.io') ? self.kind == 'WorkloadPriorityClass' : true",
     }
-    found = [one.path for one in cel.refused(entry, {"a": [{}, {"group": "x"}, None, {"group": None}]})]
+    found = [one.path for one in cel.refused([entry], {"a": [{}, {"group": "x"}, None, {"group": None}]})]
     assert found == [("a", 0), ("a", 3)]
-    assert list(cel.refused(entry, {"a": "text"})) == []
-    assert list(cel.refused(entry, {"b": []})) == []
+    assert list(cel.refused([entry], {"a": "text"})) == []
+    assert list(cel.refused([entry], {"b": []})) == []
 
 
 def test_a_rule_without_a_message_is_shown_itself() -> None:
     """Then the report says which rule failed."""
     entry = {"path": "", "rule": "!(has(self.machineFamily) && has(self.machineType))"}
-    (refused,) = cel.refused(entry, {"machineFamily": "a", "machineType": "b"})
+    (refused,) = cel.refused([entry], {"machineFamily": "a", "machineType": "b"})
     assert refused.message == f"failed rule: {entry['rule']}"
 
 

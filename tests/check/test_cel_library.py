@@ -85,6 +85,7 @@ def test_a_function_that_fails_has_no_verdict(caplog: pytest.LogCaptureFixture) 
     [
         pytest.param("size(self) <= 3", "日本語", True, id="size"),
         pytest.param("self.size() == 1", "é", True, id="size as a member"),
+        pytest.param("size (self) == 1", "é", True, id="size before a space"),
         pytest.param("size(self) == 2", [1, 2], True, id="size of a list"),
         pytest.param("self.lowerAscii() == 'é'", "é", True, id="lower case of ASCII letters alone"),
         pytest.param("self.upperAscii() == 'Aé'", "aé", True, id="upper case of ASCII letters alone"),
@@ -113,7 +114,7 @@ def test_defaults_need_a_mapping_that_takes_them() -> None:
 @pytest.mark.usefixtures("without_library")
 def test_without_the_library_nothing_is_evaluated() -> None:
     """A rule that the table does not have refuses nothing."""
-    assert [] == list(cel.refused({"path": "", "rule": "self.unknown"}, {}))
+    assert [] == list(cel.refused([{"path": "", "rule": "self.unknown"}], {}))
 
 
 @pytest.mark.usefixtures("without_library")
@@ -157,7 +158,7 @@ def test_library_and_table_agree() -> None:
             if cel.is_transition(entry["rule"]):
                 continue
             compared += 1
-            told = {refused.path for refused in cel.refused(entry, data)}
+            told = {refused.path for refused in cel.refused([entry], data)}
             whole = library.completed(data, defaults)
             keys = patch.parse_pointer(entry["path"])
             other = {

@@ -134,14 +134,13 @@ class Engine:
             return
         if checks is not None:
             yield from _twice(resource, checks)
-            for entry in checks.cel:
-                for refused in cel.refused(entry, resource.data, checks.defaults):
-                    if refused.is_certain:
-                        hint = f"the API server refuses it by the rule {refused.rule}"
-                        yield resource.problem("CEL001", refused.path, refused.message, hint)
-                    else:
-                        message = f"a CEL rule of {resource.kind} has no result here: '{refused.rule}'"
-                        yield resource.problem("SCHEMA012", refused.path, message, _ASK, severity="warning")
+            for refused in cel.refused(checks.cel, resource.data, checks.defaults):
+                if refused.is_certain:
+                    hint = f"the API server refuses it by the rule {refused.rule}"
+                    yield resource.problem("CEL001", refused.path, refused.message, hint)
+                else:
+                    message = f"a CEL rule of {resource.kind} has no result here: '{refused.rule}'"
+                    yield resource.problem("SCHEMA012", refused.path, message, _ASK, severity="warning")
 
     def _nested_problems(self, resource: Resource) -> Iterator[Problem]:
         """Yield what stands against a controller's configuration inside a ConfigMap."""

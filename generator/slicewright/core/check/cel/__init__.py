@@ -49,23 +49,26 @@ def is_known(rule: str) -> bool:
 
 
 def refused(
-    entry: Mapping[str, str], data: Any, defaults: Iterable[Mapping[str, Any]] = ()
+    entries: Iterable[Mapping[str, str]], data: Any, defaults: Iterable[Mapping[str, Any]] = ()
 ) -> Iterator[Refused]:
     """Yield every value at the place of a rule that the rule refuses; nothing for a rule that is not known.
 
     A rule that reads a field which is not there fails, as it does in the API server. `defaults` are those of
     a CRD whose rules the table does not have.
     """
-    text = entry["rule"]
-    if not is_known(text) or is_transition(text):
-        return
-    if text not in RULES:
-        data = library.completed(data, defaults)
-    for path, value in values_at(data, patch.parse_pointer(entry["path"])):
-        holds = _in_table(text, value) if text in RULES else library.keeps(text, value)
-        if not holds:
-            message = entry.get("message", "") or f"failed rule: {text}"
-            yield Refused(path, text, message, is_certain=holds is not None)
+    completed: Any = None
+    for entry in entries:
+        text = entry["rule"]
+        if not is_known(text) or is_transition(text):
+            continue
+        if text not in RULES and completed is None:
+            completed = library.completed(data, defaults)
+        whole, keeps = (data, _in_table) if text in RULES else (completed, library.keeps)
+        for path, value in values_at(whole, patch.parse_pointer(entry["path"])):
+            holds = keeps(text, value)
+            if not holds:
+                message = entry.get("message", "") or f"failed rule: {text}"
+                yield Refused(path, text, message, is_certain=holds is not None)
 
 
 def _in_table(rule: str, value: Any) -> bool:

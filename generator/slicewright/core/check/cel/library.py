@@ -6,6 +6,7 @@ compute as the API server does stays without a verdict.
 
 from __future__ import annotations
 
+import json
 import re
 from fractions import Fraction
 from functools import cache
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.cel.value import values_at
 from slicewright.core.compose import patch
+from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.quantity import amount
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ def _quantity(value: str) -> str:
 
 
 _LOWER = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
+_UPPER = {small: large for large, small in _LOWER.items()}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "quantity": _quantity,
     "isQuantity": lambda value: amount(value) is not None,
@@ -37,7 +40,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "split": lambda value, at: value.split(at) if at else list(value),
     "join": lambda values, between="": between.join(values),
     "lowerAscii": lambda value: value.translate(_LOWER),
-    "upperAscii": lambda value: value.translate({small: large for large, small in _LOWER.items()}),
+    "upperAscii": lambda value: value.translate(_UPPER),
     "characters": len,
     "trim": lambda value: value.strip(),
     "isSorted": lambda values: values == sorted(values),
@@ -48,7 +51,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 """Functions of Kubernetes beyond those of CEL itself; a quantity is the text of its exact number."""
 _STANDARD = frozenset(
     {
-        "size",
         "contains",
         "startsWith",
         "endsWith",
@@ -63,9 +65,9 @@ _STANDARD = frozenset(
 )
 
 
-_SIZE = re.compile(r"\bsize\(")
+_SIZE = re.compile(r"\bsize\s*\(")
 """The library counts bytes of a text, the API server its characters."""
-_MACRO = re.compile(r"\.(?:all|exists|exists_one|map|filter)\(")
+_LOOP = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(")
 _LONGEST = 4_000
 """Characters of a rule: the library ends the process on one of some ten thousand terms."""
 _MOST_STEPS = 10**6
@@ -94,13 +96,14 @@ def keeps(rule: str, value: Any) -> bool | None:
     A rule that reads a field, an element or a quotient that is not there fails, as it does in the API server.
     Where numbers of two types meet, the types of the schema decide there, and nobody here.
     """
-    if len(_MACRO.findall(rule)) > 1 and _size(value) ** len(_MACRO.findall(rule)) > _MOST_STEPS:
+    program, loops = _program(rule), len(_LOOP.findall(rule))
+    if loops > 1 and _longest(value) ** loops > _MOST_STEPS:
         return None
-    if "matches(" in rule and not _is_ascii(value):
+    if "matches" in program.functions() and not json.dumps(value, ensure_ascii=False).isascii():
         return None  # \d, \w and \s are ASCII in the API server, and Unicode in the library
     context = _library().Context({"self": value}, functions=_FUNCTIONS)
     try:
-        found = _program(rule).execute(context)
+        found = program.execute(context)
     except (KeyError, IndexError, ZeroDivisionError):
         return False
     except (TypeError, RuntimeError, ValueError, OverflowError):
@@ -135,18 +138,9 @@ def completed(data: Any, defaults: Iterable[Mapping[str, Any]]) -> Any:
     return filled
 
 
-def _size(value: Any) -> int:
+def _longest(value: Any) -> int:
     """Return the length of the longest list, mapping or text in a value."""
-    if not isinstance(value, (dict, list)):
-        return len(value) if isinstance(value, str) else 0
-    below = value.values() if isinstance(value, dict) else value
-    return max(len(value), *map(_size, below), 0)
-
-
-def _is_ascii(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(_is_ascii(key) and _is_ascii(below) for key, below in value.items())
-    return all(map(_is_ascii, value)) if isinstance(value, list) else str(value).isascii()
+    return max(len(item) if isinstance(item, dict | list | str) else 0 for _, item in values_in(value))
 
 
 def _without_nulls(value: Any) -> Any:
