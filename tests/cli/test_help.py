@@ -6,14 +6,21 @@ import json
 import re
 import shlex
 from functools import cache
+from typing import TYPE_CHECKING
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from slicewright.cli import main
+from slicewright.documentation import DOCS
+from slicewright.workspace.meaning import Meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NAMES = sorted(set(main._COMMANDS) - {"cluster"})
+WIDTH = max(map(len, main._COMMANDS))
 
 
 @cache
@@ -30,11 +37,34 @@ def command(name: str) -> click.Command:
 
 
 def test_list_has_one_line_for_each_command() -> None:
-    """Nothing is wrapped in 80 columns, and the order is that of the alphabet."""
-    lines = page("--help").partition("Commands:\n")[2].splitlines()
+    """Nothing is wrapped in 80 columns, and the groups follow the order of work."""
+    expected = [
+        line
+        for title, commands in main._GROUPS.items()
+        for line in (f"{title}:", *(f"  {name:{WIDTH}}  {text}" for name, text in commands.items()), "")
+    ]
 
-    assert [f"  {name:9} {text}" for name, text in main._COMMANDS.items()] == lines
-    assert sorted(main._COMMANDS) == list(main._COMMANDS)
+    assert ["Start", "Render", "Check", "Decide", "Operate"] == list(main._GROUPS)
+    assert "\n".join(expected) in page("--help")
+
+
+def pages(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+    """Yield the words that lead to a command and to all below it."""
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below
+            yield from pages(below, *path, name)
+
+
+@pytest.mark.parametrize("path", list(pages(main.cli)), ids=" ".join)
+def test_last_line_is_the_page_of_the_documentation(path: tuple[str, ...]) -> None:
+    """A command below another one has its page; the list of commands has the start of the documentation."""
+    address = f"{DOCS}reference/commands/{path[0]}/" if path else DOCS
+
+    assert f"  Documentation: {address}" == page(*path, "--help").splitlines()[-1]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -54,7 +84,7 @@ def test_common_options_come_last_and_in_one_order(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_can_be_typed(name: str) -> None:
     """Each command shows some; all that they call are commands, with options that these have."""
-    examples = page(name, "--help").partition("Examples:\n")[2].splitlines()
+    examples = page(name, "--help").partition("Examples:\n")[2].partition("\n\n")[0].splitlines()
     calls = [shlex.split(part) for line in examples for part in line.split("|") if "slicewright" in part]
 
     assert calls
@@ -87,3 +117,12 @@ def test_group_of_rules_is_listed() -> None:
     ids = [one["id"] for one in everything if one["id"].startswith("TPU")]
     assert ids == [line.split()[0] for line in listed[1:]]
     assert ids == [one["id"] for one in records]
+
+
+def test_rule_ends_with_its_page() -> None:
+    """The id is written as in messages, whatever case was typed; a rule of another package has no page."""
+    printed = CliRunner().invoke(main.cli, ["rule", "tpu003"], prog_name="slicewright").stdout
+    other = Meaning("ACME-101", "error", "title", "why", "hint")
+
+    assert f"page: {DOCS}reference/rules/TPU003/" == printed.splitlines()[-1]
+    assert "" == other.page

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import show
-from slicewright.cli.command import BROKEN, command, output_option
+from slicewright.cli.command import BROKEN, command, epilog, output_option
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, did_you_mean, errors
 from slicewright.testbed import process_group
@@ -27,7 +27,7 @@ _name_option = click.option(
 )
 
 
-@click.group()
+@click.group(epilog=epilog("cluster", "slicewright cluster up", "slicewright cluster down --all"))
 def cluster() -> None:
     """Run a real control plane with JobSet and Kueue on this machine, with simulated TPU nodes.
 
@@ -35,7 +35,7 @@ def cluster() -> None:
     """
 
 
-@command(group=cluster)
+@command("slicewright cluster up multislice-cluster", group=cluster)
 @click.argument("cluster_name", metavar="[CLUSTER]", required=False)
 @_name_option
 def up(cluster_name: str | None, name: str, output: str) -> None:
@@ -80,7 +80,7 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
         say(f"export KUBECONFIG={shlex.quote(started.state['kubeconfig'])}")
 
 
-@cluster.command()
+@cluster.command(epilog=epilog("cluster", "slicewright cluster down --all"))
 @_name_option
 @click.option("--all", "everything", is_flag=True, help="End every cluster that runs.")
 def down(name: str, *, everything: bool) -> None:
@@ -98,7 +98,7 @@ def down(name: str, *, everything: bool) -> None:
         show.stop(failed, BROKEN)
 
 
-@cluster.command(params=[output_option()])
+@cluster.command(params=[output_option()], epilog=epilog("cluster", "slicewright cluster status -o json"))
 def status(output: str) -> None:
     """Show the clusters that run."""
     running = process_group.running(clusters_root())

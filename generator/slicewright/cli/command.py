@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slicewright.documentation import command_page
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -60,6 +62,12 @@ def output_option(forms: Iterable[str] = ("text", "json"), of: str = "result") -
     return click.Option(["-o", "--output"], type=choice, default="text", help=f"Form of the {of}.")
 
 
+def epilog(topic: str, *examples: str) -> str:
+    """Return the end of a help page: examples, and the page of the documentation about a command."""
+    lines = "".join(f"\n  {line}" for line in examples)
+    return (f"\b\nExamples:{lines}\n\n" if examples else "") + f"\b\nDocumentation: {command_page(topic)}"
+
+
 def command(
     *examples: str,
     name: str | None = None,
@@ -68,11 +76,10 @@ def command(
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Return a decorator: a command with `-C` and `-o` as its last options, and examples below its help."""
     declare = group.command if group else click.command
-    lines = "\n".join(f"  {line}" for line in examples)
-    epilog = f"\b\nExamples:\n{lines}" if examples else None
 
     def declared(function: Callable[..., Any]) -> click.Command:
-        made: click.Command = declare(name, context_settings=HELP, epilog=epilog)(function)
+        topic = (group and group.name) or name or function.__name__
+        made: click.Command = declare(name, context_settings=HELP, epilog=epilog(topic, *examples))(function)
         made.params += (folder_option(), output or output_option())
         return made
 

@@ -14,26 +14,39 @@ import click
 from slicewright.cli import streams
 from slicewright.cli.command import BROKEN, HELP, INTERRUPTED, folder_option
 from slicewright.cli.streams import say
+from slicewright.documentation import DOCS
 from slicewright.version import __version__
 
-_COMMANDS = {
-    "capacity": "Show pools, queues and quota, and which workloads fit.",
-    "catalog": "Show accelerators, machine types and topologies.",
-    "cluster": "Start and stop test clusters with simulated TPU nodes.",
-    "diff": "Say what a change does to the clusters.",
-    "explain": "Say where each number of a workload comes from.",
-    "import": "Write a TPUCluster file from a living cluster, read only.",
-    "init": "Make a GitOps repository, or upgrade one.",
-    "new": "Write a TPUWorkload file from a few options.",
-    "outdated": "Show frozen runs that today's tool would write differently.",
-    "rehearse": "Play the tree on the real controllers, with simulated TPU nodes.",
-    "render": "Write the overlays, and say which runs start and end.",
-    "rerun": "Give workloads the next run number.",
-    "rule": "Say what the id of a problem means, and what to do.",
-    "schema": "Convert CRDs to JSON Schemas.",
-    "validate": "Check Kubernetes objects offline: schemas, references, quota.",
+_GROUPS = {
+    "Start": {
+        "init": "Make a GitOps repository, or upgrade one.",
+        "new": "Write a TPUWorkload file from a few options.",
+        "import": "Write a TPUCluster file from a living cluster, read only.",
+    },
+    "Render": {
+        "render": "Write the overlays, and say which runs start and end.",
+        "rerun": "Give workloads the next run number.",
+        "explain": "Say where each number of a workload comes from.",
+    },
+    "Check": {
+        "validate": "Check Kubernetes objects offline: schemas, references, quota.",
+        "diff": "Say what a change does to the clusters.",
+        "outdated": "Show frozen runs that today's tool would write differently.",
+        "rule": "Say what the id of a problem means, and what to do.",
+        "schema": "Convert CRDs to JSON Schemas.",
+    },
+    "Decide": {
+        "catalog": "Show accelerators, machine types and topologies.",
+        "capacity": "Show pools, queues and quota, and which workloads fit.",
+        "rehearse": "Play the tree on the real controllers, with simulated TPU nodes.",
+    },
+    "Operate": {
+        "cluster": "Start and stop test clusters with simulated TPU nodes.",
+    },
 }
-"""Each command is a module of this package, with a function of the same name."""
+"""Commands in the order of work. Each is a module of this package, with a function of the same name."""
+
+_COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
 
 _MODULES = {"import": "import_cluster"}
 """Modules of commands whose name is a word of Python."""
@@ -44,7 +57,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names for the help page and the completion."""
-        return sorted(_COMMANDS)
+        return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return a command."""
@@ -113,9 +126,11 @@ class Commands(click.Group):
             ctx.exit(error.exit_code)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(_COMMANDS.items()))
+        """List the commands without importing them, in groups that are aligned."""
+        width = max(map(len, _COMMANDS))
+        for title, commands in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), text) for name, text in commands.items()])
 
 
 def _wants_json(arguments: list[str]) -> bool:
@@ -126,7 +141,12 @@ def _wants_json(arguments: list[str]) -> bool:
     return any(pair in {("-o", "json"), ("--output", "json")} for pair in pairwise(own))
 
 
-@click.group(cls=Commands, context_settings={**HELP, "max_content_width": 100}, params=[folder_option()])
+@click.group(
+    cls=Commands,
+    context_settings={**HELP, "max_content_width": 100},
+    params=[folder_option()],
+    epilog=f"Documentation: {DOCS}",
+)
 @click.version_option(__version__, prog_name="slicewright")
 def cli() -> None:
     """Render a few lines of intent into Kustomize overlays for Cloud TPUs on GKE.

@@ -87,3 +87,5 @@ def _print(one: Meaning) -> None:
             say(textwrap.fill(f"{head}: {text}", width, subsequent_indent="  ", break_on_hyphens=False))
     if one.example:
         say(f"\n{_EXAMPLES[one.example_of]}:\n\n{textwrap.indent(one.example.rstrip(), '    ')}")
+    if one.page:
+        say(f"\npage: {one.page}")

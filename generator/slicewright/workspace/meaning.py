@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from slicewright.documentation import rule_page
 from slicewright.workspace.package import texts
 from slicewright.workspace.rules import added
 
@@ -55,6 +56,11 @@ class Meaning:
     """Where the example belongs: lines of a workload's or cluster's spec, a file, or what is printed."""
     is_retired: bool = False
     """Whether no command prints it any more; notes and old output still name it."""
+
+    @property
+    def page(self) -> str:
+        """Return the address of its page; '' for the rule of another package, whose id has a hyphen."""
+        return "" if "-" in self.id else rule_page(self.id)
 
 
 @dataclass(frozen=True, slots=True)
