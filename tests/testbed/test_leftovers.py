@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -291,13 +291,24 @@ def test_root_that_is_no_folder(tmp_path: Path) -> None:
 
 def test_ports_of_clusters_that_start_together(tmp_path: Path) -> None:
     """Clusters that choose their ports at the same time have different ones, below different roots too."""
-    with ThreadPoolExecutor(8) as pool:
+    with ThreadPoolExecutor(8) as pool, ExitStack() as stack:
         groups = list(pool.map(lambda number: ProcessGroup(tmp_path / f"root-{number}", "any", 5), range(8)))
+        for entry in groups:
+            stack.callback(entry.close)
+        ports = [port for entry in groups for port in entry.ports]
 
-    ports = [port for entry in groups for port in entry.ports]
-    assert len(set(ports)) == 8 * 5
-    for entry in groups:
-        entry.close()
+    assert 8 * 5 == len(set(ports))
+
+
+def test_port_of_a_supervisor_is_held_before_its_program_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one that begins at the same number takes the next ports."""
+    monkeypatch.setattr(os, "getpid", lambda: 4321)
+    with ExitStack() as stack:
+        first, second = supervisor.claim_ports(2), supervisor.claim_ports(2)
+        for claim in (*first.values(), *second.values()):
+            stack.enter_context(claim)
+
+    assert 4 == len({*first, *second})
 
 
 def test_program_that_does_not_exist_is_named(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ KEPT_LOGS = 10
 ROOT_LOCK = ".lock"
 _SET_PARENT_DEATH_SIGNAL = 1
 _PORTS_APART = 8
-"""Ports from one supervisor's first choice to the next one's: a cluster has fewer."""
+"""Ports from one supervisor's first choice to the next one's: a cluster has fewer, so few claims collide."""
 _PASSED_ON = ("HOME", "LANG", "PATH", "TMPDIR", "TZ")
 
 
@@ -113,27 +113,30 @@ def _end_leftover(pid: int, folder: Path) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def free_ports(count: int, taken: set[int]) -> list[int]:
-    """Return loopback ports that nobody listens on. Raises OSError where none are left.
+def claim_ports(count: int) -> dict[int, socket.socket]:
+    """Return free loopback ports, each with the socket that holds it. Raises OSError where none are left.
 
-    Programs listen seconds after their ports were chosen. Keepers that choose meanwhile, for other roots too,
-    have other process ids, and so begin elsewhere.
+    Programs listen on TCP seconds after their ports were chosen. Until its end a supervisor holds the UDP
+    ports of the same numbers, which nobody needs, so that others, for other roots too, choose other ones.
     """
     first, last = PORT_RANGE
     begin = os.getpid() * _PORTS_APART
-    ports: list[int] = []
+    claims: dict[int, socket.socket] = {}
     for step in range(last - first):
-        if len(ports) == count:
-            return ports
+        if len(claims) == count:
+            return claims
         port = first + (begin + step) % (last - first)
-        if port in taken:
-            continue
-        with socket.socket() as probe:
-            # As Go's listeners do: a port whose last connection is still in TIME_WAIT is free.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            with contextlib.suppress(OSError):
+        claim = socket.socket(type=socket.SOCK_DGRAM)
+        try:
+            claim.bind(("127.0.0.1", port))
+            with socket.socket() as probe:
+                # As Go's listeners do: a port whose last connection is still in TIME_WAIT is free.
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(("127.0.0.1", port))
-                ports.append(port)
+        except OSError:
+            claim.close()
+        else:
+            claims[port] = claim
     raise OSError(f"no {count} free ports from {PORT_RANGE[0]} to {PORT_RANGE[1]}")
 
 
@@ -150,7 +153,6 @@ class Supervisor:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         with locked(root / ROOT_LOCK):
             sweep(root)
-            taken = {port for other in root.iterdir() for port in read_state(other).get("ports", ())}
             try:
                 self.folder.mkdir(mode=0o700)
             except FileExistsError:
@@ -159,7 +161,8 @@ class Supervisor:
                 undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
                 self._lock = (self.folder / LOCK).open("wb")
                 fcntl.flock(self._lock, fcntl.LOCK_EX)
-                self.ports = free_ports(ports, taken)
+                self._claims = claim_ports(ports)
+                self.ports = list(self._claims)
                 self._write_state()
                 (self.folder / LOGS).mkdir()
                 undo.pop_all()
