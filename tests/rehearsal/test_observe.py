@@ -361,6 +361,17 @@ def test_warnings_about_what_belongs_to_a_run_are_told() -> None:
     ] == see(pod("Pending"), warning, *others, item("Job", "a", status={}), of_job)
 
 
+def test_warning_that_comes_before_its_pod_is_told_with_it() -> None:
+    """Kinds are watched apart: why a pod found no node may be seen before the pod."""
+    warning = item("Event", "e", type="Warning", reason="FailedScheduling", message="0/6 nodes")
+    warning["involvedObject"] = {"kind": "Pod", "namespace": "default", "name": "a-slice-0-0-x"}
+    found = see(warning, pod("Pending", "another"), pod("Running"), pod("Running"))
+
+    assert [("warned", "default/a", 2.0), ("podStarted", "default/a", 2.0)] == [
+        (event.kind, event.run, event.at) for event in found
+    ]
+
+
 def test_other_kinds_tell_nothing() -> None:
     """Whatever is watched beside them."""
     assert [] == see(item("ConfigMap"))

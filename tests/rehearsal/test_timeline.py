@@ -271,6 +271,18 @@ def test_why_a_run_is_not_where_it_should_be() -> None:
     assert ("", None) == (told()[A].why, told()[A].wait)
 
 
+def test_pod_that_runs_has_found_its_node() -> None:
+    """Whether the scheduler's sentence on an earlier attempt is seen before its start or after it."""
+    no_node = [
+        says(at, "warned", reason="FailedScheduling", text="0/6", pod=name)
+        for at, name in ((1, "x"), (3, "y"))
+    ]
+    found = told(says(0, "submitted"), *no_node[:1], pod(2, "x"), pod(2, "y"), *no_node[1:])[A]
+
+    assert {} == found.unplaced
+    assert {"z"} == set(told(says(1, "warned", reason="FailedScheduling", text="0/6", pod="z"))[A].unplaced)
+
+
 def test_strangers_are_passed_by() -> None:
     """Events of other runs, and of pools."""
     assert told(says(0, "submitted", "default/b"), says(0, "poolGrew", ""), says(1, "fault")) == told()

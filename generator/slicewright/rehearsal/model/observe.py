@@ -76,11 +76,17 @@ class Observer:
         """How often containers were started again in their pods, by the pod's uid and their name."""
         self._runs: dict[tuple[str, str, str], str] = {}
         """(kind, namespace, name) of what belongs to a run -> the run."""
+        self._early: dict[tuple[str, str, str], list[Object]] = {}
+        """Warnings about objects that were not seen yet: each kind is watched apart."""
 
     def see(self, at: float, verb: str, item: Object) -> list[Event]:
         """Return what an object's new state tells; `verb` is ADDED, MODIFIED or DELETED."""
         how = _HOW.get(item["kind"])
-        return list(how(self, at, verb, item)) if how else []
+        events = list(how(self, at, verb, item)) if how else []
+        if (key := _key(item["kind"], item["metadata"])) in self._runs:
+            early = self._early.pop(key, ())
+            events[:0] = [event for warning in early for event in self._event(at, "ADDED", warning)]
+        return events
 
     def _workload(self, at: float, verb: str, item: Object) -> Iterator[Event]:
         run = self._note(item, _owner(item))
@@ -188,23 +194,25 @@ class Observer:
                 yield Event(at, "warned", run, reason=RESTARTED, text=text, pod=name)
 
     def _event(self, at: float, verb: str, item: Object) -> Iterator[Event]:
-        about = item.get("involvedObject", {})
-        key = (about.get("kind", ""), about.get("namespace", ""), about.get("name", ""))
-        run = self._runs.get(key, "")
         told = item.get("reason", "") == "Pending"  # Kueue says the same in the Workload's conditions
-        if item.get("type") == "Warning" and run and verb != "DELETED" and not told:
-            pod = about["name"] if about["kind"] == "Pod" else ""
-            reason, text = item.get("reason", ""), item.get("message", "")
-            yield Event(at, "warned", run, reason=reason, text=text, pod=pod)
+        if item.get("type") != "Warning" or verb == "DELETED" or told:
+            return
+        about = item.get("involvedObject", {})
+        key = _key(about.get("kind", ""), about)
+        if key not in self._runs:
+            self._early.setdefault(key, []).append(item)
+            return
+        pod = about["name"] if about["kind"] == "Pod" else ""
+        reason, text = item.get("reason", ""), item.get("message", "")
+        yield Event(at, "warned", self._runs[key], reason=reason, text=text, pod=pod)
 
     def _run_of(self, kind: str, item: Object, name: str) -> str:
         namespace = item["metadata"]["namespace"]
         return self._runs.get((kind, namespace, name), f"{namespace}/{name}")
 
     def _note(self, item: Object, run: str) -> str:
-        metadata = item["metadata"]
         if run:
-            self._runs[item["kind"], metadata["namespace"], metadata["name"]] = run
+            self._runs[_key(item["kind"], item["metadata"])] = run
         return run
 
 
@@ -215,6 +223,11 @@ _HOW: dict[str, Callable[[Observer, float, str, Object], Iterator[Event]]] = {
     "Pod": Observer._pod,  # noqa: SLF001
     "Event": Observer._event,  # noqa: SLF001
 }
+
+
+def _key(kind: str, metadata: Object) -> tuple[str, str, str]:
+    """Return what names an object, from its metadata or from a reference to it."""
+    return kind, metadata.get("namespace", ""), metadata.get("name", "")
 
 
 def _labels(item: Object) -> dict[str, str]:

@@ -171,7 +171,7 @@ class Timelines:
             case "warned":
                 timeline.warnings.pop(event.reason, None)
                 timeline.warnings[event.reason] = event.text
-                if event.reason == _CAUSE:
+                if event.reason == _CAUSE and event.pod not in self._pods[timeline.run]:
                     timeline.unplaced[event.pod] = event.text
             case "podStarted":
                 self._pod_started(timeline, event)
