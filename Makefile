@@ -99,7 +99,7 @@ e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster
 	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-kind
-e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their own: needs Docker, see docs/testbed.md.
+e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their own: needs Docker, see docs/explanation/testbed.md.
 	@$(BIN)/python -m slicewright.binaries --only kind --only kubectl --only kwok
 	@SLICEWRIGHT_E2E_KIND=1 $(BIN)/python -m pytest tests/e2e $(CHOSEN) $(PYTEST_ARGS)
 
@@ -108,7 +108,7 @@ e2e-html: $(VENV)/.dev ## Look at the page of a rehearsal in a browser: needs ch
 	@$(BIN)/python -m pytest $(BROWSER_TESTS) $(PYTEST_ARGS)
 
 .PHONY: e2e-argocd
-e2e-argocd: $(VENV)/.dev tools ## Sync with a real Argo CD: needs Linux, git and redis-server, see docs/testbed.md.
+e2e-argocd: $(VENV)/.dev tools ## Sync with a real Argo CD: needs Linux, git and redis-server, see docs/explanation/testbed.md.
 	@$(BIN)/python -m slicewright.binaries --only argocd
 	@$(BIN)/python -m tests.e2e_argocd $(PYTEST_ARGS)
 
@@ -129,9 +129,9 @@ bench: $(VENV)/.dev ## Measure rendering against one kustomize process; prints J
 
 .PHONY: docs
 docs: $(VENV)/.dev ## Write the pages that are made from schemas.
-	@$(BIN)/python docs/fields.py
+	@$(BIN)/python docs/reference/fields.py
 	@$(BIN)/python -m tests.seeds.table
-	@$(BIN)/python docs/problems.py
+	@$(BIN)/python docs/reference/problems.py
 
 .PHONY: pictures
 pictures: $(VENV)/.dev ## Take the pictures of the docs anew: needs chromium and chromium-driver.

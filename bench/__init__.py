@@ -1,1 +1,1 @@
-"""Benchmarks: each prints JSON, with ratios taken in one run (see docs/benchmarks.md)."""
+"""Benchmarks: each prints JSON, with ratios taken in one run (see docs/contributing/benchmarks.md)."""

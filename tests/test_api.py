@@ -1,4 +1,4 @@
-"""The Python interface, as docs/python.md describes it."""
+"""The Python interface, as docs/reference/python.md describes it."""
 
 from __future__ import annotations
 

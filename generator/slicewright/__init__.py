@@ -1,7 +1,7 @@
 """slicewright renders a few lines of intent into committed Kustomize overlays for Cloud TPUs on GKE.
 
-The Python interface is `load`, `plan`, `render` and `compose`; see docs/python.md. They are imported when
-they are first used, so that `slicewright --version` does not pay for them.
+The Python interface is `load`, `plan`, `render` and `compose`; see docs/reference/python.md. They are
+imported when they are first used, so that `slicewright --version` does not pay for them.
 """
 
 from __future__ import annotations

@@ -92,10 +92,10 @@ def test_examples_are_of_known_places() -> None:
 
 
 def test_page_of_problems_is_current() -> None:
-    """docs/problems.md says what `slicewright rule` says; `make docs` writes it."""
-    made = runpy.run_path(str(ROOT / "docs" / "problems.py"))["pages"]()["problems.md"]
+    """docs/reference/problems.md says what `slicewright rule` says; `make docs` writes it."""
+    made = runpy.run_path(str(ROOT / "docs" / "reference" / "problems.py"))["pages"]()["problems.md"]
 
-    assert made == (ROOT / "docs" / "problems.md").read_text(encoding="utf-8")
+    assert made == (ROOT / "docs" / "reference" / "problems.md").read_text(encoding="utf-8")
 
 
 def test_retired_id_names_the_rule_that_finds_the_mistake_now(repo: Repo) -> None:

@@ -1,4 +1,4 @@
-"""docs/diff.md shows what the command prints."""
+"""docs/reference/diff.md shows what the command prints."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Samples(Repo):
 def test_session_of_the_page_is_what_the_command_prints(tmp_path: Path) -> None:
     """After the edit that the page shows: another image, and one slice more of workload and pool."""
     repo = Samples(tmp_path)
-    page = (PROJECT / "docs/diff.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs/reference/diff.md").read_text(encoding="utf-8")
     (edit,) = re.findall(r"^```diff\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     subprocess.run(["git", "apply"], cwd=tmp_path, input=edit, check=True, text=True)
     repo.run("render")

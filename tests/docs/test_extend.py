@@ -1,4 +1,4 @@
-"""docs/extend.md: its examples, as somebody would write them."""
+"""docs/how-to/extend-slicewright.md: its examples, as somebody would write them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Repo
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/extend.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/how-to/extend-slicewright.md").read_text(encoding="utf-8")
 
 
 def block(language: str) -> str:

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_fields_page_is_current() -> None:
-    """docs/fields.md says what the schemas say; `make docs` writes it."""
-    made = runpy.run_path(str(ROOT / "docs" / "fields.py"))["page"]()
+    """docs/reference/fields.md says what the schemas say; `make docs` writes it."""
+    made = runpy.run_path(str(ROOT / "docs" / "reference" / "fields.py"))["page"]()
 
-    assert made == (ROOT / "docs" / "fields.md").read_text(encoding="utf-8")
+    assert made == (ROOT / "docs" / "reference" / "fields.md").read_text(encoding="utf-8")

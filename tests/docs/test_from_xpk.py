@@ -17,17 +17,14 @@ from tests.docs.xpk.page import (
     KINDS,
     PAGE,
     Row,
-    anchor,
     blocks,
     commands,
     data,
     documents,
-    headings,
     named,
     paths,
     resolves,
     rows,
-    text_of,
 )
 
 from slicewright.core.check.model import ObjectSet, Resource
@@ -238,15 +235,6 @@ def test_command_lines_of_xpk_are_xpks() -> None:
 def test_commands_exist(repo: Repo, command: str) -> None:
     """Every command of ours that the page names has a help page."""
     assert repo.run(command, "--help").code == 0
-
-
-def test_links_lead_somewhere() -> None:
-    """Links lead to headings of the page and to pages beside it."""
-    links = re.findall(r"\]\(([^)]+)\)", text_of())
-    there = {f"#{anchor(heading)}" for heading in headings()}
-    there |= {path.name for path in (HERE.parents[2] / "docs").glob("*.md")}
-
-    assert sorted(set(links) - there) == []
 
 
 def validated(repo: Repo, path: str, code: int = 0) -> list[dict[str, Any]]:

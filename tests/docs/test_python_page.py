@@ -16,8 +16,8 @@ _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     # The test bed is tried by its own tests: here a cluster starts for the few lines of an example.
     pytest.param(page.name, code, marks=[pytest.mark.ci] if page.name == "testbed.md" else [])
-    for page in sorted((ROOT / "docs").glob("*.md"))
-    if page.name != "extend.md"  # its example is a package, which test_extend.py installs
+    for page in sorted((ROOT / "docs").rglob("*.md"))
+    if page.name != "extend-slicewright.md"  # its example is a package, which test_extend.py installs
     for code in _BLOCK.findall(page.read_text(encoding="utf-8"))
 ]
 

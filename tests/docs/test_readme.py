@@ -98,12 +98,6 @@ def test_number_of_rules_is_that_of_the_rules() -> None:
     assert f"- **{len(RULES)} rules** " in README
 
 
-@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)#:]+)\)", README))))
-def test_links_lead_to_files(link: str) -> None:
-    """Every relative link of the README leads to a file."""
-    assert (ROOT / link).is_file()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("command", sorted(set(re.findall(r"`slicewright (\w+)", README))))
 def test_commands_in_the_text_exist(command: str) -> None:

@@ -1,4 +1,4 @@
-"""docs/rehearse.md: what it tells people to type holds in this repository."""
+"""docs/reference/rehearse.md: what it tells people to type holds in this repository."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slicewright.rehearsal.model.duration import seconds
 from slicewright.workspace.repository_reader import read_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "rehearse.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "rehearse.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^slicewright rehearse(.*?)(?: {2,}#.*)?$", PAGE, re.MULTILINE)
 NEW = 60.0
 """What a workload takes that says nothing of its rehearsal; it is submitted at 0s."""

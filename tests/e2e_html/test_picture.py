@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.e2e_html.browser import Browser
 
-PICTURE = Path(__file__).parents[2] / "docs" / "picture.svg"
+PICTURE = Path(__file__).parents[2] / "docs" / "images" / "picture.svg"
 _LEFT = """
 const left = {};
 for (const text of document.querySelectorAll('text')) {

@@ -1,4 +1,4 @@
-"""Each fault, with the outcome that docs/rehearse.md promises."""
+"""Each fault, with the outcome that docs/reference/rehearse.md promises."""
 
 from __future__ import annotations
 

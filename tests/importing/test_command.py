@@ -19,7 +19,7 @@ from .kit import TPU, flavor, queue, slice_nodes, with_labels
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
-EXTEND = Path(__file__).parents[2] / "docs" / "extend.md"
+EXTEND = Path(__file__).parents[2] / "docs" / "how-to" / "extend-slicewright.md"
 GROUP = {"versions": [{"version": "v1beta2"}, {"version": "v1beta1"}]}
 NAME = "/apis/kueue"
 FOUND: dict[str, Any] = {

@@ -68,7 +68,7 @@ def test_first_block_of_the_page_works_on_a_fresh_machine(tmp_path: Path) -> Non
         check=True,
         capture_output=True,
     )
-    page = (PROJECT / "docs/init.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs/reference/init.md").read_text(encoding="utf-8")
     block = page.partition("```sh\n")[2].partition("```")[0]
     someone = {
         f"GIT_{who}_{what}": "t@example.test" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
@@ -301,8 +301,8 @@ def test_hooks_of_ours_call_commands_that_are_there() -> None:
 
 
 def test_page_names_what_is_written(tmp_path: Path) -> None:
-    """docs/init.md lists every file, by its folder where there are many."""
-    page = (PROJECT / "docs/init.md").read_text(encoding="utf-8")
+    """docs/reference/init.md lists every file, by its folder where there are many."""
+    page = (PROJECT / "docs/reference/init.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([^`]+)`", page.partition("| --- | --- |\n")[2].partition("\n\n")[0]))
     named &= {path for path in named if "/" in path or "." in path or path in ("Makefile", "CODEOWNERS")}
     written = files_of_new(tmp_path / "here")

@@ -1,4 +1,4 @@
-"""The example of docs/platform.md is one that renders, with nothing against it."""
+"""The example of docs/explanation/platform.md is one that renders, with nothing against it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
-PAGE = Path(__file__).parents[2] / "docs" / "platform.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "platform.md"
 EXAMPLE = re.compile(r"```yaml\n(.*?)```", re.DOTALL)
 
 

@@ -33,7 +33,7 @@ def test_part_has_what_the_file_says() -> None:
 
 
 def test_part_without_a_block_starts_at_once_and_runs_a_minute() -> None:
-    """The defaults that docs/fields.md names."""
+    """The defaults that docs/reference/fields.md names."""
     found = part_of()
 
     assert (0.0, 60.0, (), ()) == (found.submit_at, found.duration, found.faults, found.expect)

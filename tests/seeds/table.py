@@ -1,4 +1,4 @@
-"""Copy differences.yaml into docs/seeds.md: `python -m tests.seeds.table`."""
+"""Copy differences.yaml into docs/contributing/seeds.md: `python -m tests.seeds.table`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from .kit import ROOT, Declared, declared
 
-PAGE = ROOT / "docs" / "seeds.md"
+PAGE = ROOT / "docs" / "contributing" / "seeds.md"
 BEGIN = "<!-- The tables below are made from tests/seeds/differences.yaml: python -m tests.seeds.table -->\n"
 END = "<!-- End of the tables. -->\n"
 _POD = ".template.spec.template.spec."

@@ -68,7 +68,7 @@ def test_tutorials_are_those_of_the_differences() -> None:
 
 
 def test_page_shows_the_differences() -> None:
-    """docs/seeds.md holds the rows of differences.yaml; `python -m tests.seeds.table` writes them."""
+    """The page holds the rows of differences.yaml; `python -m tests.seeds.table` writes them."""
     page = PAGE.read_text(encoding="utf-8")
 
     assert written(page) == page

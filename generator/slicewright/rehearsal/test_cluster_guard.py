@@ -50,4 +50,5 @@ def _has_controllers(api: Api) -> None:
             if error.reason != "NotFound":
                 raise
             message = f"the cluster has no {name} ({kind[0]})"
-            raise BedError(Problem("REH009", message, "install it, as docs/testbed.md says")) from error
+            hint = "install it, as docs/explanation/testbed.md says"
+            raise BedError(Problem("REH009", message, hint)) from error

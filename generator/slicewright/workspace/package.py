@@ -58,7 +58,7 @@ def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem
             known = read_catalogue(documents)
         except CatalogueError as error:
             del documents[file.path]
-            hint = "docs/extend.md shows a file; delete it where slicewright knows the generation by now"
+            hint = "docs/how-to/extend-slicewright.md shows a file; delete it if the generation is built in"
             message = str(error).removeprefix(f"{file.path}: ")
             problems.append(Source(file, read[0]).problem("CAT001", error.path, message, hint))
     return known, problems

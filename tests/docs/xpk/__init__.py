@@ -1,1 +1,1 @@
-"""xpk's flags, manifests of the shape that it makes, and how docs/from-xpk.md is read."""
+"""xpk's flags, manifests of the shape that it makes, and how docs/reference/xpk.md is read."""

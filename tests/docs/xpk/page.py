@@ -1,4 +1,4 @@
-"""docs/from-xpk.md as data: sections, tables, code, and the fields that it names."""
+"""docs/reference/xpk.md as data: sections, tables, code, and the fields that it names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-PAGE = (ROOT / "docs" / "from-xpk.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "xpk.md").read_text(encoding="utf-8")
 KINDS = ("TPUWorkload", "TPUCluster")
 _CODE = re.compile(r"`([^`]+)`")
 _FIELD = re.compile(r"(?:spec|metadata)\.[\w.\[\]]+")
@@ -53,16 +53,6 @@ def blocks(language: str) -> list[str]:
     return [body for found, body in _FENCE.findall(PAGE) if found == language]
 
 
-def headings() -> list[str]:
-    """Return the headings of the page, without their signs."""
-    return re.findall(r"^#+ (.+)$", text_of(), re.MULTILINE)
-
-
-def anchor(heading: str) -> str:
-    """Return the anchor that a heading gets: lower case, no punctuation, hyphens for blanks."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
 def rows() -> Iterator[Row]:
     """Yield the rows of all tables, in order."""
     section, heads = "", None
@@ -95,7 +85,7 @@ def named() -> set[tuple[str, str]]:
 
 
 def resolves(kind: str, path: str) -> bool:
-    """Say whether a field, written as in docs/fields.md, stands in the schema of a kind."""
+    """Say whether a field, written as in docs/reference/fields.md, stands in the schema of a kind."""
     found = [_file(f"slicewright/{kind.lower()}.json")]
     for part in path.split("."):
         found = [below for schema in found for below in _below(schema, part.removesuffix("[]"))]

@@ -89,7 +89,7 @@ def _kustomization(key: Key, found: TreeObject) -> GitopsApp:
 
 
 def _bootstrap(cluster: str) -> GitopsApp:
-    """Return what applies the Kustomizations: it is somebody's own, as docs/gitops-flux.md asks for it."""
+    """Return what applies the Kustomizations: it is somebody's own, as docs/reference/flux.md asks for it."""
     key = (cluster, *_FLUX, "", "")
     return GitopsApp(key, KUSTOMIZATION, "", _flux(cluster), "", applies=True, prunes=True, takes_along=False)
 

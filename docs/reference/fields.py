@@ -1,4 +1,4 @@
-"""Write docs/fields.md from the JSON Schemas of the input formats (`make docs`)."""
+"""Write docs/reference/fields.md from the JSON Schemas of the input formats (`make docs`)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).resolve().parents[1]
-TARGET = ROOT / "docs" / "fields.md"
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = ROOT / "docs" / "reference" / "fields.md"
 _FORMATS = {
     "TPUWorkload": ("slicewright/tpuworkload.json", "What to run: a file in `workloads/`."),
     "TPUCluster": ("slicewright/tpucluster.json", "What exists: a file in `clusters/`."),
@@ -91,7 +91,7 @@ def _description(schema: Schema) -> str:
 
 
 def page(root: Path = ROOT / "schemas") -> str:
-    """Return docs/fields.md."""
+    """Return docs/reference/fields.md."""
     schemas = Schemas(root)
     parts = [_HEAD]
     for title, (name, intro) in _FORMATS.items():

@@ -1,4 +1,4 @@
-"""Write docs/problems.md and docs/rules.md from the texts of problems/ (`make docs`)."""
+"""Write problems.md and rules.md beside this script from the texts of problems/ (`make docs`)."""
 
 from __future__ import annotations
 
