@@ -100,7 +100,7 @@ e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster
 
 .PHONY: e2e-kind
 e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their own: needs Docker, see docs/explanation/testbed.md.
-	@$(BIN)/python -m slicewright.binaries --only kind --only kubectl --only kwok
+	@$(BIN)/slicewright tools build kind kubectl kwok
 	@SLICEWRIGHT_E2E_KIND=1 $(BIN)/python -m pytest tests/e2e $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-html
@@ -109,12 +109,12 @@ e2e-html: $(VENV)/.dev ## Look at the page of a rehearsal in a browser: needs ch
 
 .PHONY: e2e-argocd
 e2e-argocd: $(VENV)/.dev tools ## Sync with a real Argo CD: needs Linux, git and redis-server, see docs/explanation/testbed.md.
-	@$(BIN)/python -m slicewright.binaries --only argocd
+	@$(BIN)/slicewright tools build argocd
 	@$(BIN)/python -m tests.e2e_argocd $(PYTEST_ARGS)
 
 .PHONY: e2e-terraform
 e2e-terraform: $(VENV)/.dev ## Validate the Terraform with the google provider itself: needs a way to fetch it.
-	@$(BIN)/python -m slicewright.binaries --only tofu
+	@$(BIN)/slicewright tools build tofu
 	@$(BIN)/python -m tests.provision.e2e_terraform
 
 .PHONY: format
@@ -124,7 +124,7 @@ format: $(VENV)/.dev ## Format the code and mend what the linter can.
 
 .PHONY: bench
 bench: $(VENV)/.dev ## Measure rendering against one kustomize process; prints JSON.
-	@$(BIN)/python -m slicewright.binaries --only kustomize
+	@$(BIN)/slicewright tools build kustomize
 	@$(BIN)/python -m bench.render
 
 .PHONY: docs
@@ -139,12 +139,12 @@ pictures: $(VENV)/.dev ## Take the pictures of the docs anew: needs chromium and
 
 .PHONY: fuzz
 fuzz: $(VENV)/.dev ## Put what strangers could write before the commands: MINUTES=5 SEED=1; failures are kept in .fuzz/.
-	@$(BIN)/python -m slicewright.binaries --only kustomize
+	@$(BIN)/slicewright tools build kustomize
 	@$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),5) --seed $(or $(SEED),1)
 
 .PHONY: bench-validate
 bench-validate: $(VENV)/.dev ## Measure validation against kubeconform; prints JSON.
-	@$(BIN)/python -m slicewright.binaries --only kustomize --only kubeconform
+	@$(BIN)/slicewright tools build kustomize kubeconform
 	@$(BIN)/python -m bench.validate
 
 .PHONY: bench-cluster
@@ -163,7 +163,7 @@ schemas: $(VENV)/.dev ## Write the schemas of all kinds anew from their sources.
 
 .PHONY: tools
 tools: $(VENV)/.dev ## Build the pinned binaries that are missing (about 16 minutes the first time).
-	@$(BIN)/python -m slicewright.binaries
+	@$(BIN)/slicewright tools build
 
 .PHONY: wheel
 wheel: $(VENV)/.dev ## Build the wheel into dist/.

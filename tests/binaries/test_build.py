@@ -1,8 +1,9 @@
-"""`make tools` builds what is missing, once, and never leaves half a program."""
+"""`slicewright tools build` builds what is missing, once, and never leaves half a program."""
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import select
@@ -17,9 +18,9 @@ import pytest
 from click.testing import CliRunner
 
 from slicewright.binaries import build, golang, pins
-from slicewright.binaries.__main__ import main
 from slicewright.binaries.build import build_all
 from slicewright.binaries.find import cached, version_of
+from slicewright.cli.main import cli
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def test_a_program_is_built_once(tool: Tool, folder: Path, environ: dict[str, st
     assert build_all([tool], stream, folder=folder, environ=variables) == ()
     expected = (
         "[1/1] tiny-tool v1.2.3: building (about 10 s the first time) ... done in T\n"
-        "[1/1] tiny-tool v1.2.3: there, in the cache\n"
+        "[1/1] tiny-tool v1.2.3: there (cache)\n"
     )
     assert expected == timeless(stream.getvalue())
 
@@ -128,7 +129,7 @@ def test_a_program_on_path_is_not_built(
     stream = io.StringIO()
     variables = {**environ, "PATH": str(path.parent)}
     assert build_all([tool], stream, folder=folder, environ=variables) == ()
-    assert stream.getvalue() == "[1/1] tiny-tool v1.2.3: there, on PATH\n"
+    assert stream.getvalue() == "[1/1] tiny-tool v1.2.3: there (PATH)\n"
 
 
 def test_a_wrong_variable_is_refused(
@@ -212,10 +213,8 @@ def test_an_installed_package_cannot_build(tool: Tool, environ: dict[str, str]) 
     stream = io.StringIO()
     (problem,) = build_all([tool], stream, folder=None, environ=environ)
     assert (problem.id, stream.getvalue()) == ("TOOL005", "[1/1] tiny-tool v1.2.3: not built\n")
-    assert (
-        problem.hint
-        == "run 'make tools' in a checkout; the programs that it builds are found from everywhere"
-    )
+    hint = "run 'slicewright tools build' in a checkout; its programs are found from everywhere"
+    assert hint == problem.hint
 
 
 def test_no_go(tool: Tool, folder: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +255,7 @@ def test_an_interrupted_build_leaves_nothing(
     os.mkfifo(pipe)
     body = f"""exec 9> {pipe}\n{trap}\necho half > "$2"; echo go >&9; sleep 600 & wait"""
     variables = fake_go(script, environ, body)
-    command = [sys.executable, "-m", "slicewright.binaries", "--only", "jobset"]
+    command = [sys.executable, "-m", "slicewright", "tools", "build", "jobset"]
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     with subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True) as process:
         select.select([reader], [], [], 300)
@@ -271,33 +270,68 @@ def test_an_interrupted_build_leaves_nothing(
     assert files(environ) == [".lock"]
 
 
-def test_the_list_shows_what_is_there(environ: dict[str, str], script: Script) -> None:
-    """`--list` builds nothing and shows each program with its place."""
-    own = script("kind", "echo kind v0.0.1")
-    variables = {**environ, "PATH": "", "SLICEWRIGHT_KIND": str(own)}
-    command = [sys.executable, "-m", "slicewright.binaries", "--list", "--only", "kind", "--only", "jobset"]
-    shown = subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout
-    kind, jobset = shown.splitlines()
-    assert re.fullmatch(
-        rf"kind v\S+ +SLICEWRIGHT_KIND names {own}, which is v0\.0\.1; kind v\S+ is needed", kind
-    )
-    assert re.fullmatch(r"jobset v\S+  missing", jobset)
+def test_the_list_shows_what_is_there(
+    environ: dict[str, str], script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`slicewright tools` builds nothing and shows where each program is from, or why there is none."""
+    own, old = script("kind", "echo kind v0.0.1"), script("bin/etcd", "echo etcd Version: 3.0.0")
+    right = script("kwok", f"echo kwok version {pins.tools()['kwok'].version}")
+    for name in [name for name in os.environ if name.startswith("SLICEWRIGHT_")]:
+        monkeypatch.delenv(name)
+    kept = cached(pins.tools()["tofu"], environ)
+    script(str(kept), "exit 1")
+    variables = {"PATH": str(old.parent), "SLICEWRIGHT_KIND": str(own), "SLICEWRIGHT_KWOK": str(right)}
+    for name, value in {**environ, **variables}.items():
+        monkeypatch.setenv(name, value)
+
+    listed = CliRunner().invoke(cli, ["tools"])
+    records = {
+        one["name"]: one
+        for one in json.loads(CliRunner().invoke(cli, ["tools", "-o", "json"]).stdout)["tools"]
+    }
+    lines = {line.split()[0]: line.split(maxsplit=3)[2:] for line in listed.stdout.splitlines()}
+
+    version = pins.tools()["kind"].version
+    wrong = f"SLICEWRIGHT_KIND names {own}, which is v0.0.1; kind {version} is needed"
+    expected = {
+        "kind": ("variable", "", wrong),
+        "kwok": ("variable", str(right), ""),
+        "tofu": ("cache", str(kept), ""),
+        "etcd": ("missing", "", f"{old} is v3.0.0"),
+        "jobset": ("missing", "", ""),
+    }
+    assert expected == {
+        name: (records[name]["origin"], records[name]["path"], records[name]["message"]) for name in expected
+    }
+    assert ["variable", wrong] == lines["kind"]
+    assert ["missing", "-"] == lines["jobset"]
+    assert (0, "slicewright tools build builds those that are missing\n") == (listed.exit_code, listed.stderr)
 
 
-@pytest.mark.parametrize(("named", "alone"), [((), False), (("--only", "argocd"), True)])
+@pytest.mark.parametrize(("named", "alone"), [((), False), (("argocd",), True)])
 def test_what_is_asked_for_is_built_only_where_it_is_named(
     named: tuple[str, ...], alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Plain `make tools` builds every program but Argo CD, which `--only argocd` builds, and nothing else."""
+    """`slicewright tools build` builds all but Argo CD; with the name of a program, this one alone."""
     wanted: list[str] = []
 
     def note(tools: Sequence[Tool], *_: object, **__: object) -> tuple[Problem, ...]:
         wanted.extend(tool.name for tool in tools)
         return ()
 
-    monkeypatch.setattr("slicewright.binaries.__main__.build_all", note)
+    monkeypatch.setattr("slicewright.cli.tools.build_all", note)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    done = CliRunner().invoke(main, named)
+    done = CliRunner().invoke(cli, ["tools", "build", *named])
 
     everything = [name for name in pins.tools() if name != "argocd"]
     assert (0, ["argocd"] if alone else everything) == (done.exit_code, wanted)
+
+
+def test_form_of_the_list_is_the_form_of_what_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`-o json` before `build` is that of `build`; a problem is one record, and exits 3."""
+    problem = Problem("TOOL004", "no Go")
+    monkeypatch.setattr("slicewright.cli.tools.build_all", lambda *_, **__: (problem,))
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    done = CliRunner().invoke(cli, ["tools", "-o", "json", "build", "jobset"])
+
+    assert (3, [problem.record()]) == (done.exit_code, json.loads(done.stdout)["problems"])

@@ -39,20 +39,20 @@ def test_the_variable_comes_first(tool: Tool, tmp_path: Path, script: Script) ->
     script("bin/tiny", NEW)
     own = script("own/anything", NEW)
     found = locate(tool, environ(tmp_path, SLICEWRIGHT_TINY_TOOL=str(own)))
-    assert Found(own, "named by SLICEWRIGHT_TINY_TOOL") == found
+    assert Found(own, "variable") == found
 
 
 def test_the_cache_comes_before_path(tool: Tool, tmp_path: Path, script: Script) -> None:
     """A program in the cache is taken before one on PATH."""
     kept = fill_cache(tool, tmp_path, script)
     script("bin/tiny", NEW)
-    assert Found(kept, "in the cache") == locate(tool, environ(tmp_path))
+    assert Found(kept, "cache") == locate(tool, environ(tmp_path))
 
 
 def test_path_is_accepted(tool: Tool, tmp_path: Path, script: Script) -> None:
     """A program on PATH is taken when its version is the pinned one."""
     path = script("bin/tiny", NEW)
-    assert Found(path, "on PATH") == locate(tool, environ(tmp_path))
+    assert Found(path, "PATH") == locate(tool, environ(tmp_path))
 
 
 @pytest.mark.parametrize("name", ["tiny", "tiny-1.2.3"])
@@ -61,7 +61,7 @@ def test_path_is_searched_to_its_end(tool: Tool, tmp_path: Path, script: Script,
     script("bin/tiny", OLD)
     right = script(f"more/{name}", NEW)
     path = f"{tmp_path / 'bin'}::{tmp_path / 'more'}"
-    assert Found(right, "on PATH") == locate(tool, environ(tmp_path, PATH=path))
+    assert Found(right, "PATH") == locate(tool, environ(tmp_path, PATH=path))
 
 
 def test_nothing_there(tool: Tool, tmp_path: Path) -> None:
@@ -69,19 +69,19 @@ def test_nothing_there(tool: Tool, tmp_path: Path) -> None:
     expected = Problem(
         id="TOOL001",
         message="tiny-tool v1.2.3 is missing",
-        hint="run 'make tools', or set SLICEWRIGHT_TINY_TOOL to the path of tiny-tool v1.2.3",
+        hint="run 'slicewright tools build', or set SLICEWRIGHT_TINY_TOOL to the path of tiny-tool v1.2.3",
     )
     assert expected == locate(tool, environ(tmp_path))
 
 
 def test_what_is_built_only_where_it_is_named(tool: Tool, tmp_path: Path) -> None:
-    """`make tools` would leave it out, so the command that names it is said instead."""
+    """`tools build` leaves it out, so the command that names it is said instead."""
     found = locate(dataclasses.replace(tool, asked=True), environ(tmp_path))
     expected = Problem(
         id="TOOL001",
         message="tiny-tool v1.2.3 is missing",
         hint=(
-            "run 'python -m slicewright.binaries --only tiny-tool', "
+            "run 'slicewright tools build tiny-tool', "
             "or set SLICEWRIGHT_TINY_TOOL to the path of tiny-tool v1.2.3"
         ),
     )

@@ -1,1 +1,1 @@
-"""Find and build the pinned programs that tests and rehearsals run: `find("kustomize")`, `make tools`."""
+"""Find and build the pinned programs that tests and rehearsals run; `slicewright tools` is its command."""

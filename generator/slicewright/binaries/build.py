@@ -65,7 +65,7 @@ def build_all(
         if not isinstance(found, Problem) and (
             found.path != kept or folder is None or _fresh(tool, kept, folder)
         ):
-            progress.done(f"there, {found.origin}")
+            progress.done(f"there ({found.origin})")
             continue
         if workshop is None:
             ready = _workshop(wanted, folder, environ)
@@ -137,7 +137,7 @@ def _recipe_file(target: Path) -> Path:
 def _workshop(wanted: Sequence[Tool], folder: Path | None, environ: Mapping[str, str]) -> Workshop | Problem:
     if folder is None:
         message = "an installed slicewright cannot build tools: their modules are in its repository only"
-        hint = "run 'make tools' in a checkout; the programs that it builds are found from everywhere"
+        hint = "run 'slicewright tools build' in a checkout; its programs are found from everywhere"
         return Problem("TOOL005", message, hint)
     go = golang.find_go(golang.needed(folder / tool.folder for tool in wanted), environ)
     return go if isinstance(go, Problem) else Workshop(go, folder, environ)

@@ -9,7 +9,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from slicewright.binaries.pins import Tool, tools
 from slicewright.core.problem import Problem
@@ -26,10 +26,10 @@ _ANSWER_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A program of the pinned version, and which of the three ways led to it."""
+    """A program of the pinned version, and what led to it."""
 
     path: Path
-    origin: str
+    origin: Literal["variable", "cache", "PATH"]
 
 
 def find(name: str, environ: Mapping[str, str] = os.environ) -> Path | Problem:
@@ -42,18 +42,18 @@ def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Probl
     """Return a program of exactly the pinned version.
 
     A program that a variable names must fit: nothing else is tried. The cache is trusted, because only
-    `make tools` writes there, and it asks each new program. Copies of other versions on PATH are skipped.
+    `build` writes there, and it asks each new program. Copies of other versions on PATH are skipped.
     """
     if environ.get(tool.variable):
         return _named(tool, Path(environ[tool.variable]))
     kept = cached(tool, environ)
     if executable(kept):
-        return Found(kept, "in the cache")
+        return Found(kept, "cache")
     others: list[str] = []
     for path in _on_path(tool.path_names, environ):
         version = version_of(tool, path)
         if version == tool.version:
-            return Found(path, "on PATH")
+            return Found(path, "PATH")
         others.append(f"{path} is {version}" if version else f"{path} does not say its version")
     hint = f"{_get(tool)}, or set {tool.variable} to the path of {tool.title}"
     return Problem("TOOL001", "; ".join((f"{tool.title} is missing", *others)), hint)
@@ -81,7 +81,7 @@ def _named(tool: Tool, path: Path) -> Found | Problem:
         has = f"is {version}" if version else "does not say its version"
         message = f"{tool.variable} names {path}, which {has}; {tool.title} is needed"
         return Problem("TOOL003", message, instead)
-    return Found(path.absolute(), f"named by {tool.variable}")
+    return Found(path.absolute(), "variable")
 
 
 def run(
@@ -103,7 +103,7 @@ def run(
 def _get(tool: Tool) -> str:
     if tools_folder() is None:
         return f"put {tool.title} on PATH"
-    return f"run 'python -m slicewright.binaries --only {tool.name}'" if tool.asked else "run 'make tools'"
+    return f"run 'slicewright tools build{f' {tool.name}' if tool.asked else ''}'"
 
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}

@@ -62,7 +62,7 @@ def versions() -> Mapping[str, str]:
 
 @cache
 def tools() -> Mapping[str, Tool]:
-    """Return every program that can be built, by name, in the order in which `make tools` builds them."""
+    """Return every program that can be built, by name, in the order in which they are built."""
     pin = versions()
     kustomize = "sigs.k8s.io/kustomize/kustomize/v5"
     major, minor, _ = pin["kubernetes"].removeprefix("v").split(".", 2)

