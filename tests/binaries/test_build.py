@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,9 @@ var version = "none"
 
 func main() { fmt.Println("tiny", version) }
 """
+
+MACH_O_ARM64 = bytes.fromhex("cffaedfe0c000001")
+"""How a 64-bit Mach-O file for arm64 begins, see <mach-o/loader.h>."""
 
 FAKE_GO = r"""
 if [ "$1" = version ]; then echo go version go1.99.0 linux/amd64; exit; fi
@@ -208,13 +212,48 @@ def test_without_a_home(tool: Tool, folder: Path, environ: dict[str, str], scrip
     assert build_all([tool], io.StringIO(), folder=folder, environ=variables) == ()
 
 
-def test_an_installed_package_cannot_build(tool: Tool, environ: dict[str, str]) -> None:
-    """The wheel holds no wrapper modules: it says where to build."""
+def test_a_tool_of_developers_in_an_installed_package(
+    tool: Tool, environ: dict[str, str], folder: Path, script: Script
+) -> None:
+    """The package has no module of a program that no command runs: that is said, and the rest is built."""
+    variables = fake_go(script, environ, writes("v1.2.3"))
     stream = io.StringIO()
-    (problem,) = build_all([tool], stream, folder=None, environ=environ)
-    assert (problem.id, stream.getvalue()) == ("TOOL005", "[1/1] tiny-tool v1.2.3: not built\n")
-    hint = "run 'slicewright tools build' in a checkout; its programs are found from everywhere"
-    assert hint == problem.hint
+
+    (problem,) = build_all([replace(tool, folder="kind"), tool], stream, folder=folder, environ=variables)
+
+    assert (
+        Problem(
+            id="TOOL005",
+            message=(
+                "an installed slicewright cannot build tiny-tool v1.2.3: its module is not in the package"
+            ),
+            hint="run 'slicewright tools build' in a checkout; its programs are found from everywhere",
+        )
+        == problem
+    )
+    expected = (
+        "[1/2] tiny-tool v1.2.3: not built\n"
+        "[2/2] tiny-tool v1.2.3: building (about 10 s the first time) ... done in T\n"
+    )
+    assert expected == timeless(stream.getvalue())
+
+
+def test_for_another_machine(folder: Path, environ: dict[str, str], tool: Tool) -> None:
+    """A program for another machine is built by real Go, read in place of run, and kept beside ours."""
+    (folder / "tiny" / "go.mod").write_text(f"module {tool.module}\n\ngo 1.24\n", encoding="utf-8")
+    development = replace(tool, version="(devel)")  # what Go writes for a main module without version control
+    stream = io.StringIO()
+
+    problems = build_all([development], stream, folder=folder, environ=environ, target="darwin-arm64")
+
+    assert () == problems
+    kept = cached(development, environ, "darwin-arm64")
+    assert (MACH_O_ARM64, "tiny-tool/(devel)-darwin-arm64/tiny") == (
+        kept.read_bytes()[:8],
+        "/".join(kept.parts[-3:]),
+    )
+    assert build_all([development], stream, folder=folder, environ=environ, target="darwin-arm64") == ()
+    assert stream.getvalue().endswith("there (cache)\n")
 
 
 def test_no_go(tool: Tool, folder: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

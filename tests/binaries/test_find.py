@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from slicewright.binaries import find as finder
-from slicewright.binaries.find import Found, cache_root, cached, find, locate, module_version, version_of
+from slicewright.binaries.find import (
+    WHEELS,
+    Found,
+    cache_root,
+    cached,
+    find,
+    kept_path,
+    locate,
+    module_version,
+    platform_name,
+    version_of,
+)
 from slicewright.binaries.pins import versions
 from slicewright.core.problem import Problem
 
@@ -47,6 +59,32 @@ def test_the_cache_comes_before_path(tool: Tool, tmp_path: Path, script: Script)
     kept = fill_cache(tool, tmp_path, script)
     script("bin/tiny", NEW)
     assert Found(kept, "cache") == locate(tool, environ(tmp_path))
+
+
+def test_a_wheel_comes_before_the_cache(
+    tool: Tool, tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program of an installed wheel is taken before one in the cache, but not that of another machine."""
+    fill_cache(tool, tmp_path, script)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    script(f"site/{WHEELS}/{kept_path(tool, 'plan9-mips')}", NEW)
+    path = script(f"site/{WHEELS}/{kept_path(tool, platform_name())}", NEW)
+    assert Found(path, "wheel") == locate(tool, environ(tmp_path))
+
+
+def test_other_programs_of_wheels_are_named(
+    tool: Tool, tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version in a wheel, and a program that lost its executable bit, are skipped with the reason."""
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    machine = platform_name()
+    old = script(f"site/{WHEELS}/{kept_path(dataclasses.replace(tool, version='v1.1.0'), machine)}", OLD)
+    plain = script(f"site/{WHEELS}/{kept_path(tool, machine)}", NEW)
+    plain.chmod(0o644)
+    found = locate(tool, environ(tmp_path))
+    assert isinstance(found, Problem)
+    expected = f"tiny-tool v1.2.3 is missing; {old} is v1.1.0; {plain} is not executable"
+    assert expected == found.message
 
 
 def test_path_is_accepted(tool: Tool, tmp_path: Path, script: Script) -> None:
@@ -91,12 +129,15 @@ def test_what_is_built_only_where_it_is_named(tool: Tool, tmp_path: Path) -> Non
 def test_nothing_there_in_an_installed_package(
     tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the package came from a wheel there is no make: PATH and the variable are named."""
-    monkeypatch.setattr(finder, "tools_folder", lambda: None)
+    """Where the package came from a wheel there is no make: wheels, a build and the variable are named."""
+    monkeypatch.setattr(finder, "in_checkout", lambda: False)
     expected = Problem(
         id="TOOL001",
         message="tiny-tool v1.2.3 is missing",
-        hint="put tiny-tool v1.2.3 on PATH, or set SLICEWRIGHT_TINY_TOOL to the path of tiny-tool v1.2.3",
+        hint=(
+            f"run {sys.executable} -m pip install 'slicewright[testbed]' or 'slicewright tools build', "
+            "or set SLICEWRIGHT_TINY_TOOL to the path of tiny-tool v1.2.3"
+        ),
     )
     assert expected == locate(tool, environ(tmp_path))
 

@@ -203,17 +203,17 @@ def test_block_that_names_what_is_not_there_is_told_before_the_play(repo: Repo) 
 
 
 @pytest.mark.parametrize(
-    ("folder", "hint"),
+    ("checkout", "hint"),
     [
-        (Path("tools"), "run 'make tools', which also builds"),
-        (None, " -m pip install 'slicewright[testbed]'"),
+        (True, "run 'make tools', which also builds"),
+        (False, " -m pip install 'slicewright[testbed]'"),
     ],
 )
 def test_missing_package_is_told_with_the_way_to_it(
-    folder: Path | None, hint: str, monkeypatch: pytest.MonkeyPatch
+    checkout: bool, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a checkout that is the way to the programs too."""
-    monkeypatch.setattr(errors, "tools_folder", lambda: folder)
+    monkeypatch.setattr(errors, "in_checkout", lambda: checkout)
     found = errors.missing_package("cryptography", "a rehearsal")
 
     assert ("BED008", "a rehearsal needs the Python package cryptography") == (found.id, found.message)

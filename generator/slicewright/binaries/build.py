@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from slicewright.binaries import golang
-from slicewright.binaries.find import cached, locate, version_of
+from slicewright.binaries.find import Found, cached, locate, platform_name, tools_folder, version_of
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -37,38 +37,58 @@ _LOG_LINES = 20
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What a build needs besides its program: Go, the folder of the wrapper modules and the environment."""
+    """What a build needs besides its program: Go, wrapper modules, environment, and the target machine."""
 
     go: Path
     folder: Path
     environ: Mapping[str, str]
+    target: str
 
 
 def build_all(
     wanted: Sequence[Tool],
     stream: TextIO,
     *,
-    folder: Path | None,
+    folder: Path | None = None,
     environ: Mapping[str, str] = os.environ,
+    target: str = "",
 ) -> tuple[Problem, ...]:
-    """Build what is missing and return the problems; one that fails does not keep the others from it."""
+    """Build what is missing and return the problems; one that fails does not keep the others from it.
+
+    The wrapper modules are in `folder`, by default in that of this installation. With a `target`, a machine
+    as Go names it (`darwin-arm64`), programs are built into the cache even where there are others.
+    """
+    folder = folder or tools_folder()
     problems: list[Problem] = []
     workshop: Workshop | None = None
     for number, tool in enumerate(wanted, start=1):
         progress = Progress(stream, number, len(wanted), tool.title)
-        found = locate(tool, environ)
+        found = None if target else locate(tool, environ)
         if isinstance(found, Problem) and found.id != "TOOL001":
             problems.append(found)
             progress.done("refused")
             continue
-        kept = cached(tool, environ)
-        if not isinstance(found, Problem) and (
-            found.path != kept or folder is None or _fresh(tool, kept, folder)
-        ):
+        kept = cached(tool, environ, target)
+        known = has_module(tool, folder)
+        if isinstance(found, Found) and (found.path != kept or not known):
             progress.done(f"there ({found.origin})")
             continue
+        if not known:
+            progress.done("not built")
+            message = f"an installed slicewright cannot build {tool.title}: its module is not in the package"
+            problems.append(
+                Problem(
+                    "TOOL005",
+                    message,
+                    "run 'slicewright tools build' in a checkout; its programs are found from everywhere",
+                )
+            )
+            continue
+        if _fresh(tool, kept, folder, target):
+            progress.done("there (cache)")
+            continue
         if workshop is None:
-            ready = _workshop(wanted, folder, environ)
+            ready = _workshop(wanted, folder, environ, target)
             if isinstance(ready, Problem):
                 progress.done("not built")
                 return (*problems, ready)
@@ -85,24 +105,29 @@ def build_all(
     return tuple(problems)
 
 
+def has_module(tool: Tool, folder: Path) -> bool:
+    """Tell whether a program can be built: the installed package has not the modules of all."""
+    return (folder / tool.folder / "go.mod").is_file()
+
+
 def build(tool: Tool, workshop: Workshop, progress: Progress) -> Problem | None:
     """Build one program into the cache, unless another process just did; nothing half-built gets in place."""
-    target = cached(tool, workshop.environ)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(target.parent.parent / ".lock", progress):
-        if _fresh(tool, target, workshop.folder):
+    kept = cached(tool, workshop.environ, workshop.target)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(kept.parent.parent / ".lock", progress):
+        if _fresh(tool, kept, workshop.folder, workshop.target):
             progress.done("built by another process meanwhile")
             return None
         progress.doing(f"building ({about(tool.seconds)} the first time)")
         started = time.monotonic()
-        with _scratch(target.parent) as part:
+        with _scratch(kept.parent) as part:
             problem = _compile(tool, workshop, part, progress)
             if problem:
                 progress.done("failed")
                 return problem
-            stamp = _recipe_file(target)
+            stamp = _recipe_file(kept)
             stamp.unlink(missing_ok=True)
-            (part / tool.binary).replace(target)
+            (part / tool.binary).replace(kept)
             fresh_stamp = part / stamp.name
             fresh_stamp.write_text(recipe(tool, workshop.folder) + "\n", encoding="utf-8")
             fresh_stamp.replace(stamp)
@@ -121,26 +146,26 @@ def recipe(tool: Tool, folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _fresh(tool: Tool, target: Path, folder: Path) -> bool:
+def _fresh(tool: Tool, kept: Path, folder: Path, target: str) -> bool:
     """Tell whether the cache has a program that was made like this and works: what broke is built again."""
-    stamp = _recipe_file(target)
-    if not target.is_file() or not stamp.is_file():
+    stamp = _recipe_file(kept)
+    if not kept.is_file() or not stamp.is_file():
         return False
     made = stamp.read_text(encoding="utf-8").strip() == recipe(tool, folder)
-    return made and version_of(tool, target) == tool.version
+    return made and version_of(tool, kept, target) == tool.version
 
 
-def _recipe_file(target: Path) -> Path:
-    return target.with_name(target.name + ".recipe")
+def _recipe_file(kept: Path) -> Path:
+    return kept.with_name(kept.name + ".recipe")
 
 
-def _workshop(wanted: Sequence[Tool], folder: Path | None, environ: Mapping[str, str]) -> Workshop | Problem:
-    if folder is None:
-        message = "an installed slicewright cannot build tools: their modules are in its repository only"
-        hint = "run 'slicewright tools build' in a checkout; its programs are found from everywhere"
-        return Problem("TOOL005", message, hint)
-    go = golang.find_go(golang.needed(folder / tool.folder for tool in wanted), environ)
-    return go if isinstance(go, Problem) else Workshop(go, folder, environ)
+def _workshop(
+    wanted: Sequence[Tool], folder: Path, environ: Mapping[str, str], target: str
+) -> Workshop | Problem:
+    go = golang.find_go(
+        golang.needed(folder / tool.folder for tool in wanted if has_module(tool, folder)), environ
+    )
+    return go if isinstance(go, Problem) else Workshop(go, folder, environ, target or platform_name())
 
 
 def _arguments(tool: Tool) -> list[str]:
@@ -163,7 +188,7 @@ def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress) -> 
         message = "\n  ".join((f"go build of {tool.title} exited {code}", *lines[-_LOG_LINES:]))
         hint = f"run 'go mod tidy' in tools/{tool.folder} if a sum is missing; else see Go's message above"
         return Problem("TOOL006", message, hint)
-    version = version_of(tool, output)
+    version = version_of(tool, output, workshop.target)
     if version != tool.version:
         message = f"{tool.name} was built as {version or 'no version'}, {tool.version} is pinned"
         hint = f"require {tool.module} {tool.version} in tools/{tool.folder}/go.mod"
@@ -172,11 +197,12 @@ def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress) -> 
 
 
 def _environment(workshop: Workshop, part: Path) -> dict[str, str]:
-    """Return the environment of the build: for this machine, by this Go, scratch files in our folder."""
-    kept = {name: value for name, value in workshop.environ.items() if name not in {"GOOS", "GOARCH"}}
+    """Return the environment of the build: for its machine, by this Go, scratch files in our folder."""
     home = str(Path.home())  # of the user, where no variable says it: Go needs a place for its own caches
-    go = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOTMPDIR": str(part)}
-    return {"HOME": home, **kept, **go}
+    system, _, architecture = workshop.target.partition("-")
+    machine = {"GOOS": system, "GOARCH": architecture, "CGO_ENABLED": "0"}
+    go = {"GOTOOLCHAIN": "local", "GOWORK": "off", "GOTMPDIR": str(part)}
+    return {"HOME": home, **workshop.environ, **machine, **go}
 
 
 def _run(command: list[str], folder: Path, environ: Mapping[str, str], log: int, progress: Progress) -> int:

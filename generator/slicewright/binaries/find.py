@@ -1,12 +1,14 @@
-"""Find a pinned program: named by its environment variable, in the cache, or on PATH, in this order."""
+"""Find a pinned program: by its variable, in a wheel, in the cache, or on PATH, in this order."""
 
 from __future__ import annotations
 
+import importlib.util
 import mmap
 import os
 import platform
 import re
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -29,7 +31,7 @@ class Found:
     """A program of the pinned version, and what led to it."""
 
     path: Path
-    origin: Literal["variable", "cache", "PATH"]
+    origin: Literal["variable", "wheel", "cache", "PATH"]
 
 
 def find(name: str, environ: Mapping[str, str] = os.environ) -> Path | Problem:
@@ -41,15 +43,20 @@ def find(name: str, environ: Mapping[str, str] = os.environ) -> Path | Problem:
 def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Problem:
     """Return a program of exactly the pinned version.
 
-    A program that a variable names must fit: nothing else is tried. The cache is trusted, because only
-    `build` writes there, and it asks each new program. Copies of other versions on PATH are skipped.
+    A program that a variable names must fit: nothing else is tried. Wheels and the cache are trusted, because
+    only what has built and asked a program puts it there. Other versions in wheels and on PATH are skipped.
     """
     if environ.get(tool.variable):
         return _named(tool, Path(environ[tool.variable]))
+    others: list[str] = []
+    for path in _in_wheels(tool):
+        version = path.parent.name.removesuffix(f"-{platform_name()}")
+        if version == tool.version and executable(path):
+            return Found(path, "wheel")
+        others.append(f"{path} is {version}" if version != tool.version else f"{path} is not executable")
     kept = cached(tool, environ)
     if executable(kept):
         return Found(kept, "cache")
-    others: list[str] = []
     for path in _on_path(tool.path_names, environ):
         version = version_of(tool, path)
         if version == tool.version:
@@ -59,9 +66,12 @@ def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Probl
     return Problem("TOOL001", "; ".join((f"{tool.title} is missing", *others)), hint)
 
 
-def version_of(tool: Tool, binary: Path) -> str:
-    """Return the version of a program, always with the `v`; empty where it does not tell."""
-    if not tool.ask:
+def version_of(tool: Tool, binary: Path, target: str = "") -> str:
+    """Return the version of a program, always with the `v`; empty where it does not tell.
+
+    A program for another machine, `target`, is read and not run.
+    """
+    if not tool.ask or target not in {"", platform_name()}:
         return module_version(binary, tool.module)
     try:
         answer = run(binary, *tool.ask, seconds=_ANSWER_SECONDS)
@@ -101,9 +111,14 @@ def run(
 
 
 def _get(tool: Tool) -> str:
-    if tools_folder() is None:
-        return f"put {tool.title} on PATH"
+    if not in_checkout():
+        return f"run {install_testbed()} or 'slicewright tools build'"
     return f"run 'slicewright tools build{f' {tool.name}' if tool.asked else ''}'"
+
+
+def install_testbed() -> str:
+    """Return the command that installs the programs, and the Python packages of the test bed."""
+    return f"{sys.executable} -m pip install 'slicewright[testbed]'"
 
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -126,16 +141,38 @@ def platform_name() -> str:
     return f"{platform.system().lower()}-{_ARCHITECTURES.get(machine, machine)}"
 
 
-def cached(tool: Tool, environ: Mapping[str, str]) -> Path:
-    """Return where the cache keeps a program, whether it is there or not."""
-    folder = cache_root(environ) / "tools" / tool.name
-    return folder / f"{tool.version}-{platform_name()}" / tool.binary
+def cached(tool: Tool, environ: Mapping[str, str], target: str = "") -> Path:
+    """Return where the cache keeps a program for a machine (ours without `target`), there or not."""
+    return cache_root(environ) / "tools" / kept_path(tool, target or platform_name())
 
 
-def tools_folder() -> Path | None:
-    """Return tools/ of this checkout; none where the package was installed from a wheel."""
-    folder = Path(__file__).resolve().parents[3] / "tools"
-    return folder if (folder / "kustomize" / "go.mod").is_file() else None
+def kept_path(tool: Tool, target: str) -> Path:
+    """Return the path of a program in the cache, and in the wheels, which are laid out as the cache."""
+    return Path(tool.name, f"{tool.version}-{target}", tool.binary)
+
+
+WHEELS = "slicewright_testbed"
+"""The import package that the wheels of the test bed share. It holds programs and no module."""
+
+
+def _in_wheels(tool: Tool) -> Iterator[Path]:
+    """Yield the versions of a program for this machine in installed wheels."""
+    spec = importlib.util.find_spec(WHEELS)
+    for folder in (spec and spec.submodule_search_locations) or ():
+        yield from sorted(Path(folder, tool.name).glob(f"*-{platform_name()}/{tool.binary}"))
+
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def in_checkout() -> bool:
+    """Tell whether this package is part of a checkout; otherwise it was installed from a wheel."""
+    return (_PACKAGE.parents[1] / "tools" / "kustomize" / "go.mod").is_file()
+
+
+def tools_folder() -> Path:
+    """Return the folder of the wrapper modules: of this checkout, or those in the installed package."""
+    return _PACKAGE.parents[1] / "tools" if in_checkout() else _PACKAGE / "_data" / "tools"
 
 
 def which(name: str, environ: Mapping[str, str] = os.environ) -> str | None:

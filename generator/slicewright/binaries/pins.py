@@ -83,9 +83,6 @@ def tools() -> Mapping[str, Tool]:
             name, pin[folder], module, seconds, f"/cmd/{name}", folder=folder, ask=ask, stamps=stamps
         )
 
-    def kwok_tool(name: str, seconds: int) -> Tool:
-        return _tool(name, pin["kwok"], "sigs.k8s.io/kwok", seconds, f"/cmd/{name}", folder="kwok")
-
     def controller(name: str, seconds: int, command: str = "") -> Tool:
         # It has no arguments for its version: its build information tells it.
         module = f"sigs.k8s.io/{name}"
@@ -106,8 +103,7 @@ def tools() -> Mapping[str, Tool]:
         kubernetes_tool("kube-controller-manager", 60),
         kubernetes_tool("kube-scheduler", 5),
         kubernetes_tool("kubectl", 20, ask=("version", "--client")),
-        kwok_tool("kwok", 60),
-        kwok_tool("kwokctl", 10),
+        _tool("kwok", pin["kwok"], "sigs.k8s.io/kwok", 60, "/cmd/kwok"),
         controller("jobset", 75),
         controller("kueue", 230, "/cmd/kueue"),
         _tool(

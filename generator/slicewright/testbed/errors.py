@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from slicewright.binaries.find import tools_folder
+from slicewright.binaries.find import in_checkout, install_testbed
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def missing_package(package: str | None, what: str) -> Problem:
     """Return the problem that a package is not installed, without which something does not work."""
     hint = (
         "run 'make tools', which also builds the programs of the test bed: about 16 minutes, once"
-        if tools_folder()
-        else f"{sys.executable} -m pip install 'slicewright[testbed]'"
+        if in_checkout()
+        else f"run {install_testbed()}"
     )
     return Problem("BED008", f"{what} needs the Python package {package}", hint)
