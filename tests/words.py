@@ -22,7 +22,9 @@ from slicewright.core.problem import Problem
 FOLDER = Path(__file__).parent / "messages"
 HINT = "  hint: "
 USE = "  - "
-_PROBLEM = re.compile(r"(?P<place>.*?\b(?P<id>[A-Z]{2,9}\d{3})(?: \S+ \S+ in \S+:)?) (?P<message>.+)")
+_PROBLEM = re.compile(
+    r"(?P<place>.*?\b(?P<id>[A-Z]{2,9}\d{3})(?: \S+ in cluster \S+, \S+ \S+:)?) (?P<message>.+)"
+)
 
 Use = tuple[str, int]
 """A test or its case, and which of its problems it is, from 1."""

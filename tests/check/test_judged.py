@@ -42,7 +42,7 @@ container: {image: 'x:1.0.0'}
 """
 NEVER = FITS.replace("slices: 3", "slices: 5")
 FIXED = FITS + "naming: Fixed\n"
-WARNED = "workloads/a.yaml:7:11: warning: FIT101 JobSet default/a"
+WARNED = "workloads/a.yaml:7:11: warning: FIT101 spec.slices in cluster c1, JobSet default/a"
 
 
 def shrunk(repo: Repo) -> None:
@@ -72,7 +72,7 @@ def test_run_that_never_fits_is_refused_with_everything_else(empty: Repo) -> Non
     ] == said(empty.run("render", "-o", "json", code=1))
     assert not (empty.root / "overlays").exists()
     assert 1 == len(said(empty.run("render", "b", "-o", "json", code=1))), "the other one is not rendered"
-    assert "FIT101 JobSet default/a-" in empty.run("render", "--check", code=1).err
+    assert "FIT101 spec.slices in cluster c1, JobSet default/a-" in empty.run("render", "--check", code=1).err
 
 
 def test_frozen_run_that_fits_no_more_keeps_nobody_from_rendering(empty: Repo) -> None:
@@ -239,7 +239,7 @@ def test_validate_annotates_the_line_that_a_person_wrote(empty: Repo) -> None:
 
     assert annotation.startswith(
         f"::error file=workloads/a.yaml,line=7,col=11,title=FIT101 JobSet default/{name}::"
-        "overlays/c1/default/a: "
+        "spec.slices in cluster c1: "
     )
     place = sarif[0]["locations"][0]["physicalLocation"]
     assert "workloads/a.yaml" == place["artifactLocation"]["uri"]

@@ -132,6 +132,18 @@ def test_programs_begin_anew_after_a_restart_and_in_a_pod_that_replaces_another(
     assert [(1, ["x", "y"]), (3, ["z"])] == begun(jobset(), *first, gone(2, "y", "Failed"), pod(3, "z"))
 
 
+def test_pods_of_a_new_attempt_do_not_begin_with_those_that_are_about_to_end() -> None:
+    """Their start may be seen before the end of the old pods, and before JobSet counts the restart."""
+    first = (pod(1, "x"), pod(1, "y"))
+    new = (pod(3, "x1", attempt=1), says(4, "restarted", attempt=1), gone(5, "y", "Deleted"))
+    back = (says(2, "evicted"), pod(3, "x1"), gone(4, "x", "Deleted"), gone(5, "y", "Deleted"))
+
+    assert [(1, ["x", "y"]), (6, ["x1", "y1"])] == begun(
+        jobset(), *first, gone(2, "x", "Failed"), *new, pod(6, "y1", attempt=1)
+    )
+    assert [(1, ["x", "y"]), (6, ["x1", "y1"])] == begun(jobset(), *first, *back, pod(6, "y1"))
+
+
 def test_pods_in_waves_begin_as_they_come() -> None:
     """A Job may have more pods than run at a time: those that have done their work count."""
     waves = job()

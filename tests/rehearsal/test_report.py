@@ -283,6 +283,13 @@ def test_evictions_of_one_reason_are_one_fact() -> None:
     )
 
 
+def test_wait_below_the_time_resolution_is_left_out() -> None:
+    """The controllers' own time looks like a wait where a rehearsal plays fast."""
+    told = [text(replace(played(), speed=speed)).splitlines()[3] for speed in (10.0, 10.5)]
+
+    assert [True, False] == ["waited 10s" in line for line in told]
+
+
 def test_run_without_a_queue_tells_when_it_started() -> None:
     """It waits for no quota: what takes long is that its pods come."""
     started = Timeline(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.words import places
 
 from slicewright.rehearsal.model.slices import Slice
 from slicewright.rehearsal.model.timeline import Timeline
@@ -14,8 +15,10 @@ from .kit import job, jobset, part_of, pathwaysjob, ran, replicated_job
 
 if TYPE_CHECKING:
     from slicewright.rehearsal.model.scenario_part import ScenarioPart
+    from slicewright.rehearsal.model.timeline import Outcome
 
 A, B, C = "default/a", "default/b", "default/c"
+AT_NAME = "workloads/a.yaml:3:18: "
 
 
 def said(
@@ -25,7 +28,7 @@ def said(
     cut_short: bool = False,
     speed: float | None = None,
 ) -> list[str]:
-    """Return what is held against runs: place, id and message."""
+    """Return what is held against runs."""
     others = [part_of(name=timeline.run.partition("/")[2]) for timeline in timelines if timeline.run != A]
     found = judge(
         [part, *others],
@@ -34,7 +37,7 @@ def said(
         cut_short=cut_short,
         speed=speed,
     )
-    return [f"{problem.file}:{problem.line}: {problem.id} {problem.message}" for problem in found]
+    return [str(place) for place in places(found)]
 
 
 def expecting(*lines: str) -> ScenarioPart:
@@ -47,18 +50,10 @@ def test_run_that_finished_is_fine() -> None:
     assert [] == said(part_of(), ran(A, (1, 2)))
 
 
-@pytest.mark.parametrize(
-    ("outcome", "message"),
-    [
-        ("waiting", "default/a was still waiting at the end"),
-        ("running", "default/a was still running at the end"),
-        ("failed", "default/a failed"),
-        ("notSubmitted", "default/a was not submitted before the end"),
-    ],
-)
-def test_run_that_does_not_finish_fails_the_rehearsal(outcome: str, message: str) -> None:
-    """The problem stands at the workload's name."""
-    assert [f"workloads/a.yaml:3: REH001 {message}"] == said(part_of(), Timeline(A, outcome=outcome))  # type: ignore[arg-type]
+@pytest.mark.parametrize("outcome", ["waiting", "running", "failed", "notSubmitted"])
+def test_run_that_does_not_finish_fails_the_rehearsal(outcome: Outcome) -> None:
+    """The problem is at the workload's name."""
+    assert [f"{AT_NAME}REH001"] == said(part_of(), Timeline(A, outcome=outcome))
 
 
 def test_interrupted_rehearsal_holds_only_failures_against_runs() -> None:
@@ -66,7 +61,7 @@ def test_interrupted_rehearsal_holds_only_failures_against_runs() -> None:
     waiting, failed = Timeline(A, outcome="waiting"), Timeline(A, outcome="failed")
 
     assert [] == said(part_of(), waiting, cut_short=True)
-    assert ["workloads/a.yaml:3: REH001 default/a failed"] == said(part_of(), failed, cut_short=True)
+    assert [f"{AT_NAME}REH001"] == said(part_of(), failed, cut_short=True)
 
 
 def test_interrupted_rehearsal_holds_only_decided_expectations_against_runs() -> None:
@@ -75,23 +70,19 @@ def test_interrupted_rehearsal_holds_only_decided_expectations_against_runs() ->
         "waitBelow: 1s", "order: [b, a]", "together: [b]", "notBefore: {workload: b}", "waitBelow: 2s"
     )
     done, other, running = ran(A, (5, 6)), ran(B, (7, 8)), Timeline(B, outcome="running")
-    waited = [
-        "workloads/a.yaml:10: REH004 it waited 5.0s for its admission, and should wait less than 1s",
-        "workloads/a.yaml:14: REH004 it waited 5.0s for its admission, and should wait less than 2s",
-    ]
+    waited = ["workloads/a.yaml:10:18: REH004", "workloads/a.yaml:14:18: REH004"]
 
     assert waited == said(part, done, running, cut_short=True)
     assert 5 == len(said(part, done, other, cut_short=True))
     assert [] == said(part, Timeline(A, outcome="waiting"), other, cut_short=True)
-    assert waited == [line for line in said(part, done, cut_short=True) if "waited" in line]
+    assert {*waited} < {*said(part, done, cut_short=True)}
 
 
 def test_run_that_was_not_submitted_says_when_it_would_have_been() -> None:
     """The deadline came before its time."""
     part = part_of("submitAt: 2h")
-    (problem,) = judge([part], {A: Timeline(A)}, {}, cut_short=False)
 
-    assert problem.hint == "it is to be submitted at 2h00m: play longer with --deadline, or submit sooner"
+    assert [f"{AT_NAME}REH001"] == said(part, Timeline(A))
 
 
 HEADLESS = jobset(
@@ -102,45 +93,40 @@ HEADLESS = jobset(
 @pytest.mark.parametrize("item", [HEADLESS, pathwaysjob()], ids=["JobSet", "PathwaysJob"])
 @pytest.mark.parametrize("block", ["", "expect: [{finishes: false}]"])
 @pytest.mark.parametrize(
-    ("facts", "message"),
+    ("facts", "expected"),
     [
-        ({"outcome": "running", "ran": {"worker", "pathways-head"}}, ""),
-        ({"outcome": "running", "ran": {"worker"}}, "has a head that never ran"),
-        ({"outcome": "waiting", "started": None}, "never ran"),
-        ({"outcome": "waiting"}, "had stopped running by the end"),
-        ({"outcome": "failed"}, "had stopped running by the end"),
-        ({"outcome": "failed", "started": None}, "failed, and never ran"),
-        ({"outcome": "notSubmitted", "started": None}, "was not submitted before the end"),
+        ({"outcome": "running", "ran": {"worker", "pathways-head"}}, []),
+        ({"outcome": "running", "ran": {"worker"}}, ["REH001"]),
+        ({"outcome": "waiting", "started": None}, ["REH001"]),
+        ({"outcome": "waiting"}, ["REH001"]),
+        ({"outcome": "failed"}, ["REH001"]),
+        ({"outcome": "failed", "started": None}, ["REH001"]),
+        ({"outcome": "notSubmitted", "started": None}, ["REH001"]),
     ],
 )
 def test_headless_pathways_runs_at_the_end(
-    item: dict[str, Any], block: str, facts: dict[str, Any], message: str
+    item: dict[str, Any], block: str, facts: dict[str, Any], expected: list[str]
 ) -> None:
     """It never ends, so nothing but that it runs, with head and workers, shows that it can."""
     timeline = Timeline(A, **{"submitted": 0.0, "started": 1.0, **facts})
     found = [line for line in said(part_of(block, item), timeline) if "REH020" not in line]
 
-    assert found == ([f"workloads/a.yaml:3: REH001 default/a {message}"] if message else [])
+    assert [f"{AT_NAME}{ident}" for ident in expected] == found
 
 
 def test_headless_pathways_that_is_expected_to_finish_never_does() -> None:
     """What its file says goes before what its kind does."""
     timeline = Timeline(A, outcome="running", started=1.0, ran={"pathways-head"})
 
-    assert ["workloads/a.yaml:3: REH001 default/a was still running at the end"] == said(
-        part_of("expect: [{finishes: true}]", HEADLESS), timeline
-    )
+    assert [f"{AT_NAME}REH001"] == said(part_of("expect: [{finishes: true}]", HEADLESS), timeline)
 
 
 def test_each_run_that_is_kept_is_judged_by_its_own_kind() -> None:
     """That an earlier one is headless is not an excuse for one that should finish."""
     part = part_of("", jobset("a"), {**HEADLESS, "metadata": {**HEADLESS["metadata"], "name": "old"}})
     timelines = {A: Timeline(A, outcome="waiting"), "default/old": Timeline("default/old", outcome="waiting")}
-    found = judge([part], timelines, {}, cut_short=False)
 
-    assert ["default/a was still waiting at the end", "default/old never ran"] == [
-        problem.message for problem in found
-    ]
+    assert [f"{AT_NAME}REH001"] * 2 == [*places(judge([part], timelines, {}, cut_short=False))]
 
 
 @pytest.mark.parametrize(("pods", "is_told"), [(0, True), (1, True), (2, False)])
@@ -149,42 +135,34 @@ def test_run_that_finished_without_its_tpu_pods_has_done_nothing(pods: int, is_t
     timeline = ran(A, (1, 2))
     timeline.started = None
     timeline.slices = [Slice("slice/0", 0, 1, 2, ("np-0",), pods, exclusive=True)]
-    message = f"default/a finished, and only {pods} of its 2 TPU pods ever ran"
 
-    assert said(part_of(), timeline) == ([f"workloads/a.yaml:3: REH001 {message}"] if is_told else [])
+    assert [f"{AT_NAME}REH001"] * is_told == said(part_of(), timeline)
 
 
 def test_run_that_never_fits_is_told_with_what_the_quota_check_said() -> None:
     """Kueue's reason is the hint; both agree."""
     timeline = Timeline(A, outcome="waiting", waits_for="insufficient quota")
-    (problem,) = judge([part_of()], {A: timeline}, {A: "FIT101 too much"}, cut_short=False)
 
-    assert problem.message == (
-        "default/a was still waiting at the end; the quota check says that it never fits: FIT101 too much"
-    )
-    assert "Kueue: insufficient quota" == problem.hint
+    assert [f"{AT_NAME}REH001"] == said(part_of(), timeline, never={A: "FIT101 too much"})
 
 
 def test_run_that_never_fits_and_of_which_kueue_says_nothing_is_told_what_to_write() -> None:
     """Kueue explains the first of several equal runs only."""
-    timeline = Timeline(A, outcome="waiting")
-    (problem,) = judge([part_of()], {A: timeline}, {A: "FIT101 too much"}, cut_short=False)
+    told = said(part_of(), Timeline(A, outcome="waiting"), never={A: "FIT101 too much"})
 
-    assert "ask for fewer slices, or raise the quota, the borrowing limit or the cohort" == problem.hint
+    assert [f"{AT_NAME}REH001"] == told
 
 
 def test_quota_check_that_is_wrong_is_a_problem() -> None:
     """Kueue admitted what should never fit."""
-    told = "default/a was admitted, although the quota check says that it never fits: FIT101"
-
-    assert [f"workloads/a.yaml:3: REH005 {told}"] == said(part_of(), ran(A, (1, 2)), never={A: "FIT101"})
+    assert [f"{AT_NAME}REH005"] == said(part_of(), ran(A, (1, 2)), never={A: "FIT101"})
 
 
 def test_refused_run_is_told_with_the_words_of_the_server() -> None:
     """And with nothing else."""
-    assert ["workloads/a.yaml:5: REH003 default/a was refused: denied"] == said(
-        part_of(), Timeline(A, outcome="refused", refusal="denied")
-    )
+    refused = Timeline(A, outcome="refused", refusal="denied")
+
+    assert ["workloads/a.yaml:5:3: REH003"] == said(part_of(), refused)
 
 
 def test_split_slice_fails_the_rehearsal() -> None:
@@ -196,10 +174,7 @@ def test_split_slice_fails_the_rehearsal() -> None:
         Slice("", 0, 1, 2, ("np-0", "np-1"), 2, exclusive=True),
     ]
 
-    assert said(part_of(), timeline) == [
-        "workloads/a.yaml:3: REH002 slice slice/0 of default/a was split over the node pools np-0, np-1",
-        "workloads/a.yaml:3: REH002 slice default/a of default/a was split over the node pools np-0, np-1",
-    ]
+    assert [f"{AT_NAME}REH002"] * 2 == said(part_of(), timeline)
 
 
 def not_together(**facts: Any) -> Timeline:
@@ -213,33 +188,24 @@ def not_together(**facts: Any) -> Timeline:
     return timeline
 
 
-NEVER_STARTED = "workloads/a.yaml:3: REH011 default/a never started: at most 1 of its 2 TPU pods ran at once"
+NEVER_STARTED = f"{AT_NAME}REH011"
 
 
 def test_run_whose_pods_never_ran_at_once_is_told_with_the_pods_that_wait() -> None:
     """Once, and not also as a run that did not finish; with what the scheduler said and what to do."""
-    (problem,) = judge([part_of()], {A: not_together()}, {}, cut_short=False)
     more = {"a-slice-0-1-x": "no", "a-slice-0-0-y": "no", "a-slice-0-2-z": "no"}
 
-    assert [f"{NEVER_STARTED}, and a-slice-0-1-x found no node"] == said(part_of(), not_together())
-    assert [f"{NEVER_STARTED}, and a-slice-0-0-y and 2 more found no node"] == said(
-        part_of(), not_together(unplaced=more)
-    )
+    assert [NEVER_STARTED] == said(part_of(), not_together())
+    assert [NEVER_STARTED] == said(part_of(), not_together(unplaced=more))
     assert [NEVER_STARTED] == said(part_of(), not_together(unplaced={}))
-    assert (
-        "FailedScheduling: 0/2 nodes are available; check that there are nodes for all of its pods at once"
-        == problem.hint
-    )
 
 
 def test_runs_that_hold_nodes_of_one_that_never_started_are_named() -> None:
     """Those on the node pools of its slices; another slice of its own is not meant."""
     shared = Slice("slice/0", 0, 1, 9, ("np-0",), 1, exclusive=False, shared_with=(A, C, B))
     timeline = not_together(slices=[shared], unplaced={}, warnings={})
-    (problem,) = judge([part_of()], {A: timeline}, {}, cut_short=False)
 
-    assert [f"{NEVER_STARTED}; default/b, default/c ran on np-0 beside it"] == said(part_of(), timeline)
-    assert "keep such runs off each other's node pools: see slicewright rule TPU119" == problem.hint
+    assert [NEVER_STARTED] == said(part_of(), timeline)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +221,7 @@ def test_run_that_started_or_has_no_pod_is_told_as_unfinished(
     facts: dict[str, Any], expected: list[str]
 ) -> None:
     """That its pods did not run at once is no reason then."""
-    assert expected == [line.split()[1] for line in said(part_of(), not_together(**facts))]
+    assert expected == [line.split()[-1] for line in said(part_of(), not_together(**facts))]
 
 
 def test_run_that_may_still_start_or_need_not_finish_is_not_held_to_it() -> None:
@@ -277,22 +243,17 @@ def test_job_without_chips_that_never_ran_fails_the_rehearsal() -> None:
     """With the scheduler's sentence, where it said one. A program that was too short to see it: a warning."""
     part = part_of("", jobset("a", replicated_job("slice"), replicated_job("board", chips=0)))
     none = part_of("", jobset("a", replicated_job("slice"), replicated_job("board", chips=0, replicas=0)))
-    told = ["workloads/a.yaml:3: REH001 job board of default/a never ran"]
+    error, warning = [f"{AT_NAME}REH001"], [f"{AT_NAME}warning: REH001"]
 
-    def hints(speed: float, duration: str = "60s", **facts: Any) -> list[tuple[str, str]]:
-        timed = part_of(f"duration: {duration}", *part.runs)
-        found = judge([timed], {A: aside(**facts)}, {}, cut_short=False, speed=speed)
-        return [(problem.severity, problem.hint) for problem in found]
+    def timed(speed: float, duration: str = "60s", **facts: Any) -> list[str]:
+        return said(part_of(f"duration: {duration}", *part.runs), aside(**facts), speed=speed)
 
-    assert told == said(part, aside())
-    assert [("error", "FailedScheduling: 0/6 nodes")] == hints(60.0)
-    assert [("error", "the timeline shows what ran instead")] == hints(1.0, unplaced={})
-    assert [("warning", "to know it, play slower: --speed 7")] == hints(60.0, unplaced={})
-    longer = "to know it, let it run longer: --duration default/a=8s --speed 1"
-    assert [("warning", longer)] == hints(60.0, "2s", unplaced={})
-    assert [f"{told[0]}, which may be the controllers' own time at this speed"] == said(
-        part, aside("another")
-    )
+    assert error == said(part, aside())
+    assert error == timed(60.0)
+    assert error == timed(1.0, unplaced={})
+    assert warning == timed(60.0, unplaced={})
+    assert warning == timed(60.0, "2s", unplaced={})
+    assert warning == said(part, aside("another"))
     assert [] == said(part, aside(ran={"slice", "board"}))
     assert [] == said(none, aside())
     assert [] == said(part_of("", job()), aside())
@@ -306,7 +267,7 @@ def test_job_without_chips_may_still_come_in_what_was_cut_short() -> None:
 
     assert [] == said(part, aside(outcome="running"), cut_short=True)
     assert [] == said(part, aside(outcome="waiting", started=None))
-    assert ["REH001", "REH020"] == [line.split()[1] for line in said(part, aside(outcome="running"))]
+    assert ["REH001", "REH020"] == [line.split()[-1] for line in said(part, aside(outcome="running"))]
 
 
 def sharing(*runs: str) -> Timeline:
@@ -337,12 +298,7 @@ def exclusive_job() -> dict[str, Any]:
 )
 def test_slice_that_shares_its_node_pool_is_warned_of(run: dict[str, Any]) -> None:
     """Once for each other run, with the rule that tells the reason; the rehearsal passes."""
-    (other, own) = judge([part_of("", run)], {A: sharing("default/b", A)}, {}, cut_short=False)
-
-    assert ("REH010", "warning", 3) == (other.id, other.severity, other.line)
-    assert other.message == "slice slice/0 of default/a shared the node pool np-0 with default/b"
-    assert own.message.endswith("with another slice of the same run")
-    assert other.hint.endswith("see slicewright rule TPU119")
+    assert [f"{AT_NAME}warning: REH010"] * 2 == said(part_of("", run), sharing("default/b", A))
 
 
 @pytest.mark.parametrize(

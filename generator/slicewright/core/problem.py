@@ -23,8 +23,8 @@ class Problem:
     """One finding, in the form that every command reports.
 
     `file` is relative to the repository; `line` and `column` count from 1, 0 where no place is known;
-    `object` is `Kind namespace/name`; `path` leads to the value inside its document. Where the object was
-    rendered into a `folder`, `file` is the input that a person changes, and `path` still one of the object.
+    `object` is `Kind namespace/name`; `path` leads to the value inside its document. Where the object is
+    rendered into a `folder`, `file` is the input that a person changes, and `input_path` leads to its field.
     """
 
     id: str
@@ -37,6 +37,7 @@ class Problem:
     object: str = ""
     path: Path = field(default=())
     folder: str = ""
+    input_path: Path = field(default=())
 
     def at(self, file: str, line: int, column: int) -> Problem:
         """Return the same problem with a place in a file."""
@@ -51,12 +52,17 @@ class Problem:
         """Return the path as people write it: `spec.replicatedJobs[0].name`."""
         return dotted(self.path)
 
+    @property
+    def input_field(self) -> str:
+        """Return the field of the input and its cluster, as people write it; empty for what is their own."""
+        return f"{dotted(self.input_path)} in cluster {self.folder.split('/')[1]}" if self.folder else ""
+
     def text(self) -> str:
         """Return the one or two lines that a terminal shows."""
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
         warning = "warning: " if self.severity == "warning" else ""
         head = f"{place}: " if self.file else ""
-        of = f"{self.object} in {self.folder}: " if self.folder else ""
+        of = f"{self.input_field}, {self.object}: " if self.folder else ""
         first = visible(f"{head}{warning}{self.id} {of}{self.message}")
         return f"{first}\n  hint: {visible(self.hint)}" if self.hint else first
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
-    FLEX_START,
     HOSTNAME,
     INSTANCE_TYPE,
     MAX_RUN_DURATION,
@@ -22,6 +21,7 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.plan import placement
 from slicewright.core.plan.scaling import slice_names
+from slicewright.core.plan.ways import node_labels
 from slicewright.core.provision.node_pool import creates_itself
 from slicewright.workspace.package import package
 
@@ -168,10 +168,8 @@ def _pool_labels(site: ResolvedCluster, pool: TpuPool | CpuPool) -> dict[str, st
 def _provisioning_labels(site: ResolvedCluster, pool: TpuPool) -> dict[str, str]:
     """Return the labels that GKE gives nodes of a way of provisioning; pods select some of them."""
     wanted = pool.provisioning
-    labels = placement.provisioning_selector(wanted)
-    if wanted.type == "FlexStartQueued":
-        labels[FLEX_START] = "true"
-    elif wanted.type == "Reservation":
+    labels = node_labels(wanted)
+    if wanted.type == "Reservation":
         labels[f"{RESERVATION}affinity"] = "specific"
     seconds = site.cluster.spec["pools"][pool.index].get("maxRunDurationSeconds")
     if seconds is not None and (site.cluster.mode == "Autopilot" or creates_itself(site, pool)):

@@ -110,7 +110,8 @@ def provision() -> dict[str, str]:
 @cache
 def texts(subject: str) -> Any:
     """Return the texts of a file of problems/: a title, an intro, and `problems`, each with an id."""
-    return yaml.load((HERE / "problems" / f"{subject}.yaml").read_bytes(), Loader=yaml.CSafeLoader)
+    with (HERE / "problems" / f"{subject}.yaml").open("rb") as file:  # an error of YAML names the open file
+        return yaml.load(file, Loader=yaml.CSafeLoader)
 
 
 def hint_of(ident: str) -> str:

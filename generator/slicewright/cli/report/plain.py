@@ -82,7 +82,7 @@ def _command(problem: Problem) -> str:
     if not problem.line and problem.path:
         said = f"{problem.dotted()}: {said}"
     if problem.folder:
-        said = f"{problem.folder}: {said}"
+        said = f"{problem.input_field}: {said}"
     said = visible(said) + (f"\nhint: {visible(problem.hint)}" if problem.hint else "")
     return f"::{problem.severity} {','.join([*properties, f'title={_property(title)}'])}::{_data(said)}"
 

@@ -101,7 +101,8 @@ class Origins:
 
 def _at(problem: Problem, source: Source, path: Path) -> Problem:
     line, column = source.places.of(path)
-    return replace(problem, file=source.file.path, line=line, column=column, folder=problem.file)
+    placed = problem.at(source.file.path, line, column)
+    return replace(placed, folder=problem.file, input_path=path)
 
 
 def of_workload(workload: Workload, resource: Resource, path: Path) -> Path:

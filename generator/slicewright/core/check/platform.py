@@ -12,6 +12,7 @@ from slicewright.core.check.model import ObjectSet, Resource, rules_of
 from slicewright.core.check.origin import of_cluster
 from slicewright.core.check.rules import kueue_flavors, kueue_queues
 from slicewright.core.check.run import RuleSet
+from slicewright.core.platform.flavor import capacities
 from slicewright.core.platform.tree import kueue_objects
 from slicewright.core.run.folder import platform_folder
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path, Problem
 
 _RULES = tuple(rule for rule in rules_of(kueue_queues, kueue_flavors) if rule.severity == "error")
+
+
+_COMPARES = "KQ104"
+"""The rule that compares two numbers of a flavor; each is the sum of what the file says of several pools."""
 
 
 def platform_problems(
@@ -39,4 +44,18 @@ def platform_problems(
             path = of_cluster(site, resource.data, problem.path)
             if (problem.id, path) not in said:
                 said.add((problem.id, path))
-                yield site.cluster.source.problem(problem.id, path, problem.message, problem.hint)
+                message = problem.message + (_summed(site, path) if problem.id == _COMPARES else "")
+                yield site.cluster.source.problem(problem.id, path, message, problem.hint)
+
+
+def _summed(site: ResolvedCluster, path: Path) -> str:
+    """Return the pools whose quotas make the numbers of a flavor, where there are several."""
+    match path:
+        case ("spec", str(field), int(at), "quota", int(index), *_):
+            known, quotas = capacities(site), site.cluster.spec[field][at]["quota"]
+            flavors = {pool: capacity.flavor.name for pool, capacity in known.items()}
+            flavor = flavors[quotas[index]["pool"]]
+            pools = [quota["pool"] for quota in quotas if flavors.get(quota["pool"]) == flavor]
+            if len(pools) > 1:
+                return f", both summed over the pools of flavor '{flavor}': {', '.join(pools)}"
+    return ""

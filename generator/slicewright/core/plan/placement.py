@@ -58,7 +58,8 @@ def shape_selector(shape: Shape) -> dict[str, str]:
 def provisioning_selector(wanted: Provisioning) -> dict[str, str]:
     """Return the labels by which pods, and the flavors of queues, choose nodes of a way of provisioning.
 
-    GKE marks queued flex-start nodes with a taint and no label, and nodes on demand with nothing.
+    Nodes on demand have none. Queued flex-start nodes have the label of flex-start, as their node pools are
+    made with both flags: what tells them apart is their taint.
     """
     if wanted.type == "Spot":
         return {SPOT: "true"}

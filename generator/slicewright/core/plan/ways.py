@@ -133,7 +133,7 @@ def _in_order(toleration: Fields) -> Fields:
 
 
 def node_labels(way: Provisioning) -> dict[str, str]:
-    """Return the labels of the nodes of a way; what queued ones have, their pods do not count on."""
+    """Return the labels of the nodes of a way; pods of queued flex-start do not select those of theirs."""
     return {FLEX_START: "true"} if way.type == "FlexStartQueued" else provisioning_selector(way)
 
 

@@ -38,6 +38,11 @@ def seconds(text: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
 
 
+def shown_within(value: float, resolution: float) -> str:
+    """Return seconds as people read them; what is shorter than the time resolution is `less than` it."""
+    return shown(value) if value >= resolution else f"less than {shown(resolution)}"
+
+
 def shown(value: float) -> str:
     """Return seconds as people read them: `4.2s`, `3m05s`, `2h10m`, `5d04h`."""
     if round(value, 1) < _TENTHS_BELOW:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from slicewright.rehearsal.model.duration import seconds, shown
+from slicewright.rehearsal.model.duration import seconds, shown, shown_within
 from slicewright.rehearsal.model.gang import ends_by_itself
 from slicewright.rehearsal.model.scenario_part import run_key
 
@@ -166,7 +166,8 @@ def _wait_below(most: str, asked: Asked) -> Answer:
     if not asked.own.is_queued:
         return Answer("waitBelow", "cannotTell", "it has no queue, so it does not wait for an admission")
     if limit < asked.resolution and wait - limit < OWN_SECONDS * asked.resolution:
-        return _finer("waitBelow", f"it waited {shown(wait)}, and should wait less than {most}", limit, asked)
+        told = f"it waited {shown_within(wait, asked.resolution)}, and should wait less than {most}"
+        return _finer("waitBelow", told, limit, asked)
     if wait >= limit:
         message = f"it waited {shown(wait)} for its admission, and should wait less than {most}"
         return Answer("waitBelow", "failed", message, wait - limit)

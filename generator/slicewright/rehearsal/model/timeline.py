@@ -213,14 +213,21 @@ class Timelines:
         if run not in self._grown:
             return []
         self._grown.remove(run)
-        ready = [pod for pod in gangs.ready(self._of_attempt(run)) if not pod.has_begun]
+        ready = [pod for pod in gangs.ready(self._present(run)) if not pod.has_begun]
         for pod in ready:
             pod.has_begun = True
         return [pod.start.pod for pod in ready]
 
-    def _of_attempt(self, run: str) -> list[Pod]:
-        """Return the pods of a run since its last restart."""
-        return [pod for pod in self._pods[run].values() if pod.start.attempt >= self.of[run].restarts]
+    def _present(self, run: str) -> list[Pod]:
+        """Return the pods of a run since its last restart or eviction.
+
+        A pod of a new attempt is often seen before its JobSet says that it restarted, and before the end of
+        the pods of the attempt before.
+        """
+        timeline, pods = self.of[run], self._pods[run].values()
+        attempt = max((timeline.restarts, *(pod.start.attempt for pod in pods)))
+        since = timeline.evictions[-1].at if timeline.evictions else 0.0
+        return [pod for pod in pods if pod.start.attempt == attempt and pod.start.at >= since]
 
     @property
     def holds_quota(self) -> bool:
@@ -234,17 +241,12 @@ class Timelines:
         before it makes pods again.
         """
         backoffs = []
-        for run, pods in self._pods.items():
-            timeline = self.of[run]
-            # What Kueue takes away is not a failure.
-            since = timeline.evictions[-1].at if timeline.evictions else -1.0
+        for run in self._state:
             lost: dict[str, list[float]] = {}
-            for pod in pods.values():
-                is_lost = pod.end is not None and not pod.is_there
-                if is_lost and pod.start.attempt >= timeline.restarts and pod.start.at > since:
-                    lost.setdefault(pod.start.job_uid, []).append(pod.until(since))
-            if run in self._state:
-                backoffs += [(max(times), _backoff(len(times))) for times in lost.values()]
+            for pod in self._present(run):  # what Kueue takes away is not a failure
+                if pod.end is not None and not pod.is_there:
+                    lost.setdefault(pod.start.job_uid, []).append(pod.end.at)
+            backoffs += [(max(times), _backoff(len(times))) for times in lost.values()]
         return backoffs
 
     def state_of(self, run: str) -> str:
@@ -292,7 +294,7 @@ class Timelines:
         pod.end = event
         if not pod.start.chips or pod.is_there or not self._state_is(timeline, "running"):
             return
-        is_through = any(other.has_succeeded for other in self._of_attempt(timeline.run))
+        is_through = any(other.has_succeeded for other in self._present(timeline.run))
         if event.reason == DELETED and is_through:  # such as a head: its JobSet then removes the others
             self._lost.setdefault(timeline.run, event.at)
         else:
@@ -302,7 +304,7 @@ class Timelines:
         """Let a run be running from the moment when all of its TPU pods are."""
         if not self._state_is(timeline, "starting", "restarting"):
             return
-        there = sum(pod.start.chips > 0 and pod.is_there for pod in self._of_attempt(timeline.run))
+        there = sum(pod.start.chips > 0 and pod.is_there for pod in self._present(timeline.run))
         timeline.together = max(timeline.together, there)
         if there < self._tpu_pods[timeline.run]:
             return

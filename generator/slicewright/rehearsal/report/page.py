@@ -36,8 +36,6 @@ _SILENT = {
     "refused": "The API server gave no reason.",
     "notSubmitted": "The rehearsal ended before it was its turn.",
 }
-_PAUSE = 0.05
-"""Seconds of waiting that are not worth a word."""
 
 
 def page(records: Sequence[Object], frame: str, style: str) -> str:
@@ -126,7 +124,7 @@ def _tiles(record: Object) -> str:
     waits = [run for run in runs if run["wait"] is not None]
     longest = max(waits, key=lambda run: run["wait"], default=None)
     tiles = [("Finished", f"{summary['finished']} of {summary['runs']}", _rest(summary))]
-    if longest is not None and longest["wait"] > _PAUSE:
+    if longest is not None and longest["wait"] >= record["resolution"]:
         tiles.append(("Longest wait", shown(longest["wait"]), longest["run"]))
     results = [told["result"] for run in runs for told in run["expectations"]]
     if results:
@@ -219,15 +217,22 @@ def _timelines(record: Object, level: int, key: str) -> str:
     for event in record["events"]:
         events.setdefault(event.get("run", ""), []).append(event)
     rows = [
-        _row(run, events.get(run["run"], []), (end, most), f"{key}w{index}") for index, run in enumerate(runs)
+        _row(
+            run,
+            ", ".join(_facts(run, record["resolution"])),
+            events.get(run["run"], []),
+            (end, most),
+            f"{key}w{index}",
+        )
+        for index, run in enumerate(runs)
     ]
     skip = f'<a class="skip" href="#{key}a">Skip the {len(runs)} rows of the timeline</a>'
     return _card(level, "Timeline", skip, legend(), _when(end), *rows, f'<div id="{key}a"></div>')
 
 
-def _row(run: Object, events: Sequence[Object], room_for: tuple[float, int], key: str) -> str:
+def _row(run: Object, facts: str, events: Sequence[Object], room_for: tuple[float, int], key: str) -> str:
     end, most = room_for
-    who = _who("span", run["run"], ", ".join(_facts(run)))
+    who = _who("span", run["run"], facts)
     plot = f'<span class="plot">{timeline(run, events, end, key)}</span>'
     why = f"<p>{run['why']}</p>" if run["why"] else ""
     told = log(events, most) if events else '<p class="dim">nothing happened to it</p>'
@@ -237,10 +242,10 @@ def _row(run: Object, events: Sequence[Object], room_for: tuple[float, int], key
     )
 
 
-def _facts(run: Object) -> Iterator[str]:
+def _facts(run: Object, resolution: float) -> Iterator[str]:
     ended = f" at {shown(run['ended'])}" if run["ended"] is not None else ""
     yield OUTCOMES[run["outcome"]] + ended
-    if run["wait"] is not None and run["wait"] > _PAUSE:
+    if run["wait"] is not None and run["wait"] >= resolution:
         yield f"waited {shown(run['wait'])}"
     for count, noun in ((len(run["evictions"]), "eviction"), (run["restarts"], "restart")):
         if count:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearsal.model.duration import shown, shown_within
 from slicewright.rehearsal.report.charts import OUTCOMES, borrowed_seconds, icon
 
 if TYPE_CHECKING:
@@ -43,7 +43,10 @@ _PODS = {"podStarted": "started", "podEnded": "ended"}
 
 def tables(record: Object, level: int, key: str) -> str:
     """Return all tables of a rehearsal, each under a heading that opens and closes it."""
-    runs, slices = list(map(_run, record["workloads"])), list(_slices(record["workloads"]))
+    runs, slices = (
+        [_run(run, record["resolution"]) for run in record["workloads"]],
+        list(_slices(record["workloads"])),
+    )
     end = max(record["seconds"], 0.01)
     parts = [
         _table("Runs", runs, _RUNS, level, f"{key}r"),
@@ -56,16 +59,17 @@ def tables(record: Object, level: int, key: str) -> str:
     return "".join(parts)
 
 
-def _run(run: Object) -> list[str]:
+def _run(run: Object, resolution: float) -> list[str]:
     what = f'<span class="outcome">{icon(run["outcome"])}{OUTCOMES[run["outcome"]]}</span>'
-    moments = [_moment(run[field]) for field in ("submitted", "admitted", "started", "ended", "wait")]
+    moments = [_moment(run[field]) for field in ("submitted", "admitted", "started", "ended")]
+    wait = _NONE if run["wait"] is None else shown_within(run["wait"], resolution)
     evictions = "".join(
         f"<li>{shown(eviction['at'])} <b>{eviction['reason']}</b>: {eviction['message']}</li>"
         for eviction in run["evictions"]
     )
     of = f"<small> a run of {run['workload']}</small>" if run["run"] != run["workload"] else ""
     told = f"<ul>{evictions}</ul>" if evictions else "none"
-    return [run["run"] + of, what, *moments, str(run["restarts"]), told]
+    return [run["run"] + of, what, *moments, wait, str(run["restarts"]), told]
 
 
 def _slices(runs: Iterable[Object]) -> Iterable[list[str]]:

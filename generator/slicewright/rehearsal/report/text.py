@@ -39,7 +39,7 @@ _ENDS = {
 def text(report: Report, *, width: int = _WIDTH) -> str:
     """Return the report of a rehearsal, its problems left out: they are printed where all problems are."""
     end, column = report.seconds, _column(report)
-    parts = [_head(report), *_resolution(report), "", *_runs(report.timelines, end, column, width)]
+    parts = [_head(report), *_resolution(report), "", *_runs(report, column, width)]
     if report.timelines:
         parts += [f"{'':{column}}  {_LEGEND}"]
     if report.faults:
@@ -100,11 +100,11 @@ def _column(report: Report) -> int:
     return max(map(len, names), default=0)
 
 
-def _runs(timelines: tuple[tuple[str, Timeline], ...], end: float, column: int, width: int) -> Iterable[str]:
-    for _, timeline in timelines:
-        bar = drawn(timeline.spans, end, width)
+def _runs(report: Report, column: int, width: int) -> Iterable[str]:
+    for _, timeline in report.timelines:
+        bar = drawn(timeline.spans, report.seconds, width)
         facts = [_outcome(timeline)]
-        facts += _wait(timeline)
+        facts += _wait(timeline, report.speed)
         if timeline.restarts:
             facts.append(_counted(timeline.restarts, "restart"))
         facts += _evictions(timeline)
@@ -112,12 +112,14 @@ def _runs(timelines: tuple[tuple[str, Timeline], ...], end: float, column: int, 
         yield f"{timeline.run:{column}}  {bar}  {', '.join(facts)}{why}"
 
 
-def _wait(timeline: Timeline) -> Iterable[str]:
-    """Yield how long it waited for Kueue; without a queue it is what its pods took that says something."""
-    if timeline.is_queued and timeline.wait is not None:
-        yield f"waited {shown(max(0.0, timeline.wait))}"
-    elif not timeline.is_queued and timeline.submitted is not None and timeline.started is not None:
-        yield f"started after {shown(max(0.0, timeline.started - timeline.submitted))}"
+def _wait(timeline: Timeline, resolution: float) -> Iterable[str]:
+    """Yield how long it waited for Kueue; without a queue it is what its pods took that says something.
+
+    What is shorter than the time resolution is left out.
+    """
+    reached = timeline.admitted if timeline.is_queued else timeline.started
+    if timeline.submitted is not None and reached is not None and reached - timeline.submitted >= resolution:
+        yield f"{'waited' if timeline.is_queued else 'started after'} {shown(reached - timeline.submitted)}"
 
 
 def _evictions(timeline: Timeline) -> Iterable[str]:
