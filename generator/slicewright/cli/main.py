@@ -41,6 +41,7 @@ _GROUPS = {
         "rehearse": "Play the tree on the real controllers, with simulated TPU nodes.",
     },
     "Operate": {
+        "doctor": "Say what is missing or wrong on this machine, and what mends it.",
         "cluster": "Start and stop test clusters with simulated TPU nodes.",
         "tools": "List and build the pinned programs of the test bed.",
     },

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.spec import FILE_NAME
+from slicewright.core.kubernetes.read import mapping, text
 from slicewright.core.platform import release
 from slicewright.core.problem import Problem
 from slicewright.workspace.package import data_folder
@@ -173,12 +174,20 @@ def _kustomizations(root: Path) -> Iterator[tuple[str, str]]:
 
 def _recorded(path: Path) -> dict[str, Any]:
     """Return the digests of a record; nothing where there is none that can be read."""
+    files = mapping(_record_of(path).get("files"))
+    return {name: files[name] for name in files if _is_inside(name)}
+
+
+def recorded_version(folder: Path) -> str:
+    """Return the version that wrote the copies in a folder; '' where no record says it."""
+    return text(_record_of(folder / RECORD).get("slicewright"))
+
+
+def _record_of(path: Path) -> dict[str, Any]:
     try:
-        data = json.loads(_present(path) or "{}")
+        return mapping(json.loads(_present(path) or "{}"))
     except ValueError:
         return {}
-    files = data.get("files") if isinstance(data, dict) else None
-    return {name: files[name] for name in files if _is_inside(name)} if isinstance(files, dict) else {}
 
 
 def _is_inside(name: str) -> bool:

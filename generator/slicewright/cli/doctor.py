@@ -1,0 +1,51 @@
+"""`slicewright doctor`: what is missing or wrong on this machine, and what mends it."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from slicewright.cli import show
+from slicewright.cli.command import command
+from slicewright.cli.streams import say
+from slicewright.core.record import plain
+from slicewright.machine import examine
+from slicewright.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.diagnosis import Check
+
+
+@command("slicewright doctor", "slicewright doctor -o json")
+def doctor(output: str) -> None:
+    """Say what is missing or wrong on this machine, and what mends it.
+
+    It looks at Python, packages, programs, the cache, git, the repository, the kubeconfig and what rehearsals
+    need. It changes nothing and uses no network. `missing` is what only some commands need; `wrong` is there
+    and cannot work. The exit code is 1 where anything is wrong.
+    """
+    checks = examine()
+    if output == "json":
+        show.as_json({"slicewright": __version__, "checks": plain(checks)})
+    else:
+        _say(checks)
+    sys.exit(1 if any(check.state == "wrong" for check in checks) else 0)
+
+
+def _say(checks: list[Check]) -> None:
+    show.table(
+        ("STATE", "WHAT", "FOUND"),
+        ((check.state, f"{check.topic} {check.name}".rstrip(), check.detail) for check in checks),
+    )
+    if mends := dict.fromkeys(check.mend for check in checks if check.mend):
+        say("\nto mend it:")
+        show.table(("COMMAND", "FOR"), ((mend, ", ".join(_names(checks, mend))) for mend in mends), "  ")
+    states = Counter(check.state for check in checks)
+    say(f"\n{states['ok']} ok, {states['missing']} missing, {states['wrong']} wrong")
+
+
+def _names(checks: Iterable[Check], mend: str) -> list[str]:
+    return [check.name or check.topic for check in checks if check.mend == mend]
