@@ -128,10 +128,13 @@ bench: $(VENV)/.dev ## Measure rendering against one kustomize process; prints J
 	@$(BIN)/python -m bench.render
 
 .PHONY: docs
-docs: $(VENV)/.dev ## Write the pages that are made from schemas.
-	@$(BIN)/python docs/reference/fields.py
+docs: $(VENV)/.dev ## Write the pages of docs/ that are made and committed.
+	@$(BIN)/python -m website.fields
 	@$(BIN)/python -m tests.seeds.table
-	@$(BIN)/python docs/reference/problems.py
+
+.PHONY: site
+site: $(VENV)/.docs ## Build the site of docs/ into site/, with the pages of commands and ids; fail on a dead link.
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --clean
 
 .PHONY: pictures
 pictures: $(VENV)/.dev ## Take the pictures of the docs anew: needs chromium and chromium-driver.
@@ -173,13 +176,13 @@ wheel: $(VENV)/.dev ## Build the wheel into dist/.
 requirements: ## Pin the Python packages anew, with hashes.
 	@$(PYTHON) -m venv $(VENV)-pins
 	@$(VENV)-pins/bin/pip install --quiet --require-hashes -r requirements/pins.txt
-	@for name in pins run dev; do $(VENV)-pins/bin/uv pip compile --quiet --universal --python-version 3.11 \
+	@for name in pins run dev docs; do $(VENV)-pins/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
 	@rm -rf $(VENV)-pins
 
 .PHONY: clean
 clean: ## Remove the virtual environment and what the tools left.
-	@rm -rf $(VENV) build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) build dist site .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "slicewright needs Python 3.11 or \
@@ -195,4 +198,9 @@ $(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 	@echo "installing what the tests need into $(VENV)"
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.docs: requirements/docs.txt $(VENV)/.dev
+	@echo "installing what builds the site into $(VENV)"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
 	@touch $@

@@ -40,11 +40,11 @@ def test_list_has_one_line_for_each_command() -> None:
     """Nothing is wrapped in 80 columns, and the groups follow the order of work."""
     expected = [
         line
-        for title, commands in main._GROUPS.items()
+        for title, commands in main.GROUPS.items()
         for line in (f"{title}:", *(f"  {name:{WIDTH}}  {text}" for name, text in commands.items()), "")
     ]
 
-    assert ["Start", "Render", "Check", "Decide", "Operate"] == list(main._GROUPS)
+    assert ["Start", "Render", "Check", "Decide", "Operate"] == list(main.GROUPS)
     assert "\n".join(expected) in page("--help")
 
 

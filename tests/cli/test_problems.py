@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import runpy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from website.rules import REPOSITORY, example
 
 from slicewright.workspace.meaning import EXAMPLES, Meaning, all_rules, subjects
 
@@ -24,7 +24,6 @@ NO_IDS = {"ECDSAP384", "ECDSAP521"}
 """Constants of the code that only look like ids: options of security policies."""
 OWN = [one for subject in subjects() for one in subject.meanings]
 TRIED = [one for one in OWN if one.example_of != "message"]
-SPEC = {"clusters": "[c1]", "tpu": "v5litepod-8", "container": "{image: x}"}
 
 
 def ids_of_code() -> Iterator[str]:
@@ -60,21 +59,11 @@ def test_explanation_says_what_is_wrong_why_and_what_to_do(one: Meaning) -> None
     assert not one.hint.endswith(".")
 
 
-def spec_with(lines: str, base: dict[str, str]) -> str:
-    """Return the lines of an example, with the fields before them that every spec needs."""
-    given = {line.partition(":")[0] for line in lines.splitlines()}
-    return "\n".join(f"{name}: {value}" for name, value in base.items() if name not in given) + f"\n{lines}"
-
-
 @pytest.mark.parametrize("one", TRIED, ids=lambda one: one.id)
 def test_example_has_the_problem_that_it_explains(repo: Repo, one: Meaning) -> None:
     """The example of an id, rendered, has this problem and no other error."""
-    if one.example_of == "workload":
-        repo.workload("a", spec_with(one.example, SPEC))
-    elif one.example_of == "cluster":
-        repo.cluster("c1", spec_with(one.example, {"pools": "[{name: tpus, tpu: v5litepod-8}]"}))
-    else:
-        repo.write("workloads/a.yaml", one.example)
+    for path, text in {**REPOSITORY, **example(one)}.items():
+        repo.write(path, text)
     code = 0 if one.severity == "warning" else 1
 
     found = repo.run("render", "-o", "json", code=code).json["problems"]
@@ -89,13 +78,6 @@ def test_example_has_the_problem_that_it_explains(repo: Repo, one: Meaning) -> N
 def test_examples_are_of_known_places() -> None:
     """What is tried is most of what a person can write into a file."""
     assert {one.example_of for one in OWN} == set(EXAMPLES)
-
-
-def test_page_of_problems_is_current() -> None:
-    """docs/reference/problems.md says what `slicewright rule` says; `make docs` writes it."""
-    made = runpy.run_path(str(ROOT / "docs" / "reference" / "problems.py"))["pages"]()["problems.md"]
-
-    assert made == (ROOT / "docs" / "reference" / "problems.md").read_text(encoding="utf-8")
 
 
 def test_retired_id_names_the_rule_that_finds_the_mistake_now(repo: Repo) -> None:

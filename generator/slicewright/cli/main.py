@@ -17,7 +17,7 @@ from slicewright.cli.streams import say
 from slicewright.documentation import DOCS
 from slicewright.version import __version__
 
-_GROUPS = {
+GROUPS = {
     "Start": {
         "init": "Make a GitOps repository, or upgrade one.",
         "new": "Write a TPUWorkload file from a few options.",
@@ -48,7 +48,7 @@ _GROUPS = {
 }
 """Commands in the order of work. Each is a module of this package, with a function of the same name."""
 
-_COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
+_COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 _MODULES = {"import": "import_cluster"}
 """Modules of commands whose name is a word of Python."""
@@ -130,7 +130,7 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them, in groups that are aligned."""
         width = max(map(len, _COMMANDS))
-        for title, commands in _GROUPS.items():
+        for title, commands in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), text) for name, text in commands.items()])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "reference" / "fields.md"
 _FORMATS = {
     "TPUWorkload": ("slicewright/tpuworkload.json", "What to run: a file in `workloads/`."),

@@ -1,0 +1,1 @@
+"""The site of docs/: pages that are made, and what mkdocs asks for when it builds them."""

@@ -1,0 +1,46 @@
+"""What the site has besides the files of docs/: the pages of commands and of ids, made when it is built."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mkdocs.structure.files import File, InclusionLevel
+
+from website import commands, rules
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+_INDEXES = {"reference/commands/index.md": commands.index, "reference/rules/index.md": rules.index}
+_BOOST = {"tutorial": 2.0, "how-to": 3.0, "decisions": 0.2, "contributing": 0.3}
+"""What people look for first, by folder; pages of ids say it themselves."""
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """List the page of each command in the navigation."""
+    sections: dict[str, list[Any]] = {
+        title: below for entry in config.nav or () for title, below in entry.items()
+    }
+    for entry in sections["Reference"]:
+        if isinstance(entry, dict) and "Commands" in entry:
+            entry["Commands"] += [path for path, _ in commands.pages()]
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made."""
+    for made, inclusion in ((commands, InclusionLevel.INCLUDED), (rules, InclusionLevel.NOT_IN_NAV)):
+        for path, text in made.pages():
+            files.append(File.generated(config, path, content=text, inclusion=inclusion))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Let the indexes list what was made, and the search find tutorials and how-to pages first."""
+    path = page.file.src_uri
+    if boost := _BOOST.get(path.partition("/")[0]):
+        page.meta.setdefault("search", {"boost": boost})
+    if path == "reference/fields.md":
+        page.meta["hide"] = ["toc"]  # its tables need the room
+    return markdown + _INDEXES[path]() if path in _INDEXES else markdown
