@@ -45,7 +45,7 @@ def test_every_folder_is_relative_to_the_one_before(repo: Repo) -> None:
     assert expected == run("-C", "/", "-C", root, "explain", "a")
 
 
-@pytest.mark.parametrize("name", sorted(set(_COMMANDS) - {"cluster", "tools"}))
+@pytest.mark.parametrize("name", sorted(set(_COMMANDS) - {"cluster", "completion", "tools"}))
 def test_every_command_has_it(name: str) -> None:
     """It is one option with one meaning: each help says it in the same words."""
     assert "-C DIR" in run(name, "--help")[0]

@@ -19,7 +19,7 @@ from slicewright.workspace.meaning import Meaning
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NAMES = sorted(set(main._COMMANDS) - {"cluster", "tools"})
+NAMES = sorted(set(main._COMMANDS) - {"cluster", "completion", "tools"})
 WIDTH = max(map(len, main._COMMANDS))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -146,41 +145,6 @@ def test_no_command_shows_the_help() -> None:
     out, err = invoke(code=2)
 
     assert "Usage: slicewright [OPTIONS] COMMAND" in out + err
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_there(shell: str) -> None:
-    """As click makes it: `_SLICEWRIGHT_COMPLETE=bash_source slicewright`."""
-    environment = {**os.environ, "_SLICEWRIGHT_COMPLETE": f"{shell}_source"}
-
-    done = subprocess.run(
-        [sys.executable, "-m", "slicewright"], env=environment, check=False, capture_output=True, text=True
-    )
-
-    assert "_SLICEWRIGHT_COMPLETE" in done.stdout
-    assert done.returncode == 0
-
-
-@pytest.mark.slow
-def test_completion_knows_commands_and_options() -> None:
-    """Commands by their beginning, and the options of a command."""
-    environment = {
-        "_SLICEWRIGHT_COMPLETE": "bash_complete",
-        "COMP_CWORD": "1",
-        "COMP_WORDS": "slicewright re",
-    }
-    command = [sys.executable, "-m", "slicewright"]
-
-    names = subprocess.run(
-        command, env={**os.environ, **environment}, check=False, capture_output=True, text=True
-    ).stdout
-    environment |= {"COMP_CWORD": "2", "COMP_WORDS": "slicewright render --end"}
-    options = subprocess.run(
-        command, env={**os.environ, **environment}, check=False, capture_output=True, text=True
-    ).stdout
-
-    assert {"plain,render", "plain,rerun"} <= set(names.split())
-    assert options == "plain,--end-runs\n"
 
 
 class Terminal:

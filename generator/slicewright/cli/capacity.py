@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.cli import show
+from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import cluster_named, open_checkout
 from slicewright.cli.streams import say
@@ -32,7 +32,7 @@ _UNKNOWN = "?"
 
 
 @command("slicewright capacity", "slicewright capacity multislice-cluster -o json")
-@click.argument("cluster", required=False)
+@click.argument("cluster", required=False, shell_complete=candidates.clusters)
 def capacity(cluster: str | None, output: str) -> None:
     """Show pools, queues and quota, and which workloads fit.
 

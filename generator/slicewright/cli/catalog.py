@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.cli import show
+from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.workspace.repository_reader import catalogue_at
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @command("slicewright catalog v5e", "slicewright catalog v5p-4x4x8 -o json")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=candidates.catalogue_names)
 @click.option(
     "--tier",
     type=click.Choice(["listed", "rule", "all"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,13 +18,19 @@ BROKEN = 3
 """Exit code: a tool is missing or broke."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it; 1 would be a verdict."""
+COMPLETION = "_SLICEWRIGHT_COMPLETE"
+"""The variable by which the script of a shell asks click for candidates."""
 HELP = {"help_option_names": ["-h", "--help"]}
 """Context settings of a command that is also called without the group around it."""
 
 
 def _enter(context: click.Context, _option: click.Parameter, folders: tuple[str, ...]) -> None:
     """Go to folders, one after the other, until the command line is done. Raises BadParameter."""
-    if not folders or context.resilient_parsing:
+    if context.resilient_parsing:  # a shell asks what could be written next, and this process ends then
+        with contextlib.suppress(OSError, ValueError):
+            os.chdir(Path(*folders))
+        return
+    if not folders:
         return
     with contextlib.ExitStack() as undo:
         with contextlib.suppress(OSError):  # no way back to a folder that cannot be read
@@ -49,6 +56,7 @@ def folder_option() -> click.Option:
         ["-C", "folders"],
         metavar="DIR",
         multiple=True,
+        shell_complete=click.Path(file_okay=False).shell_complete,
         is_eager=True,  # other options name files, which are looked for there
         expose_value=False,
         callback=_enter,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.cli import show
+from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, workloads_named
 from slicewright.cli.streams import say
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @command("slicewright explain llama")
-@click.argument("name")
+@click.argument("name", shell_complete=candidates.workloads)
 def explain(name: str, output: str) -> None:
     """Say where each number of a workload comes from.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import shlex
 import sys
 from itertools import pairwise
@@ -12,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from slicewright.cli import streams
-from slicewright.cli.command import BROKEN, HELP, INTERRUPTED, folder_option
+from slicewright.cli.command import BROKEN, COMPLETION, HELP, INTERRUPTED, folder_option
 from slicewright.cli.streams import say
 from slicewright.documentation import DOCS
 from slicewright.version import __version__
@@ -41,6 +42,7 @@ GROUPS = {
         "rehearse": "Play the tree on the real controllers, with simulated TPU nodes.",
     },
     "Operate": {
+        "completion": "Print a script that completes commands, options and names.",
         "doctor": "Say what is missing or wrong on this machine, and what mends it.",
         "cluster": "Start and stop test clusters with simulated TPU nodes.",
         "tools": "List and build the pinned programs of the test bed.",
@@ -165,6 +167,8 @@ def main() -> None:
     """Run the command line."""
     gc.set_threshold(_COLLECT_AFTER)
     streams.guard()
+    if COMPLETION in os.environ:
+        streams.mute()
     try:
         cli(prog_name="slicewright")
     except streams.StdoutError as error:

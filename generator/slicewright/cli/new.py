@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from slicewright.cli import show
+from slicewright.cli import candidates, show
 from slicewright.cli.command import command as declare
 from slicewright.cli.repository import open_checkout, repository_root
 from slicewright.cli.streams import say
@@ -54,21 +54,36 @@ def _provisioning(
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 @click.option(
-    "--tpu", metavar="TPU", required=True, help="A Cloud TPU name, such as v5litepod-16 or v5p-4x4x8."
+    "--tpu",
+    metavar="TPU",
+    required=True,
+    shell_complete=candidates.tpus,
+    help="A Cloud TPU name, such as v5litepod-16 or v5p-4x4x8.",
 )
 @click.option(
     "--slices", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="How many slices."
 )
 @click.option("--image", metavar="IMAGE", required=True, help="The container's image.")
-@click.option("--cluster", "clusters", metavar="CLUSTER", multiple=True, help="A cluster. Repeatable.")
+@click.option(
+    "--cluster",
+    "clusters",
+    metavar="CLUSTER",
+    multiple=True,
+    shell_complete=candidates.clusters,
+    help="A cluster. Repeatable.",
+)
 @click.option("--namespace", metavar="NAMESPACE", default="default", show_default=True, help="The namespace.")
 @click.option(
-    "--queue", metavar="QUEUE", help="A LocalQueue of the namespace; default: the only one that there is."
+    "--queue",
+    metavar="QUEUE",
+    shell_complete=candidates.queues,
+    help="A LocalQueue of the namespace; default: the only one that there is.",
 )
 @click.option(
     "--provisioning",
     metavar="WAY",
     callback=_provisioning,
+    shell_complete=lambda _context, _option, word: [way for way in _WAYS if way.startswith(word)],
     help="OnDemand, Spot, FlexStart, FlexStartQueued, Reservation=NAME or ComputeClass=NAME.",
 )
 def new(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicewright.cli import show
+from slicewright.cli import candidates, show
 from slicewright.cli.command import command, output_option
 from slicewright.cli.report import page_file
 from slicewright.cli.repository import open_checkout
@@ -92,7 +92,7 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
     "slicewright rehearse my-cluster --kubeconfig kind.yaml --context kind-test --mark",
     output=output_option(("text", "json", "junit"), "report"),
 )
-@click.argument("cluster", required=False)
+@click.argument("cluster", required=False, shell_complete=candidates.clusters)
 @click.option(
     "--speed",
     type=Speed(min=1, max=FASTEST),

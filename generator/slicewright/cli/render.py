@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.cli import show
+from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import git_errors_shown, open_checkout, repository_root, workloads_named
 from slicewright.cli.streams import exact, say
@@ -35,7 +35,7 @@ _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "
     "slicewright render --check",
     "slicewright render llama --stdout | kubectl create -f -",
 )
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=candidates.workloads)
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff unless the tree is current.")
 @click.option(
     "--since",
@@ -45,7 +45,10 @@ _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "
 )
 @click.option("--stdout", is_flag=True, help="Print the objects instead, for kubectl create -f -.")
 @click.option(
-    "--cluster", metavar="CLUSTER", help="With --stdout: the cluster, for a workload that names several."
+    "--cluster",
+    metavar="CLUSTER",
+    shell_complete=candidates.clusters,
+    help="With --stdout: the cluster, for a workload that names several.",
 )
 @click.option(
     "--end-runs",

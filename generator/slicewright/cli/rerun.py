@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.cli import show
+from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, repository_root, workloads_named
 from slicewright.cli.streams import say
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @command("slicewright rerun llama")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=candidates.workloads)
 def rerun(names: tuple[str, ...], output: str) -> None:
     """Give workloads the next run number.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicewright.cli import show
+from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
 from slicewright.core.problem import did_you_mean
@@ -29,7 +29,7 @@ _EXAMPLES = {
 
 
 @command("slicewright rule TPU003")
-@click.argument("ident", metavar="[ID]", required=False)
+@click.argument("ident", metavar="[ID]", required=False, shell_complete=candidates.ids)
 def rule(ident: str | None, output: str) -> None:
     """Say what the id of a problem means, and what to do.
 

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 @command(
     "slicewright schema crd.yaml --output-dir schemas", "slicewright validate --schema schemas manifests"
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", shell_complete=click.Path().shell_complete
+)
 @click.option(
     "--output-dir",
     type=click.Path(file_okay=False, path_type=Path),

@@ -74,6 +74,11 @@ def guard() -> None:
         sys.stderr = _stream(_STDERR, "backslashreplace", must_arrive=False)
 
 
+def mute() -> None:
+    """Drop what goes to stderr: a shell completes a line, and shows it in the middle of the prompt."""
+    sys.stderr = io.StringIO()
+
+
 def _fill() -> None:
     """Open closed descriptors, unwritable, before a file of the repository takes their numbers."""
     handle = os.open(os.devnull, os.O_RDONLY)

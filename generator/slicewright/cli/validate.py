@@ -47,7 +47,7 @@ _PATIENCE = 1.0
     "kustomize build custom/dev | slicewright validate -",
     output=output_option(FORMS, "report"),
 )
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=click.Path().shell_complete)
 @click.option("--strict", is_flag=True, help="Exit 1 for warnings as well.")
 @click.option(
     "--engine",

@@ -11,6 +11,8 @@ from slicewright.workspace.package import texts
 from slicewright.workspace.rules import added
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slicewright.core.check.model import Rule
     from slicewright.core.problem import Severity
 
@@ -92,6 +94,13 @@ def all_rules() -> tuple[Meaning, ...]:
         for rule in added().rules
     )
     return tuple(sorted((*own, *others), key=lambda one: one.id))
+
+
+def ids() -> Iterator[str]:
+    """Yield each id, without what it means."""
+    for name in (*SUBJECTS, *(f"rules/{letters}" for letters in RULE_SUBJECTS)):
+        yield from (entry["id"] for entry in texts(name)["problems"])
+    yield from (rule.id for rule in added().rules)
 
 
 def _subject(name: str) -> Subject:

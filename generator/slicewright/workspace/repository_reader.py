@@ -83,7 +83,7 @@ def read_input(root: Path) -> Repository:
         hint = "slicewright init --upgrade brings those that came with slicewright"
         problems.append(Problem("BASE002", message, hint, file="bases"))
     known = catalogue_of(root, problems)
-    files = list(_files(root, INPUT_FOLDERS, problems))
+    files = list(source_files(root, INPUT_FOLDERS, problems))
 
     def read_text(path: str) -> str | None:
         return _read_in_tree(root, path)
@@ -163,7 +163,7 @@ def catalogue_at(folder: Path) -> tuple[Catalogue, list[Problem]]:
 
 def catalogue_of(root: Path, problems: list[Problem]) -> Catalogue:
     """Return the catalogue with what a repository adds in catalog/, and note the problems of that."""
-    files = list(_files(root, ("catalog",), problems))
+    files = list(source_files(root, ("catalog",), problems))
     if not files:
         return catalogue()
     known, refused = catalogue_with(files)
@@ -171,7 +171,8 @@ def catalogue_of(root: Path, problems: list[Problem]) -> Catalogue:
     return known
 
 
-def _files(root: Path, folders: Iterable[str], problems: list[Problem]) -> Iterator[SourceFile]:
+def source_files(root: Path, folders: Iterable[str], problems: list[Problem]) -> Iterator[SourceFile]:
+    """Yield the YAML files of some folders; what cannot be read is a problem."""
     for folder in folders:
         for path in _walk(root, folder, problems):
             text = _read(root, path, problems)

@@ -1,0 +1,84 @@
+"""Candidates for the completion of a shell: names, read without checks; what is broken gives none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.document.read import read_documents
+from slicewright.core.kubernetes.read import entries, mapping, text
+from slicewright.workspace.repository_reader import NoRepositoryError, catalogue_at, find_root, source_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import click
+
+    from slicewright.core.problem import Problem
+
+    Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+
+
+def _completed(names: Callable[[str], Iterable[str]]) -> Complete:
+    """Return what click calls: the names that begin with the word, in order."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, word: str) -> list[str]:
+        try:
+            return sorted({name for name in names(word) if name.startswith(word)})
+        except (NoRepositoryError, OSError):
+            return []
+
+    return complete
+
+
+def _documents(folder: str, kind: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield metadata and spec of the documents of a kind in a folder of the repository."""
+    problems: list[Problem] = []
+    for file in source_files(find_root(Path()), (folder,), problems):
+        for document in read_documents(file.text, file.path)[0]:
+            data = mapping(document.data)
+            if data.get("kind") == kind:
+                yield mapping(data.get("metadata")), mapping(data.get("spec"))
+
+
+def _workloads(word: str) -> Iterator[str]:
+    """Yield names, and `namespace/name` where a word or a second workload of the name asks for it."""
+    names: dict[str, list[str]] = {}
+    for metadata, _ in _documents("workloads", "TPUWorkload"):
+        names.setdefault(text(metadata.get("name")), []).append(text(metadata.get("namespace")) or "default")
+    for name, namespaces in names.items():
+        if "/" in word or len(namespaces) > 1:
+            yield from (f"{namespace}/{name}" for namespace in namespaces)
+        else:
+            yield name
+
+
+def _clusters(_word: str) -> Iterator[str]:
+    return (text(metadata.get("name")) for metadata, _ in _documents("clusters", "TPUCluster"))
+
+
+def _queues(_word: str) -> Iterator[str]:
+    for _, spec in _documents("clusters", "TPUCluster"):
+        for _, cluster_queue in entries(spec.get("clusterQueues")):
+            for _, queue in entries(cluster_queue.get("localQueues")):
+                yield text(queue.get("name"))
+
+
+def _tpus(_word: str) -> Iterator[str]:
+    return (name for row in catalogue_at(Path())[0].rows("listed") for name in row.names)
+
+
+def _catalogue_names(word: str) -> Iterator[str]:
+    for row in catalogue_at(Path())[0].rows("listed"):
+        yield from (row.generation, row.accelerator, row.machine_type)
+    yield from _tpus(word)
+
+
+def _ids(_word: str) -> Iterator[str]:
+    from slicewright.workspace.meaning import ids  # noqa: PLC0415 - only `rule` needs it, which has it
+
+    return ids()
+
+
+workloads, clusters, queues = _completed(_workloads), _completed(_clusters), _completed(_queues)
+tpus, catalogue_names, ids = _completed(_tpus), _completed(_catalogue_names), _completed(_ids)
