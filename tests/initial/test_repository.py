@@ -167,25 +167,25 @@ def test_actions_are_pinned_as_ours_are(made: Path) -> None:
 
 @pytest.mark.slow
 def test_steps_of_ci_run(made: Path) -> None:
-    """What the workflows run are targets of the Makefile, or what the shell does with them."""
+    """What the workflows run are targets of the Makefile, which leave what they keep and show."""
     text = (made / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z]+): ", text, re.MULTILINE))
     github = (made / ".github/workflows/slicewright.yaml").read_text(encoding="utf-8")
     called = re.findall(r"\bmake (\w+)", github + (made / ".gitlab-ci.yml").read_text(encoding="utf-8"))
     hook = read(made / ".pre-commit-config.yaml")["repos"][0]["hooks"][0]
 
-    assert set(called) == {"check", "diff"} < targets
+    assert set(called) == {"review", "comment"} < targets
     assert hook["entry"] == "make tracked check"
     assert re.match(hook["files"], "workloads/hello.yaml")
-    (step,) = [
-        step["run"]
-        for step in read(made / ".github/workflows/slicewright.yaml")["jobs"]["check"]["steps"]
-        if "GITHUB_STEP_SUMMARY" in step.get("run", "")
-    ]
-    summary = made.parent / "summary"
-    environ = {**os.environ, "GITHUB_STEP_SUMMARY": str(summary), "SLICEWRIGHT": f"{BIN}/slicewright"}
-    subprocess.run(["bash", "-ec", step.replace("HEAD^1", "HEAD")], cwd=made, env=environ, check=True)
-    assert summary.read_text(encoding="utf-8").startswith("~~~diff\nnothing differs")
+    environ = {**os.environ, "SLICEWRIGHT": f"{BIN}/slicewright", "SINCE": "HEAD", "LINK": "https://h/1"}
+    subprocess.run(["make", "review"], cwd=made, env=environ, check=True, capture_output=True)
+    comment = (made / "slicewright-review/comment.md").read_text(encoding="utf-8")
+    assert comment.startswith("### slicewright: all 3 checks passed\n")
+    done = subprocess.run(
+        ["make", "comment"], cwd=made, env=environ, check=True, capture_output=True, text=True
+    )
+    assert "FORGE001 no comment is written: this is not a job" in done.stderr
+    assert git(made, "status", "--porcelain") == ""
 
 
 def test_editor_is_led_to_schemas_that_accept_the_samples(made: Path) -> None:
@@ -278,7 +278,7 @@ def test_reviewers_are_named_for_every_place_that_people_or_render_write(made: P
     """As comments: a team puts its names there."""
     lines = (made / "CODEOWNERS").read_text(encoding="utf-8").splitlines()[1:]
     named = [line.removeprefix("# ").split()[0] for line in lines]
-    alone = {".git", ".gitattributes", ".gitignore", ".vscode", "README.md", "overlays", "slicewright.diff"}
+    alone = {".git", ".gitattributes", ".gitignore", ".vscode", "README.md", "overlays", "slicewright-review"}
 
     assert {
         f"/{path.name}{'/' if path.is_dir() else ''}" for path in made.iterdir() if path.name not in alone

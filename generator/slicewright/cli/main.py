@@ -32,6 +32,7 @@ GROUPS = {
     "Check": {
         "validate": "Check Kubernetes objects offline: schemas, references, quota.",
         "diff": "Say what a change does to the clusters.",
+        "review": "Run all checks of a change, and print them as one Markdown text.",
         "outdated": "Show frozen runs that today's tool would write differently.",
         "rule": "Say what the id of a problem means, and what to do.",
         "schema": "Convert CRDs to JSON Schemas.",
@@ -44,6 +45,7 @@ GROUPS = {
     "Operate": {
         "completion": "Print a script that completes commands, options and names.",
         "doctor": "Say what is missing or wrong on this machine, and what mends it.",
+        "comment": "Write a comment on the pull request that a CI job is about.",
         "cluster": "Start and stop test clusters with simulated TPU nodes.",
         "tools": "List and build the pinned programs of the test bed.",
     },

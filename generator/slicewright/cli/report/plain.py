@@ -71,10 +71,11 @@ def write_github(report: Report) -> str:
     """
     printed, more = foremost(report.problems)
     rest = "".join(f"{line}\n" for line in (more, summary(report)) if line)
-    return "".join(f"{_command(problem)}\n" for problem in printed) + shown(rest)
+    return "".join(f"{annotation(problem)}\n" for problem in printed) + shown(rest)
 
 
-def _command(problem: Problem) -> str:
+def annotation(problem: Problem) -> str:
+    """Return the workflow command that shows a problem beside its line."""
     places = {"file": file_of(problem), "line": problem.line, "col": problem.column}
     title = visible(f"{problem.id} {problem.object}".strip())
     properties = [f"{name}={_property(visible(str(value)))}" for name, value in places.items() if value]

@@ -1,0 +1,45 @@
+"""`slicewright comment`: one comment on a pull or merge request, which each run of CI changes."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import click
+
+from slicewright import forge
+from slicewright.cli import show
+from slicewright.cli.command import BROKEN, command
+from slicewright.cli.report.review import COMMENT
+from slicewright.cli.streams import say
+from slicewright.core.problem import errors
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
+
+
+@command(
+    "slicewright comment slicewright-review/comment.md", "slicewright comment clusters.md --name clusters"
+)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--name", default="review", help="Which comment: others of this pull request have other names.")
+def comment(file: Path, name: str, output: str) -> None:
+    """Write a comment on the pull request that a CI job is about.
+
+    A second run changes the comment of the first. In GitHub Actions the job needs GITHUB_TOKEN and the
+    permission `pull-requests: write`; in GitLab CI it needs GITLAB_TOKEN. A job without a pull request, or
+    of a fork, writes none and warns.
+    """
+    if not _NAME.fullmatch(name):
+        raise click.BadParameter(f"'{name}' has other characters than letters, digits, '.', '_' and '-'")
+    text = file.read_text(encoding="utf-8", errors="replace")
+    if len(text.encode()) > COMMENT:
+        raise click.BadParameter(
+            f"{file} is longer than {COMMENT:,} bytes; slicewright review writes a shorter one"
+        )
+    address, problem = forge.write(name, text, os.environ)
+    if problem and errors([problem]):
+        show.stop((problem,), BROKEN)
+    if output == "text" and address:
+        say(f"comment written: {address}")
+    show.finish({"comment": address}, (problem,) if problem else (), output)

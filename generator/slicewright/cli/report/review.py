@@ -1,0 +1,111 @@
+"""The checks of a change as Markdown: words first, what is long folded, and nothing of it obeyed.
+
+All text that comes from files is in code, where Markdown, HTML and @mentions mean nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slicewright.core.visible import shown, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+COMMENT, SUMMARY = 65_000, 1_000_000
+"""The most bytes that a comment may have, and a job's summary; GitHub takes 65,536 characters, and 1 MiB."""
+_MOST_LINES = 10**9
+"""A number of lines that no text has: room for what is said of those that are left out."""
+_DIFF = re.compile(r"^([-+~]|---) ", re.MULTILINE)
+_SIGNS = {True: "✅", False: "❌"}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one command said of a change."""
+
+    name: str
+    """What its file is called."""
+    command: str
+    code: int
+    title: str
+    line: str = ""
+    """The result in a line."""
+    words: str = ""
+    """What everybody reads."""
+    details: str = ""
+    """What is folded, below the title `fold`."""
+    fold: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return all that it said."""
+        return "\n".join(f"{part}\n" for part in (self.line, self.words, self.details) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Text in code, and the Markdown around it."""
+
+    name: str
+    before: str
+    text: str
+    after: str
+    is_folded: bool
+
+
+def markdown(checks: Sequence[Check], limit: int, whole: str) -> str:
+    """Return the checks within a limit of bytes; `whole` is Markdown that says where the files of all are."""
+    head = _head(checks)
+    blocks = [block for check in checks for block in _blocks(check)]
+    room = limit - _size(head) - sum(_size(_block(block, "", _MOST_LINES, whole)) for block in blocks)
+    kept: dict[int, tuple[str, int]] = {}
+    for index, block in sorted(enumerate(blocks), key=lambda entry: entry[1].is_folded):
+        kept[index] = _cut(block.text, room)
+        room -= _size(kept[index][0])
+    return head + "".join(_block(block, *kept[index], whole) for index, block in enumerate(blocks))
+
+
+def _head(checks: Sequence[Check]) -> str:
+    failed = sum(check.code != 0 for check in checks)
+    verdict = f"{failed} of {len(checks)} checks failed" if failed else f"all {len(checks)} checks passed"
+    lines = (
+        f"- {_SIGNS[check.code == 0]} {code(check.command)}" + (f": {code(check.line)}" if check.line else "")
+        for check in checks
+    )
+    return f"### slicewright: {verdict}\n\n" + "\n".join(lines) + "\n"
+
+
+def _blocks(check: Check) -> Iterator[_Block]:
+    if check.words:
+        yield _Block(check.name, f"\n**{check.title}**\n", shown(check.words), "", is_folded=False)
+    if check.details:
+        fold = f"\n<details><summary>{check.fold}</summary>\n"
+        yield _Block(check.name, fold, shown(check.details), "\n</details>\n", is_folded=True)
+
+
+def _block(block: _Block, text: str, left: int, whole: str) -> str:
+    language = "diff" if _DIFF.search(block.text) else "text"
+    rest = f"\n{left:,} more {'line is' if left == 1 else 'lines are'} in `{block.name}.txt` of {whole}.\n"
+    return f"{block.before}\n~~~{language}\n{text}\n~~~\n{rest if left else ''}{block.after}"
+
+
+def _cut(text: str, room: int) -> tuple[str, int]:
+    """Return the first lines of a text that have room, and the number of the others."""
+    if _size(text) <= room:
+        return text, 0
+    start = text.encode()[: max(0, room)].decode(errors="ignore")
+    kept = start.rpartition("\n")[0]
+    return kept, text[len(kept) :].lstrip("\n").count("\n") + 1
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
+
+
+def code(text: str) -> str:
+    """Return a line of text as code in a line of Markdown."""
+    safe = shown(visible(text)).replace("`", "'")
+    return f"`{safe}`"

@@ -1,0 +1,179 @@
+"""`slicewright review`: all checks of a change, as the comment that a pull request gets."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from slicewright.cli import show
+from slicewright.cli.command import BROKEN, command, output_option
+from slicewright.cli.report.plain import annotation, line
+from slicewright.cli.report.review import COMMENT, SUMMARY, Check, code, markdown
+from slicewright.cli.streams import exact, say
+from slicewright.core.problem import Problem
+
+_CLUSTER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_LINK = re.compile(r"https?://[\w./:%?=&@+-]+", re.ASCII)
+
+
+def _clusters(_context: click.Context, _option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if not _CLUSTER.fullmatch(name):
+            raise click.BadParameter(f"'{name}' is not a valid cluster name")
+    return names
+
+
+def _link(_context: click.Context, _option: click.Parameter, link: str) -> str:
+    if link and not _LINK.fullmatch(link):
+        raise click.BadParameter(f"'{link}' is not an address that begins with https://")
+    return link
+
+
+@command(
+    "slicewright review main",
+    "slicewright review HEAD^1 --report slicewright-review -o github",
+    output=output_option(("text", "github"), "review"),
+)
+@click.argument("rev", default="")
+@click.option(
+    "--rehearse", multiple=True, metavar="CLUSTER", callback=_clusters, help="Rehearse it too. Repeatable."
+)
+@click.option(
+    "--report",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write comment.md, summary.md, a text for each check, and a page for each rehearsal.",
+)
+@click.option(
+    "--link", metavar="URL", default="", callback=_link, help="Where readers find the files of --report."
+)
+def review(rev: str, rehearse: tuple[str, ...], report: Path | None, link: str, output: str) -> None:
+    """Run all checks of a change, and print them as one Markdown text.
+
+    The checks are render --check, validate, diff, and with --rehearse a rehearsal. Each runs, also after one
+    that fails. REV is the commit that the change is compared with, as in diff. The exit code is the highest
+    of all checks.
+
+    comment.md is short enough for a comment on a pull request, and `slicewright comment` writes it there.
+    With -o github each problem is printed as an annotation too.
+    """
+    if report:
+        _written(report, {})
+    problems: list[Problem] = []
+    checks = [_render(rev), _validate(problems), _diff(rev), *(_rehearse(name, report) for name in rehearse)]
+    whole = (
+        f"[the report]({link})" if link else code(str(report)) if report else "the whole report: --report DIR"
+    )
+    summary = markdown(checks, SUMMARY, whole)
+    exact(summary)
+    if output == "github":
+        problems += [Problem(f"slicewright {check.name}", check.words) for check in checks if check.code]
+        exact("".join(f"{annotation(problem)}\n" for problem in problems))
+    if report:
+        texts = {f"{check.name}.txt": check.text for check in checks}
+        _written(report, {"comment.md": markdown(checks, COMMENT, whole), "summary.md": summary, **texts})
+    sys.exit(max(check.code for check in checks))
+
+
+def _written(folder: Path, texts: dict[str, str]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"the report cannot be written: {error.strerror}"
+        show.stop(
+            (Problem("FILE003", message, "name another folder, or check permissions", file=str(folder)),)
+        )
+
+
+def _run(*arguments: str) -> tuple[str, int, str, str]:
+    """Run a command of slicewright; return its command line, exit code, stdout and stderr."""
+    shown = shlex.join(["slicewright", *arguments])
+    say(shown, err=True)
+    done = subprocess.run(
+        # Not the current folder, but the installed package says what slicewright is.
+        [sys.executable, "-P", "-m", "slicewright", *arguments],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="backslashreplace",
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    ended = done.returncode if done.returncode >= 0 else BROKEN  # by a signal
+    return shown, ended, done.stdout.rstrip("\n"), done.stderr.rstrip("\n")
+
+
+def _render(rev: str) -> Check:
+    called, ended, printed, said = _run("render", "--check", *([f"--since={rev}"] if rev else []))
+    last = "" if ended else printed.rpartition("\n")[2]
+    return Check(
+        "render",
+        called,
+        ended,
+        "The rendered tree",
+        last,
+        said,
+        printed if ended else "",
+        "What a render changes",
+    )
+
+
+def _validate(problems: list[Problem]) -> Check:
+    """Run `validate`, and add what it finds to the problems."""
+    called, ended, printed, said = _run("validate", "-o", "json")
+    called = called.removesuffix(" -o json")
+    try:
+        report = json.loads(printed)
+    except ValueError:
+        return Check("validate", called, ended or BROKEN, "The objects", words=f"{printed}\n{said}".strip())
+    found = [_problem(record) for record in report["problems"]]
+    problems += found
+    errors, warnings = (
+        [line(problem) for problem in found if problem.severity == severity]
+        for severity in ("error", "warning")
+    )
+    objects = report.get("summary", {}).get("objects", 0)
+    counts = ((objects, "object"), (len(errors), "error"), (len(warnings), "warning"))
+    numbers = ", ".join(show.count(*each) for each in counts)
+    words, details = ("\n".join(lines) for lines in (errors, warnings))
+    return Check("validate", called, ended, "The objects", numbers, words, details, "Warnings")
+
+
+def _problem(record: dict[str, Any]) -> Problem:
+    """Return a problem that `-o json` printed; the path, which is text there, leads the message."""
+    path = "" if record["line"] or not record["path"] else f"{record['path']}: "
+    return Problem(**{**record, "message": path + record["message"], "path": ()})
+
+
+def _diff(rev: str) -> Check:
+    called, ended, printed, said = _run("diff", *(["--", rev] if rev else []))
+    parts = printed.split("\n\n")
+    words = [re.sub("^  ", "", part, flags=re.MULTILINE) for part in parts if not part.startswith("--- ")]
+    differences = [part for part in parts if part.startswith("--- ")]
+    read_first = "\n\n".join(filter(None, (said, *words)))
+    title, fold = "What the change does to the clusters", "The differences in full"
+    return Check(
+        "diff", called.replace(" -- ", " "), ended, title, "", read_first, "\n\n".join(differences), fold
+    )
+
+
+def _rehearse(name: str, report: Path | None) -> Check:
+    page = [f"--html={report / f'rehearsal-{name}.html'}"] if report else []
+    _, ended, printed, said = _run("rehearse", name, *page)
+    verdict, _, timeline = printed.partition("\n")
+    progress = (f"{name}: ", "timeline: ", "logs: ")
+    problems = "\n".join(each for each in said.splitlines() if not each.startswith(progress))
+    title, called = f"The rehearsal of {code(name)}", f"slicewright rehearse {name}"
+    return Check(
+        f"rehearsal-{name}", called, ended, title, verdict, problems, timeline.strip("\n"), "Timeline"
+    )

@@ -1,0 +1,160 @@
+"""Comments on the pull request (GitHub) or merge request (GitLab) that a CI job is about.
+
+A service is asked only where its job names a token. Both services have a list of comments in pages, and an
+address for each comment.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_SECONDS = 30
+"""The longest that a service may take for an answer."""
+_PAGE, _PAGES = 100, 50
+_REFUSED = (401, 403)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The comments on one pull or merge request."""
+
+    comments: str
+    """Address of their list."""
+    comment: str
+    """Address of one, without its id."""
+    method: str
+    """How a comment is changed."""
+    headers: Mapping[str, str] = field(repr=False)
+    author: tuple[str, object]
+    """A field of the author of our comments, and its value."""
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A token goes to one address, and to no other that this one names."""
+
+    def redirect_request(self, *_arguments: Any) -> None:
+        """Follow no redirect; it is an error of the service then."""
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect)
+
+
+def write(name: str, text: str, environ: Mapping[str, str]) -> tuple[str, Problem | None]:
+    """Write the comment of a name, or change it where it exists; return its address, or why there is none."""
+    marker = f"<!-- slicewright: {name} -->\n"
+    try:
+        conversation = _conversation(environ)
+        if isinstance(conversation, Problem):
+            return "", conversation
+        ident = _existing(conversation, marker)
+        where = f"{conversation.comment}/{ident}" if ident else conversation.comments
+        method = conversation.method if ident else "POST"
+        return _address(_send(conversation.headers, where, method, {"body": marker + text})), None
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code in _REFUSED:
+                return "", _left_out(
+                    "the token must not write comments", "see the permissions in how-to/github"
+                )
+            return "", _failed(f"the service answered {error.code} {error.reason}")
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        return "", _failed(f"{type(error).__name__}: {error}")
+
+
+def _conversation(environ: Mapping[str, str]) -> Conversation | Problem:
+    """Return the comments that a job may write. Raises OSError, KeyError, TypeError, ValueError."""
+    if environ.get("GITHUB_ACTIONS"):
+        return _github(environ)
+    if environ.get("GITLAB_CI"):
+        return _gitlab(environ)
+    return _left_out(
+        "this is not a job of GitHub Actions or GitLab CI", "run it in a job; the file is the comment"
+    )
+
+
+def _github(environ: Mapping[str, str]) -> Conversation | Problem:
+    event = json.loads(Path(environ["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))
+    request = event.get("pull_request")
+    if not request:
+        return _left_out("this job is not about a pull request", "let the workflow run on pull_request")
+    repository = environ["GITHUB_REPOSITORY"]
+    if (request["head"].get("repo") or {}).get("full_name") != repository:
+        return _left_out(
+            "the pull request comes from a fork, whose jobs may only read", "read the job's summary"
+        )
+    token = environ.get("GITHUB_TOKEN")
+    if not token:
+        return _left_out("GITHUB_TOKEN is not set", "pass it to this step: GITHUB_TOKEN: ${{ github.token }}")
+    issues = f"{environ.get('GITHUB_API_URL', 'https://api.github.com')}/repos/{repository}/issues"
+    headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
+    comments = f"{issues}/{int(request['number'])}/comments"
+    return Conversation(comments, f"{issues}/comments", "PATCH", headers, ("login", "github-actions[bot]"))
+
+
+def _gitlab(environ: Mapping[str, str]) -> Conversation | Problem:
+    number = environ.get("CI_MERGE_REQUEST_IID")
+    if not number:
+        return _left_out("this job is not about a merge request", "let the job run on merge_request_event")
+    token = environ.get("GITLAB_TOKEN")
+    if not token:
+        hint = "make a project access token of scope api, and store it as a masked variable of this name"
+        return _left_out("GITLAB_TOKEN is not set", hint)
+    api, headers = environ["CI_API_V4_URL"], {"PRIVATE-TOKEN": token}
+    notes = f"{api}/projects/{int(environ['CI_PROJECT_ID'])}/merge_requests/{int(number)}/notes"
+    return Conversation(notes, notes, "PUT", headers, ("id", _send(headers, f"{api}/user")["id"]))
+
+
+def _existing(conversation: Conversation, marker: str) -> int:
+    """Return the id of our comment with a marker; 0 where it does not exist.
+
+    Anybody can write a comment with the marker, and change it later: only ours counts.
+    """
+    key, author = conversation.author
+    for comment in _pages(conversation):
+        who = comment.get("user") or comment.get("author") or {}
+        if who.get(key) == author and comment["body"].replace("\r\n", "\n").startswith(marker):
+            return int(comment["id"])
+    return 0
+
+
+def _pages(conversation: Conversation) -> Iterator[dict[str, Any]]:
+    for number in range(1, _PAGES + 1):
+        address = f"{conversation.comments}?per_page={_PAGE}&page={number}"
+        page = _send(conversation.headers, address)
+        yield from page
+        if len(page) < _PAGE:
+            return
+
+
+def _send(headers: Mapping[str, str], address: str, method: str = "GET", body: object = None) -> Any:
+    if not address.startswith(("https://", "http://")):
+        raise ValueError(f"'{address}' is not the address of a service")
+    data = None if body is None else json.dumps(body).encode()
+    kind = {"Content-Type": "application/json", "User-Agent": "slicewright"}
+    request = urllib.request.Request(address, data, {**headers, **kind}, method=method)  # noqa: S310 - see above
+    with _OPENER.open(request, timeout=_SECONDS) as answer:
+        return json.load(answer)
+
+
+def _address(comment: dict[str, Any]) -> str:
+    return str(comment.get("html_url") or f"note {comment['id']}")
+
+
+def _left_out(message: str, hint: str) -> Problem:
+    return Problem("FORGE001", f"no comment is written: {message}", hint, severity="warning")
+
+
+def _failed(why: str) -> Problem:
+    return Problem(
+        "FORGE002", f"the comment cannot be written: {why}", "run the job again, or look at the service"
+    )
