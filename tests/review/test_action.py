@@ -97,7 +97,7 @@ def variables(api: Service) -> dict[str, str]:
 def test_green_pull_request_gets_a_summary_a_comment_and_a_report(
     tmp_path: Path, start: Path, api: Service
 ) -> None:
-    """What the change does, compared with the first parent of the merge commit."""
+    """What the change does, compared with the first parent of the merge commit; the page shows it."""
     made = pull_request(tmp_path, start, api)
 
     made.uses(PROJECT, {}, skip="Install slicewright")
@@ -111,6 +111,8 @@ def test_green_pull_request_gets_a_summary_a_comment_and_a_report(
     assert re.search(
         r"^\+ default/hello-\w{8} starts, 16 chips: takes the place of JobSet hello-", summary, re.MULTILINE
     )
+    page = (PROJECT / "docs/how-to/github.md").read_text(encoding="utf-8")
+    assert page.partition("````md\n")[2].partition("````")[0] == summary
     files = ["comment.md", "diff.txt", "render.txt", "summary.md", "validate.txt"]
     assert {"slicewright-review": files} == made.artifacts
     assert made.outputs["report"].startswith(f"{made.temp}/review-")
