@@ -213,11 +213,12 @@ def test_action_and_workflows_pass_their_linters() -> None:
     """With shellcheck for their scripts, zizmor for what is unsafe, and GitHub's schema."""
     shell = ["-no-color", "-shellcheck", BIN / "shellcheck", "-pyflakes", ""]
     safe = ["--offline", "--quiet", "--no-progress", "--no-config", "--min-severity=medium"]
-    for command in (
+    commands: tuple[list[str | Path], ...] = (
         [actionlint(), *shell, *WORKFLOWS],
         [BIN / "zizmor", *safe, ACTION, TEMPLATE, *WORKFLOWS],
         [BIN / "check-jsonschema", "--quiet", "--builtin-schema", "vendor.github-actions", ACTION],
-    ):
+    )
+    for command in commands:
         done = subprocess.run(command, cwd=PROJECT, check=False, capture_output=True, text=True)
         assert 0 == done.returncode, done.stdout + done.stderr
 
