@@ -211,7 +211,7 @@ def test_action_installs_its_own_commit(tmp_path: Path, start: Path, api: Servic
 @pytest.mark.slow
 def test_action_and_workflows_pass_their_linters() -> None:
     """With shellcheck for their scripts, zizmor for what is unsafe, and GitHub's schema."""
-    shell = ["-no-color", "-shellcheck", BIN / "shellcheck", "-pyflakes", ""]
+    shell: list[str | Path] = ["-no-color", "-shellcheck", BIN / "shellcheck", "-pyflakes", ""]
     safe = ["--offline", "--quiet", "--no-progress", "--no-config", "--min-severity=medium"]
     commands: tuple[list[str | Path], ...] = (
         [actionlint(), *shell, *WORKFLOWS],
