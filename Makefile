@@ -13,7 +13,7 @@ UNIT ?= coverage
 # With ALL=1, as in `make ci`, also the tests marked `ci`.
 ALL ?=
 CHOSEN = $(if $(ALL),,-m "not ci")
-# Files are begun in this order: what takes longest first, so that both processes end at about the same time.
+# Files are begun in this order: what takes longest first, so that all processes end at about the same time.
 CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/binaries
 BROWSER_TESTS := tests/e2e_html
 ARGOCD_TESTS := tests/e2e_argocd
@@ -96,7 +96,7 @@ snapshots: $(VENV)/.dev tools ## Write tests/messages: the words of every messag
 
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster of processes.
-	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(CHOSEN) $(PYTEST_ARGS)
+	@$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-kind
 e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their own: needs Docker, see docs/explanation/testbed.md.

@@ -22,6 +22,8 @@ from slicewright.workspace.package import package
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+    from slicewright.testbed.cluster import Cluster
+
 PROJECT = Path(__file__).resolve().parents[1]
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder there that nobody else may enter
@@ -216,6 +218,20 @@ def in_front() -> Iterator[None]:
 def _package() -> None:
     """Read the catalogue and the schemas before any test measures or patches something."""
     package()
+
+
+@pytest.fixture(scope="session")
+def shared_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Hold the cluster of processes that all tests of one process share: each removes what it made.
+
+    A test that leaves something, or asks for other controllers, holds a cluster of its own.
+    """
+    from tests.testbed.kit import keeping_logs  # noqa: PLC0415 - for tests of clusters only
+
+    from slicewright.testbed.cluster import Cluster  # noqa: PLC0415
+
+    with keeping_logs(Cluster(), request) as cluster:
+        yield cluster
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.testbed.kit import keeping_logs, say
 
-from slicewright.testbed.cluster import Attached, Cluster
+from slicewright.testbed.cluster import Attached
 
 from . import kit
 
@@ -32,18 +33,19 @@ def kind_cluster(request: pytest.FixtureRequest) -> Iterator[Any]:
     with running(settings()) as cluster:
         yield cluster
         if request.session.testsfailed:
-            _say(request, f"logs of kind: {export_logs(cluster)}")
+            say(request, f"logs of kind: {export_logs(cluster)}")
 
 
 @pytest.fixture(scope="session")
 def shared_bed(request: pytest.FixtureRequest) -> Iterator[Bed]:
-    """Hold the cluster that all tests share; its logs are kept when a test failed."""
-    with _bed(request) as bed:
+    """Hold the cluster that all tests share."""
+    named = os.environ.get(NAMED)
+    if not ON_KIND and not named:
+        yield request.getfixturevalue("shared_cluster")
+        return
+    file = request.getfixturevalue("kind_cluster").kubeconfig_path if ON_KIND else Path(str(named))
+    with keeping_logs(Attached(file), request) as bed:
         yield bed
-        if request.session.testsfailed:
-            bed.keep_logs()
-    if bed.logs:
-        _say(request, f"logs of the cluster: {bed.logs}")
 
 
 @pytest.fixture(scope="session")
@@ -57,16 +59,3 @@ def bed(shared_bed: Bed, not_ours: frozenset[str]) -> Iterator[Bed]:
     """Hold the cluster for one test, without anything of another one."""
     yield shared_bed
     kit.clear(shared_bed, not_ours)
-
-
-def _bed(request: pytest.FixtureRequest) -> Bed:
-    if ON_KIND:
-        return Attached(request.getfixturevalue("kind_cluster").kubeconfig_path)
-    named = os.environ.get(NAMED)
-    return Attached(Path(named)) if named else Cluster()
-
-
-def _say(request: pytest.FixtureRequest, text: str) -> None:
-    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter:
-        reporter.write_line(text)

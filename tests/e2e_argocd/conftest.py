@@ -10,8 +10,6 @@ from tests.e2e import kit as clusters
 from tests.e2e_argocd import argo, kit, loopback
 from tests.e2e_argocd.repository import Git, Tree
 
-from slicewright.testbed.cluster import Cluster
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -25,17 +23,12 @@ collect_ignore_glob = [] if os.environ.get(loopback.INSIDE) else ["test_*.py"]
 
 
 @pytest.fixture(scope="session")
-def shared_bed(request: pytest.FixtureRequest) -> Iterator[Bed]:
-    """Hold the cluster and its Argo CD; the logs are kept when a test failed."""
+def shared_bed(request: pytest.FixtureRequest) -> Bed:
+    """Hold the cluster and its Argo CD."""
     loopback.bring_up()
-    with Cluster() as bed:
-        argo.start(bed)
-        yield bed
-        if request.session.testsfailed:
-            bed.keep_logs()
-    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-    if bed.logs and reporter:
-        reporter.write_line(f"logs of the cluster: {bed.logs}")
+    cluster: Bed = request.getfixturevalue("shared_cluster")
+    argo.start(cluster)
+    return cluster
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.testbed.cluster import Cluster
+from slicewright.rehearsal.test_cluster_guard import MARK
 
 from . import kit
 from .command import CLUSTER, TEAM
@@ -17,20 +17,22 @@ if TYPE_CHECKING:
     from tests.conftest import Repo
 
     from slicewright.testbed.bed import Bed
+    from slicewright.testbed.cluster import Cluster
+
+SYSTEM = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
 
 
 @pytest.fixture(scope="session")
-def bed() -> Iterator[Bed]:
-    """Hold the cluster."""
-    with Cluster() as cluster:
-        yield cluster
+def bed(shared_cluster: Cluster) -> Bed:
+    """Return the cluster."""
+    return shared_cluster
 
 
-@pytest.fixture(scope="session")
-def other_bed() -> Iterator[Bed]:
-    """Hold a cluster that is somebody else's."""
-    with Cluster() as cluster:
-        yield cluster
+@pytest.fixture
+def other_bed(bed: Bed) -> Iterator[Bed]:
+    """Hold the cluster as somebody else's, which nobody has marked for tests."""
+    yield bed
+    bed.api.patch(SYSTEM, {"metadata": {"labels": {MARK: None}}})
 
 
 @pytest.fixture

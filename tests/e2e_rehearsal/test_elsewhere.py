@@ -15,6 +15,7 @@ from slicewright.testbed import kubeconfig
 
 from . import kit
 from .command import CLUSTER, rehearsed, rehearsing
+from .conftest import SYSTEM
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,8 +96,7 @@ def everything(bed: Bed) -> set[str]:
 
 def marked(bed: Bed) -> Bed:
     """Return the cluster with the mark of a test cluster, as --mark sets it."""
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
-    bed.api.patch(namespace, {"metadata": {"labels": {TEST_CLUSTER: "true"}}})
+    bed.api.patch(SYSTEM, {"metadata": {"labels": {TEST_CLUSTER: "true"}}})
     return bed
 
 
@@ -127,11 +127,13 @@ def test_marked_cluster_is_played_on_and_left_as_it_was(
     before = everything(other_bed)
     code, out, _ = rehearsed(repo, *options, "--mark", "--speed", "10", "-o", "json")
     output = json.loads(out)
+    after = everything(other_bed)
+    other_bed.api.delete(mine)
 
     assert [[]] == [record["problems"] for record in output["rehearsals"]]
     assert (0, []) == (code, kit.wrong(output))
     assert ["passed"] == [record["verdict"] for record in output["rehearsals"]]
-    assert before == everything(other_bed)
+    assert before == after
 
 
 @pytest.mark.ci

@@ -1,4 +1,4 @@
-"""One cluster of processes for all tests of this folder."""
+"""The clusters of the tests of this folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def api() -> Iterator[Api]:
-    """Hold a cluster of processes."""
+def api(shared_cluster: Cluster) -> Api:
+    """Return the client of a cluster on which dry runs and definitions leave nothing that others notice."""
+    return shared_cluster.api
+
+
+@pytest.fixture(scope="module")
+def own_api() -> Iterator[Api]:
+    """Hold a cluster for a module that leaves queues and nodes."""
     with Cluster() as cluster:
         yield cluster.api

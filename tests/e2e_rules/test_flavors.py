@@ -91,15 +91,15 @@ def _settled(api: Api, count: int) -> dict[str, Flavors]:
     return {name: flavors for name, (_, flavors) in before.items()}
 
 
-def test_model_gives_the_flavors_that_kueue_gives(api: Api) -> None:
+def test_model_gives_the_flavors_that_kueue_gives(own_api: Api) -> None:
     """On random queues it admits the same workloads, and gives each pod set the same flavors."""
     drawn = draw(SEED, QUEUES)
-    api.each(api.create, drawn.nodes)
-    api.each(api.create, drawn.platform)
+    own_api.each(own_api.create, drawn.nodes)
+    own_api.each(own_api.create, drawn.platform)
     direct = [jobset for index, jobset in enumerate(drawn.jobsets) if index % EVERY == 0]
-    api.each(api.create, direct)
-    api.each(api.create, [_workload(entry) for entry in drawn.jobsets if entry not in direct])
-    found = _settled(api, QUEUES)
+    own_api.each(own_api.create, direct)
+    own_api.each(own_api.create, [_workload(entry) for entry in drawn.jobsets if entry not in direct])
+    found = _settled(own_api, QUEUES)
     object_set = ObjectSet(
         [Resource(entry, "") for entry in (*drawn.platform, *drawn.jobsets)], package().catalogue
     )

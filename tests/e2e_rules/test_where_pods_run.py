@@ -73,16 +73,16 @@ def _node(flavor: Object, number: int) -> Object:
 
 
 @pytest.fixture(scope="module")
-def cases(api: Api) -> dict[str, tuple[set[str], list[str]]]:
+def cases(own_api: Api) -> dict[str, tuple[set[str], list[str]]]:
     """Submit all at once, and return of each the flavors that it was given, and the kinds of its nodes."""
     items = [item for case in (*WRONG, *RIGHT) for item in _objects(case)]
     flavors = [item for item in items if item["kind"] == "ResourceFlavor"]
     nodes = [_node(flavor, number) for flavor in flavors for number in range(2)]
     kinds = {node["metadata"]["name"]: node["metadata"]["labels"][KIND] for node in nodes}
-    api.each(api.create, nodes)
+    own_api.each(own_api.create, nodes)
     for item in items:
-        api.create(item)
-    return {case: until(case, partial(_seen, api, case, kinds), seconds=300) for case in (*WRONG, *RIGHT)}
+        own_api.create(item)
+    return {case: until(case, partial(_seen, own_api, case, kinds), seconds=300) for case in (*WRONG, *RIGHT)}
 
 
 def _seen(api: Api, case: str, kinds: dict[str, str]) -> tuple[set[str], list[str]] | None:

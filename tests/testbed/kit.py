@@ -8,14 +8,19 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from slicewright.testbed import supervisor, wait
+from slicewright.testbed.bed import Bed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    import pytest
+
+SomeBed = TypeVar("SomeBed", bound=Bed)
 DEADLINE = 180.0
 GUEST = """
 apiVersion: slicewright.dev/v1alpha1
@@ -28,6 +33,23 @@ spec:
   pools: [{name: guest, machineType: n2-standard-4}]
 """
 """A TPUCluster with one node, guest-0, for a bed beside a cluster."""
+
+
+@contextmanager
+def keeping_logs(bed: SomeBed, request: pytest.FixtureRequest) -> Iterator[SomeBed]:
+    """Hold a bed for a session of tests; its logs are kept, and named, when a test failed."""
+    with bed:
+        yield bed
+        if request.session.testsfailed:
+            bed.keep_logs()
+    if bed.logs:
+        say(request, f"logs of the cluster: {bed.logs}")
+
+
+def say(request: pytest.FixtureRequest, text: str) -> None:
+    """Write a line where the results of the tests are written."""
+    if reporter := request.config.pluginmanager.get_plugin("terminalreporter"):
+        reporter.write_line(text)
 
 
 def processes(root: Path) -> dict[int, str]:
