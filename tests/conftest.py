@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import HealthCheck, settings
 from tests import words
 
 from slicewright.cli.main import cli
@@ -170,7 +171,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Record words from the first test on, in one process."""
+    """Give drawn examples the time of a busy machine; record words from the first test on, in one process."""
+    settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("busy")
     if config.getoption("--snapshots"):
         if config.getoption("numprocesses", None):
             raise pytest.UsageError("--snapshots needs one process: leave -n out")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import slicewright
@@ -68,7 +68,6 @@ def test_what_gke_keeps(machines: CpuMachines) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(vcpus=st.integers(1, 416), gib=st.integers(2, 12_000))
 def test_pods_get_less_than_there_is_and_more_of_a_larger_machine(vcpus: int, gib: int) -> None:
     """What pods may ask for lies between nothing and the machine, and grows with it."""

@@ -157,7 +157,7 @@ def test_many_documents_are_no_bomb(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.text(), LINES.map("\n".join), st.binary()))
 def test_never_a_traceback(tmp_path: Path, content: str | bytes) -> None:
     """Whatever stands in a file, the command ends with a report and 0 or 1."""
@@ -185,7 +185,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(["JobSet", "List", "Pod", "ClusterQueue", "PathwaysJob"]), JSON, JSON)
 def test_never_a_traceback_on_arbitrary_objects(
     tmp_path: Path, kind: str, spec: object, metadata: object

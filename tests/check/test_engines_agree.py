@@ -93,7 +93,6 @@ def test_engines_agree_on_mutations() -> None:
     @settings(
         max_examples=700,
         database=None,
-        deadline=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )

@@ -150,7 +150,7 @@ mappings = st.dictionaries(keys, values, max_size=3)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@settings(deadline=None, derandomize=True, max_examples=20, suppress_health_check=list(HealthCheck))
+@settings(derandomize=True, max_examples=20, suppress_health_check=list(HealthCheck))
 @given(pairs=st.lists(st.tuples(mappings, mappings), min_size=1, max_size=8))
 def test_our_differences_work_in_kustomize(
     pairs: list[tuple[dict[str, Any], dict[str, Any]]], version: str, tmp_path: Path

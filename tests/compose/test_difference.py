@@ -20,7 +20,7 @@ values = st.recursive(
     max_leaves=15,
 )
 mappings = st.dictionaries(keys, values, max_size=4)
-QUIETLY = settings(deadline=None, derandomize=True, max_examples=150)
+QUIETLY = settings(derandomize=True, max_examples=150)
 
 
 @pytest.mark.parametrize(

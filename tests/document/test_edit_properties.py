@@ -18,7 +18,7 @@ specs = st.dictionaries(texts.filter(lambda key: key != "run"), json_like, max_s
 runs = st.one_of(st.integers(0, 10**9), texts.filter(bool))
 values = st.one_of(st.integers(0, 10**9), texts)
 comments = st.sampled_from(["", "  # comment", " #", "   "])
-QUIETLY = settings(deadline=None, derandomize=True, max_examples=100)
+QUIETLY = settings(derandomize=True, max_examples=100)
 
 
 @pytest.mark.slow

@@ -80,7 +80,7 @@ def test_a_byte_order_mark_takes_no_column() -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, derandomize=True, max_examples=200)
+@settings(derandomize=True, max_examples=200)
 @given(data=json_like)
 def test_the_text_at_a_place_is_the_value(data: Any) -> None:
     """At the place of a scalar or a key its own text begins, in any document that we write."""

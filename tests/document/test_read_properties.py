@@ -72,7 +72,6 @@ TOKENS = (
 )
 garbage = st.one_of(st.lists(st.sampled_from(TOKENS), max_size=25).map("".join), st.text(max_size=40))
 QUIETLY = settings(
-    deadline=None,
     derandomize=True,
     max_examples=500,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

@@ -78,7 +78,7 @@ def test_numbers_that_are_not_portable(text: str, message: str, hint: str) -> No
 
 
 @pytest.mark.slow
-@settings(deadline=None, derandomize=True, max_examples=400)
+@settings(derandomize=True, max_examples=400)
 @given(st.text(alphabet="0123456789-+.eExo_:abnuflNy~", max_size=8).filter(lambda text: text[-1:] != ":"))
 def test_agrees_with_ruamel(text: str) -> None:
     """Whatever is read is what ruamel.yaml, a reader of YAML 1.2, reads."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicewright.core.document.read import read_documents
@@ -13,7 +13,7 @@ from slicewright.core.document.write import write_document, write_documents
 
 from .kit import READERS, as_go_reads, exact, json_like, numbers_as_floats, texts
 
-QUIETLY = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+QUIETLY = settings(derandomize=True)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slicewright.core.document import scalar, yaml_fast
@@ -62,7 +62,6 @@ def agrees(text: str) -> bool:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.lists(TREES, max_size=3))
 def test_readers_agree_on_dumped_trees(trees: list[Any]) -> None:
     """Whatever PyYAML writes is read alike."""
@@ -70,7 +69,6 @@ def test_readers_agree_on_dumped_trees(trees: list[Any]) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.one_of(st.text(), LINES.map("\n".join)))
 def test_readers_agree_on_any_text(text: str) -> None:
     """Whatever somebody writes is read alike, broken or not."""
@@ -78,7 +76,6 @@ def test_readers_agree_on_any_text(text: str) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.lists(json_like, max_size=3))
 def test_readers_agree_on_what_we_write(documents: list[Any]) -> None:
     """Whatever our writer makes is read alike."""

@@ -207,10 +207,19 @@ def of(name: str) -> Mixture:
 
 
 @pytest.mark.untraced
-def test_run_that_may_take_several_ways_takes_the_first_that_is_free(platform_bed: Bed) -> None:  # noqa: F811
-    """In every ordered pair, a run that may have both gets the first with quota, and runs on its nodes."""
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        pytest.param(list(zip(WAYS, [*list(WAYS)[1:], *WAYS], strict=False)), id="each way first and second"),
+        pytest.param(list(permutations(WAYS, 2)), id="all", marks=pytest.mark.ci),
+    ],
+)
+def test_run_that_may_take_several_ways_takes_the_first_that_is_free(
+    pairs: list[Mixture],
+    platform_bed: Bed,  # noqa: F811
+) -> None:
+    """In ordered pairs, a run that may have both gets the first with quota, and runs on its nodes."""
     bed = platform_bed
-    pairs = list(permutations(WAYS, 2))
     quotas: dict[Mixture, list[Object]] = {}
     specs = {}
     for first, second in pairs:

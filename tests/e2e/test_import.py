@@ -81,7 +81,9 @@ def managed(text: str) -> ResolvedCluster:
     return resolve_text(text.replace("managed: false", "managed: true"))
 
 
-@pytest.mark.parametrize("name", [*CLUSTERS, "everything"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(name, marks=pytest.mark.ci) for name in CLUSTERS), "everything"]
+)
 def test_import_gives_back_what_was_rendered(name: str, platform_bed: Bed) -> None:
     """Nodes and platform of a cluster become a file that means the same, and renders the same platform."""
     site = resolve_text(EVERYTHING) if name == "everything" else kit.site(name)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 CLUSTERS = sorted({folder.split("/")[1] for folder in kit.overlays()})
+FEW = ("flex-start-cluster", "gke-tpu-training-cluster", "pathways-cluster")
+"""Clusters whose overlays have all kinds of runs: Jobs, JobSets in queues, PathwaysJobs."""
 
 
 def objects_of(cluster: str) -> list[Object]:
@@ -56,7 +58,9 @@ def test_mistakes_are_refused(bed: Bed) -> None:
     assert "invalid replicatedJob name 'absent'" in refusals[2]
 
 
-@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize(
+    "cluster", [pytest.param(name, marks=() if name in FEW else pytest.mark.ci) for name in CLUSTERS]
+)
 def test_applied_twice(cluster: str, bed: Bed) -> None:
     """A second server-side apply changes nothing and fails nowhere: while queued, and when admitted."""
     items = objects_of(cluster)

@@ -80,7 +80,8 @@ def with_plugin(bed: Bed, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list
 
 
 def everything(bed: Bed) -> set[str]:
-    """Return all objects of a cluster."""
+    """Return all objects of a cluster, when all namespaces have what controllers make in each."""
+    bed.until("the namespaces to be complete", lambda: has_complete_namespaces(bed))
     found = {
         f"{kind} {item['metadata'].get('namespace', '')}/{item['metadata']['name']}"
         for api_version, kind in KINDS
@@ -92,6 +93,19 @@ def everything(bed: Bed) -> set[str]:
         for item in claims
         if item["metadata"]["name"].startswith("slicewright")
     }
+
+
+def has_complete_namespaces(bed: Bed) -> bool:
+    """Tell whether every namespace has its service account and the certificate of the cluster."""
+    made = {"ServiceAccount": "default", "ConfigMap": "kube-root-ca.crt"}
+    named = {
+        kind: [
+            item["metadata"]["namespace"] for item in bed.api.list("v1", kind, fields=f"metadata.name={name}")
+        ]
+        for kind, name in made.items()
+    }
+    wanted = [item["metadata"]["name"] for item in bed.api.list("v1", "Namespace")]
+    return all(sorted(wanted) == sorted(there) for there in named.values())
 
 
 def marked(bed: Bed) -> Bed:

@@ -8,6 +8,8 @@ import pytest
 from tests.conftest import Repo
 from tests.rehearsal.kit import jobset, replicated_job
 
+from slicewright.core.kubernetes.kinds import RUN_VERSIONS
+
 from .kit import play, run, spec
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from slicewright.testbed.bed import Bed
 
 
+JOBSET = RUN_VERSIONS["JobSet"]
 CLUSTER = """
 pools:
 - {name: pushed, tpu: v5litepod-8, slices: 1}
@@ -59,7 +62,8 @@ def record(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Object:
     ):
         repo.workload(name, spec(lines, tpu=tpu))
     record = play(bed, repo, speed=8)
-    bed.api.delete(taken)
+    bed.api.delete(taken, policy="Foreground")
+    bed.until("the other's JobSet to go", lambda: bed.api.find(*JOBSET, "arrival-3", "default") is None)
     return record
 
 

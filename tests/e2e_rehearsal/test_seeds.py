@@ -29,6 +29,7 @@ def test_tutorial_shows_what_it_promises(bed: Bed, seed: Seed) -> None:
     assert seed.expected == seed.shown(record)
 
 
+@pytest.mark.ci
 def test_new_workload_beside_the_tutorial_finishes(bed: Bed, empty: Repo) -> None:
     """As the README makes one: submitted at once, it meets no workload whose pods have another priority."""
     for path in (*kit.ROOT.glob("clusters/multislice-*.yaml"), *_WORKLOADS):

@@ -88,10 +88,10 @@ def cases(own_api: Api) -> dict[str, tuple[set[str], list[str]]]:
 def _seen(api: Api, case: str, kinds: dict[str, str]) -> tuple[set[str], list[str]] | None:
     """Return (flavors, kinds of the nodes of pods) when the scheduler has looked at both pods."""
     pods = api.list("v1", "Pod", case)
-    (workload,) = api.list("kueue.x-k8s.io/v1beta2", "Workload", case)
     looked = [pod for pod in pods if pod["status"].get("conditions")]
     if len(looked) != len(("one", "two")):
         return None
+    (workload,) = api.list("kueue.x-k8s.io/v1beta2", "Workload", case)
     (given,) = workload["status"]["admission"]["podSetAssignments"]
     bound = [kinds[pod["spec"]["nodeName"]] for pod in pods if "nodeName" in pod["spec"]]
     return {name.partition(".")[2] for name in given["flavors"].values()}, bound

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicewright.core.intent.check import Schemas
@@ -81,7 +81,7 @@ VALUES: tuple[Any, ...] = (
 
 
 @pytest.mark.slow
-@settings(deadline=None, derandomize=True, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(derandomize=True, max_examples=150)
 @given(example=st.sampled_from(POSITIVE), data=st.data())
 def test_engines_agree(example: tuple[Path, str, Any], data: st.DataObject) -> None:
     """However good input is spoilt, what the fast engine refuses the other one explains, and nothing else."""

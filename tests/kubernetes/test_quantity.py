@@ -182,7 +182,7 @@ suffixes = st.sampled_from(["", *"numkMGTP", "Ki", "Mi", "Gi", "Ti", "Pi"])
 
 
 @pytest.mark.tools
-@settings(deadline=None, derandomize=True, max_examples=20)
+@settings(derandomize=True, max_examples=20)
 @given(st.lists(st.builds(str.__add__, numbers, suffixes), min_size=1, max_size=40))
 def test_any_quantity_is_what_kubernetes_keeps(texts: list[str]) -> None:
     """Any number with any suffix gets the form that Kubernetes gives it."""

@@ -25,7 +25,7 @@ from .kit import repository
 
 pytestmark = pytest.mark.slow
 
-PROFILE = settings(deadline=None, max_examples=100, suppress_health_check=list(HealthCheck), derandomize=True)
+PROFILE = settings(max_examples=100, suppress_health_check=list(HealthCheck), derandomize=True)
 TPUS = ("v5litepod-8", "v5litepod-16", "v6e-16", "v4-16", "tpu7x-2x2x2")
 WAYS: tuple[Any, ...] = (
     "OnDemand",

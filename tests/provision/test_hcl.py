@@ -105,7 +105,7 @@ def test_layout() -> None:
 
 @pytest.mark.tools
 @given(st.lists(bodies(), min_size=12, max_size=12))
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
 def test_any_body_is_formatted_as_opentofu_formats_it(
     tmp_path_factory: pytest.TempPathFactory, made: list[tuple[Item, ...]]
 ) -> None:
@@ -119,7 +119,7 @@ def test_any_body_is_formatted_as_opentofu_formats_it(
 
 @pytest.mark.tools
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=30, max_size=30))
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, suppress_health_check=list(HealthCheck))
 def test_any_string_means_itself(tmp_path_factory: pytest.TempPathFactory, strings: list[str]) -> None:
     """OpenTofu reads a quoted string as the string that it was: no interpolation, no directive, no escape."""
     edges = [

@@ -188,7 +188,7 @@ CLUSTER = {
     "metadata": {"name": "c1"},
     "spec": {"managed": False, "pools": [{"name": "cpu", "machineType": "n2-standard-8"}]},
 }
-PROFILE = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck), derandomize=True)
+PROFILE = settings(max_examples=150, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 def holds(rendering: Rendering) -> None:

@@ -93,7 +93,7 @@ def test_no_rule_fails_on_one_wrong_value_anywhere() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=75)
 @given(st.lists(_broken(), min_size=1, max_size=4), st.booleans())
 def test_rules_never_fail_on_broken_objects(objects: list[dict[str, Any]], with_site: bool) -> None:
     """Wrong types anywhere are for another stage to report; no rule raises, and every path is one."""
@@ -105,7 +105,7 @@ def test_rules_never_fail_on_broken_objects(objects: list[dict[str, Any]], with_
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sampled_from(sorted(GROUP_OF)), st.dictionaries(_WORDS, _JSON, max_size=4))
 def test_rules_never_fail_on_arbitrary_data(kind: str, data: dict[str, Any]) -> None:
     """An object of a known kind may hold anything."""
@@ -117,7 +117,7 @@ def test_rules_never_fail_on_arbitrary_data(kind: str, data: dict[str, Any]) -> 
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(_JSON)
 def test_ignore_file_never_fails(data: Any) -> None:
     """Whatever an ignore file holds, it is read or reported."""

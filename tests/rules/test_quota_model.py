@@ -69,7 +69,7 @@ def trees(draw: st.DrawFn) -> list[tuple[int, int | None, int | None, int | None
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(trees(), st.data())
 def test_most_is_what_can_be_taken_chip_by_chip(
     tree: list[tuple[int, int | None, int | None, int | None]], data: st.DataObject

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slicewright.core.run import header
@@ -65,7 +65,6 @@ def test_round_trip(inputs: str, body: str) -> None:
     assert body == header.body_of(text)
 
 
-@settings(deadline=None)
 @given(st.integers(0, len(FROZEN) - 1), st.characters(exclude_characters="\r", exclude_categories=["Cs"]))
 def test_any_edit_is_found(at: int, character: str) -> None:
     """Another character anywhere, in the body or in the header, leaves no intact run."""
@@ -74,7 +73,6 @@ def test_any_edit_is_found(at: int, character: str) -> None:
     assert (header.read_frozen(text) == READ) == (text == FROZEN)
 
 
-@settings(deadline=None)
 @given(st.integers(0, len(FROZEN)), st.characters(exclude_characters="\r", exclude_categories=["Cs"]))
 def test_any_addition_and_any_loss_is_found(at: int, character: str) -> None:
     """A character more or less anywhere leaves no intact run."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slicewright.core.schema.sharing import shared, shared_by_all
@@ -35,7 +35,6 @@ def written_out(schema: Any, definitions: dict[str, Any]) -> Any:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(SCHEMAS)
 def test_sharing_changes_nothing(schema: dict[str, Any]) -> None:
     """Written out again, a shared schema is the one it was made from."""
@@ -44,7 +43,6 @@ def test_sharing_changes_nothing(schema: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(SCHEMAS)
 def test_sharing_is_deterministic(schema: dict[str, Any]) -> None:
     """The order of keys in a mapping decides nothing but the order of keys."""

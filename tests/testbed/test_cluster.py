@@ -144,6 +144,7 @@ def _phase(bed: Cluster, name: str) -> str:
     return str(bed.api.get("v1", "Pod", name, "default")["status"]["phase"])
 
 
+@pytest.mark.ci
 def test_settings_of_kueue_hold(tmp_path: Path) -> None:
     """What a cluster's file says of Kueue's configuration reaches Kueue, which says what is wrong with it."""
     bed = Cluster(root=tmp_path, kueue_settings={"waitForPodsReady": {"timeout": "nonsense"}})

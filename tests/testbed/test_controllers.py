@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from slicewright.testbed.bed import Bed
 
+pytestmark = pytest.mark.ci  # tests/e2e installs what a tree says, as the test bed does
+
 CLUSTER = """
 apiVersion: slicewright.dev/v1alpha1
 kind: TPUCluster
@@ -83,7 +85,6 @@ def test_a_client_side_apply_is_refused(bare: Bed, rendered: Path) -> None:
     assert "metadata.annotations: Too long" in done.stderr
 
 
-@pytest.mark.ci
 def test_the_platform_needs_the_controllers(rendered: Path, tmp_path: Path) -> None:
     """Before them the API server knows no queue."""
     with Bare(root=tmp_path / "empty") as bed:
