@@ -169,14 +169,22 @@ tools: $(VENV)/.dev ## Build the pinned binaries that are missing (about 16 minu
 	@$(BIN)/slicewright tools build
 
 .PHONY: wheel
-wheel: $(VENV)/.dev ## Build the wheel into dist/.
+wheel: $(VENV)/.build ## Build the wheel of slicewright into dist/.
 	@$(BIN)/python -m hatchling build -t wheel
+
+.PHONY: wheels
+wheels: $(VENV)/.dev wheel ## Build all wheels into dist/, those of the test bed for this machine or PLATFORMS="linux-arm64 darwin-arm64".
+	@$(BIN)/python -m tools.wheels $(PLATFORMS)
+
+.PHONY: fresh
+fresh: wheels ## Install the wheels as a new user does, and rehearse; prints JSON, and fails after LIMIT seconds.
+	@$(BIN)/python -m bench.fresh dist $(LIMIT)
 
 .PHONY: requirements
 requirements: ## Pin the Python packages anew, with hashes.
 	@$(PYTHON) -m venv $(VENV)-pins
 	@$(VENV)-pins/bin/pip install --quiet --require-hashes -r requirements/pins.txt
-	@for name in pins run dev docs; do $(VENV)-pins/bin/uv pip compile --quiet --universal --python-version 3.11 \
+	@for name in pins build run dev docs; do $(VENV)-pins/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
 	@rm -rf $(VENV)-pins
 
@@ -188,6 +196,10 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "slicewright needs Python 3.11 or \
 	newer; name one with make PYTHON=python3.12")'
 	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.build: requirements/build.txt | $(VENV)/bin/python
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
+	@touch $@
 
 $(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
 	@echo "installing slicewright into $(VENV)"

@@ -60,7 +60,7 @@ def build_all(
     """
     folder = folder or tools_folder()
     problems: list[Problem] = []
-    workshop: Workshop | None = None
+    shop: Workshop | None = None
     for number, tool in enumerate(wanted, start=1):
         progress = Progress(stream, number, len(wanted), tool.title)
         found = None if target else locate(tool, environ)
@@ -87,14 +87,14 @@ def build_all(
         if _fresh(tool, kept, folder, target):
             progress.done("there (cache)")
             continue
-        if workshop is None:
-            ready = _workshop(wanted, folder, environ, target)
+        if shop is None:
+            ready = workshop(wanted, folder, environ, target)
             if isinstance(ready, Problem):
                 progress.done("not built")
                 return (*problems, ready)
-            workshop = ready
+            shop = ready
         try:
-            problem = build(tool, workshop, progress)
+            problem = build(tool, shop, progress)
         except OSError as error:
             progress.done("failed")
             message = f"{tool.title} cannot be put into the cache: {error}"
@@ -159,9 +159,10 @@ def _recipe_file(kept: Path) -> Path:
     return kept.with_name(kept.name + ".recipe")
 
 
-def _workshop(
+def workshop(
     wanted: Sequence[Tool], folder: Path, environ: Mapping[str, str], target: str
 ) -> Workshop | Problem:
+    """Return what builds some programs for a target, or why there is no Go for it."""
     go = golang.find_go(
         golang.needed(folder / tool.folder for tool in wanted if has_module(tool, folder)), environ
     )
@@ -181,7 +182,7 @@ def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress) -> 
     log = part / "log"
     with log.open("wb") as stream:
         command = [str(workshop.go), verb, "-o", str(output), *rest]
-        environ = _environment(workshop, part)
+        environ = {**go_environ(workshop), "GOTMPDIR": str(part)}
         code = _run(command, workshop.folder / tool.folder, environ, stream.fileno(), progress)
     if code:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -196,13 +197,12 @@ def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress) -> 
     return None
 
 
-def _environment(workshop: Workshop, part: Path) -> dict[str, str]:
-    """Return the environment of the build: for its machine, by this Go, scratch files in our folder."""
+def go_environ(workshop: Workshop) -> dict[str, str]:
+    """Return the environment in which Go works for a target, and never fetches another Go."""
     home = str(Path.home())  # of the user, where no variable says it: Go needs a place for its own caches
     system, _, architecture = workshop.target.partition("-")
     machine = {"GOOS": system, "GOARCH": architecture, "CGO_ENABLED": "0"}
-    go = {"GOTOOLCHAIN": "local", "GOWORK": "off", "GOTMPDIR": str(part)}
-    return {"HOME": home, **workshop.environ, **machine, **go}
+    return {"HOME": home, **workshop.environ, **machine, "GOTOOLCHAIN": "local", "GOWORK": "off"}
 
 
 def _run(command: list[str], folder: Path, environ: Mapping[str, str], log: int, progress: Progress) -> int:
