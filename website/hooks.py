@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs.structure.files import File, InclusionLevel
 
+from slicewright.initial.files import SCHEMAS
+from slicewright.workspace.package import data_folder
 from website import commands, rules
 
 if TYPE_CHECKING:
@@ -29,10 +31,14 @@ def on_config(config: MkDocsConfig) -> None:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made."""
+    """Add the pages that are made, and the schemas of what people write."""
     for made, inclusion in ((commands, InclusionLevel.INCLUDED), (rules, InclusionLevel.NOT_IN_NAV)):
         for path, text in made.pages():
             files.append(File.generated(config, path, content=text, inclusion=inclusion))
+    for name in SCHEMAS:  # first lines of files that `new` and `import` write lead here
+        files.append(
+            File.generated(config, f"schemas/{name}", abs_src_path=str(data_folder("schemas") / name))
+        )
     return files
 
 

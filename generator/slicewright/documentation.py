@@ -8,6 +8,11 @@ def page(path: str) -> str:
     return f"{DOCS}{path}/"
 
 
+def schema_address(path: str) -> str:
+    """Return the address of a schema, which is named by its path below `schemas/`."""
+    return f"{DOCS}schemas/{path}"
+
+
 def command_page(name: str) -> str:
     """Return the address of the page of a command."""
     return page(f"reference/commands/{name}")

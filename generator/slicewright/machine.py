@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from packaging.requirements import Requirement
 
 from slicewright import gitrepo
-from slicewright.binaries.find import cache_root, locate, tools_folder, which
-from slicewright.binaries.pins import tools
+from slicewright.binaries.build import available
+from slicewright.binaries.find import cache_root, in_checkout, install_testbed, locate, which
 from slicewright.core import diagnosis
 from slicewright.core.diagnosis import Check
 from slicewright.core.document.read import read_documents
@@ -67,12 +67,13 @@ def _packages() -> Iterable[Check]:
 
 
 def _programs() -> Iterator[Check]:
-    for tool in tools().values():
+    for tool in available():
         found = locate(tool)
         if not isinstance(found, Problem):
             yield Check("program", tool.title, "ok", f"{found.path} ({found.origin})")
         elif found.id == "TOOL001":
-            mend = f"slicewright tools build{f' {tool.name}' if tool.asked else ''}" if tools_folder() else ""
+            build = f"slicewright tools build{f' {tool.name}' if tool.asked else ''}"
+            mend = build if in_checkout() else install_testbed()
             yield Check("program", tool.title, "missing", found.message, mend)
         else:
             yield Check("program", tool.title, "wrong", found.message, f"unset {tool.variable}")

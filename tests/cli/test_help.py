@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 from click.testing import CliRunner
+from website import commands
 
 from slicewright.cli import main
 from slicewright.documentation import DOCS
@@ -62,8 +63,10 @@ def pages(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
 @pytest.mark.parametrize("path", list(pages(main.cli)), ids=" ".join)
 def test_last_line_is_the_page_of_the_documentation(path: tuple[str, ...]) -> None:
     """A command below another one has its page; the list of commands has the start of the documentation."""
+    made = [page for page, _ in commands.pages()]
     address = f"{DOCS}reference/commands/{path[0]}/" if path else DOCS
 
+    assert not path or f"reference/commands/{path[0]}.md" in made
     assert f"  Documentation: {address}" == page(*path, "--help").splitlines()[-1]
 
 

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.words import places
 
+from slicewright.documentation import DOCS
+from slicewright.initial.files import SCHEMAS
+
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
+SCHEMA = "slicewright/tpuworkload.json"
 NEW = ("new", "b", "--tpu", "v5litepod-8", "--image", "python:3.12")
 
 
@@ -23,6 +27,7 @@ def test_file_has_what_was_asked_for_and_no_more(repo: Repo) -> None:
     assert (
         repo.read("workloads/b.yaml")
         == """\
+# yaml-language-server: $schema=https://slicewright.dev/docs/schemas/slicewright/tpuworkload.json
 apiVersion: slicewright.dev/v1alpha1
 kind: TPUWorkload
 metadata:
@@ -45,13 +50,34 @@ spec:
     assert len(repo.effects()) == 2
 
 
-def test_editors_are_told_of_the_schema_where_there_is_one(repo: Repo) -> None:
-    """The first line names the schema for editors where the repository holds one."""
-    repo.write("schemas/slicewright/tpuworkload.json", "{}")
+def test_editors_are_told_of_the_schema(repo: Repo) -> None:
+    """The first line names the copy in the repository; without one, the copy that the documentation has."""
     repo.run(*NEW)
+    without = repo.read("workloads/b.yaml").partition("\n")[0]
+    repo.write(f"schemas/{SCHEMA}", "{}")
+    repo.run("new", "c", *NEW[2:])
+    within = repo.read("workloads/c.yaml").partition("\n")[0]
 
-    first = repo.read("workloads/b.yaml").splitlines()[0]
-    assert first == "# yaml-language-server: $schema=../schemas/slicewright/tpuworkload.json"
+    address = without.partition("$schema=")[2]
+    path = within.partition("$schema=")[2]
+    assert DOCS + "schemas/" == address.removesuffix(SCHEMA)
+    assert SCHEMA in SCHEMAS
+    assert (repo.root / "schemas" / SCHEMA) == (repo.root / "workloads" / path).resolve()
+
+
+def test_line_for_editors_changes_no_run(repo: Repo) -> None:
+    """It is a comment: without it the tree is the same, byte for byte, and `rerun` leaves it where it is."""
+    repo.run(*NEW)
+    repo.run("render")
+    tree, (line, _, rest) = repo.tree(), repo.read("workloads/b.yaml").partition("\n")
+    repo.write("workloads/b.yaml", rest)
+    repo.run("render")
+    repo.write("workloads/b.yaml", f"{line}\n{rest}")
+    repo.run("rerun", "b")
+
+    assert tree == repo.tree()
+    assert f"{line}\n" == repo.read("workloads/b.yaml")[: len(line) + 1]
+    assert "  run: 2\n" in repo.read("workloads/b.yaml")
 
 
 def test_a_workload_without_a_queue_is_told_of_those_that_there_are(repo: Repo) -> None:

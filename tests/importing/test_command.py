@@ -101,7 +101,9 @@ def test_file_is_written_once(program: Path, repo: Repo) -> None:
 
     assert (done.out, done.err) == ("", "clusters/c9.yaml written\n")
     text = repo.read("clusters/c9.yaml")
-    assert text.startswith("# Read from the cluster of context 'ctx'")
+    first, second, _ = text.split("\n", 2)
+    assert first.startswith("# yaml-language-server: $schema=https://slicewright.dev/docs/schemas/")
+    assert second.startswith("# Read from the cluster of context 'ctx'")
     assert repo.run("render", "-o", "json").json["problems"] == []
 
     repo.write("clusters/c9.yaml", "mine")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from slicewright.binaries import golang
 from slicewright.binaries.find import Found, cached, locate, platform_name, tools_folder, version_of
+from slicewright.binaries.pins import tools
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -103,6 +104,11 @@ def build_all(
         if problem:
             problems.append(problem)
     return tuple(problems)
+
+
+def available() -> list[Tool]:
+    """Return all programs of a checkout; in an installed package, those that commands run."""
+    return [tool for tool in tools().values() if has_module(tool, tools_folder())]
 
 
 def has_module(tool: Tool, folder: Path) -> bool:

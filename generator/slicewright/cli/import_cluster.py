@@ -11,7 +11,7 @@ import click
 
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN, command
-from slicewright.cli.repository import repository_root
+from slicewright.cli.repository import repository_root, schema_line
 from slicewright.cli.streams import exact, say
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.write import write_document
@@ -88,7 +88,7 @@ def import_cluster(
         problems = (*problems, Problem("IMP005", message, hint, severity="warning"))
     problems = (*problems, *_file_problems(made, text, catalogue))
     if target is not None and not errors(problems):
-        problems = (*problems, *_written(target, text))
+        problems = (*problems, *_written(target, schema_line(target.parents[1], "tpucluster") + text))
     written = f"clusters/{target.name}" if target is not None and not errors(problems) else ""
     if output == "text" and target is None:
         exact(text)

@@ -9,7 +9,7 @@ import click
 
 from slicewright.cli import candidates, show
 from slicewright.cli.command import command as declare
-from slicewright.cli.repository import open_checkout, repository_root
+from slicewright.cli.repository import open_checkout, repository_root, schema_line
 from slicewright.cli.streams import say
 from slicewright.core.document.write import write_document
 from slicewright.core.intent.source import SourceFile
@@ -21,11 +21,8 @@ from slicewright.core.render.repository import identities, read_repository
 from slicewright.workspace import write
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from slicewright.workspace.repository_reader import Checkout
 
-_SCHEMA = "schemas/slicewright/tpuworkload.json"
 _WAYS = get_args(ProvisioningType)
 _NAMED = ("Reservation", "ComputeClass")
 """Ways of provisioning that name something."""
@@ -111,7 +108,7 @@ def new(
         asked |= {"provisioning": provisioning} if provisioning else {}
         asked |= {"queueName": queue} if queue else {}
         document = _document(name, namespace, asked, image, command)
-        path, text = f"workloads/{name}.yaml", _head(root) + write_document(document)
+        path, text = f"workloads/{name}.yaml", schema_line(root, "tpuworkload") + write_document(document)
         planned, problems = _plan(checkout, SourceFile(path, text))
         if not errors(problems):
             problems += write.apply(root, {path: text}, ())
@@ -142,11 +139,6 @@ def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Pr
     made = [entry for entry in planned if entry.workload.source.file is file]
     # Neither a plan nor an error: then its cluster's file is wrong.
     return made, in_order(own if made or errors(own) else known.problems)
-
-
-def _head(root: Path) -> str:
-    """Tell editors of the schema, where the repository holds it."""
-    return f"# yaml-language-server: $schema=../{_SCHEMA}\n" if (root / _SCHEMA).is_file() else ""
 
 
 def _document(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN
 from slicewright.core.problem import did_you_mean
+from slicewright.documentation import schema_address
 from slicewright.workspace.repository_reader import (
     Checkout,
     NoRepositoryError,
@@ -47,6 +48,16 @@ def open_checkout(root: Path | None = None) -> Checkout:
     """Read a repository, the one at or above the current folder by default. Raises Refused."""
     with versions_refused():
         return read_checkout(root or repository_root())
+
+
+def schema_line(root: Path, name: str) -> str:
+    """Return the first line of a file in a folder of the repository: editors take the schema from it.
+
+    It names the copy that `init` made, which is of the repository's version, else that of the documentation.
+    """
+    path = f"slicewright/{name}.json"
+    here = (root / "schemas" / path).is_file()
+    return f"# yaml-language-server: $schema={f'../schemas/{path}' if here else schema_address(path)}\n"
 
 
 def cluster_named(name: str, repository: Repository) -> ResolvedCluster:

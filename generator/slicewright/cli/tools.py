@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.binaries.build import build_all, has_module
-from slicewright.binaries.find import locate, tools_folder
+from slicewright.binaries.build import available, build_all
+from slicewright.binaries.find import locate
 from slicewright.binaries.pins import tools as pinned
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN, HELP, command, epilog, folder_option, output_option
@@ -38,7 +38,7 @@ def tools(context: click.Context, output: str) -> None:
     if context.invoked_subcommand:
         context.default_map = {context.invoked_subcommand: {"output": output}}
         return
-    records = [_record(tool) for tool in _available()]
+    records = [_record(tool) for tool in available()]
     if output == "json":
         show.as_json({"tools": records})
         return
@@ -48,11 +48,6 @@ def tools(context: click.Context, output: str) -> None:
     show.table(("NAME", "VERSION", "FROM", "PATH"), rows)
     if any(one["origin"] == "missing" for one in records):
         say("slicewright tools build builds those that are missing", err=True)
-
-
-def _available() -> list[Tool]:
-    """Return all programs of a checkout; in an installed package, those that commands run."""
-    return [tool for tool in pinned().values() if has_module(tool, tools_folder())]
 
 
 def _record(tool: Tool) -> dict[str, str]:
@@ -79,7 +74,7 @@ def build(names: tuple[str, ...], output: str) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupted)
     wanted = [pinned()[name] for name in dict.fromkeys(names)]
-    wanted = wanted or [tool for tool in _available() if not tool.asked]
+    wanted = wanted or [tool for tool in available() if not tool.asked]
     problems = build_all(wanted, sys.stderr)
     if problems:
         show.stop(problems, BROKEN)

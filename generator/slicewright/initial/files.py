@@ -73,14 +73,14 @@ def _filled(name: str, wanted: dict[str, str]) -> str:
 FOLDERS = ("bases", "schemas")
 RECORD = ".slicewright.json"
 """Name of the record in each of the folders."""
-_SCHEMAS = (
+SCHEMAS = (
     "slicewright/common.json",
     "slicewright/settings.json",
     "slicewright/tpucluster.json",
     "slicewright/tpuworkload.json",
     "kubernetes/pod-template.json",
 )
-"""The schemas of what people write, and what they refer to."""
+"""The schemas of what people write, and what they refer to; the site of the documentation has them too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def shipped() -> dict[str, str]:
     """Return the text of every base and schema that comes along, by its path in a repository."""
     bases, schemas = data_folder("bases"), data_folder("schemas")
     texts = {f"bases/{path}": _text(bases / path) for path in _below(bases)}
-    return texts | {f"schemas/{path}": _text(schemas / path) for path in _SCHEMAS}
+    return texts | {f"schemas/{path}": _text(schemas / path) for path in SCHEMAS}
 
 
 def _below(folder: Path) -> Iterator[str]:
