@@ -209,14 +209,15 @@ def test_action_installs_its_own_commit(tmp_path: Path, start: Path, api: Servic
 
 @pytest.mark.tools
 @pytest.mark.slow
-def test_action_and_workflows_pass_their_linters() -> None:
-    """With shellcheck for their scripts, zizmor for what is unsafe, and GitHub's schema."""
+def test_action_workflows_and_image_pass_their_linters() -> None:
+    """With shellcheck for scripts, zizmor for what is unsafe, GitHub's schema, and hadolint."""
     shell: list[str | Path] = ["-no-color", "-shellcheck", BIN / "shellcheck", "-pyflakes", ""]
     safe = ["--offline", "--quiet", "--no-progress", "--no-config", "--min-severity=medium"]
     commands: tuple[list[str | Path], ...] = (
         [actionlint(), *shell, *WORKFLOWS],
         [BIN / "zizmor", *safe, ACTION, TEMPLATE, *WORKFLOWS],
         [BIN / "check-jsonschema", "--quiet", "--builtin-schema", "vendor.github-actions", ACTION],
+        [BIN / "hadolint", "--failure-threshold=info", "Containerfile"],
     )
     for command in commands:
         done = subprocess.run(command, cwd=PROJECT, check=False, capture_output=True, text=True)
