@@ -1,0 +1,30 @@
+"""The tutorial is played, command by command, from nothing to runs that are changed and ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.docs.transcript import DOCS, Shell
+
+from slicewright.binaries.find import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    """Return the shell of a reader who has installed slicewright and kubectl."""
+    kubectl = find("kubectl")
+    assert isinstance(kubectl, Path)
+    shell = Shell(tmp_path / "home").begin(kubectl=kubectl)
+    yield shell
+    shell.run("slicewright cluster down")
+
+
+def test_pages_of_the_tutorial_show_what_their_commands_print(shell: Shell) -> None:
+    """The second page goes on where the first one ends."""
+    for name in ("first-rehearsal", "first-run"):
+        assert shell.play(DOCS / "tutorial" / f"{name}.md") > 0
