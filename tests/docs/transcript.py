@@ -53,6 +53,11 @@ def _timeless(text: str) -> str:
     return _TIME.sub("~", text)
 
 
+def blocks(page: Path) -> list[tuple[str, str, str]]:
+    """Return the fenced blocks of a page: language, title, text."""
+    return _BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
 @dataclass(frozen=True, slots=True)
 class Shell:
     """A shell in a home of its own: what a command sets or where it goes holds for the next one.
@@ -79,6 +84,19 @@ class Shell:
         self._state.write_text(f"cd '{self.home}'\n", encoding="utf-8")
         return self
 
+    def sample(self) -> Shell:
+        """Go into the repository that init makes, rendered and committed."""
+        commands = (
+            "slicewright init training",
+            "cd training",
+            "git init",
+            "slicewright render",
+            "git add --all",
+        )
+        for command in (*commands, "git commit --message init"):
+            assert self.run(command)[0] == 0, command
+        return self
+
     def run(self, command: str) -> tuple[int, str]:
         """Run a command; return its exit code and what it prints on both streams."""
         keep = f"{{ export -p; echo \"cd '$PWD'\"; }} > {self._state}"
@@ -99,7 +117,7 @@ class Shell:
     def play(self, page: Path) -> int:
         """Do what a page says, and compare what it shows; return the number of its commands."""
         played = 0
-        for language, title, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
+        for language, title, text in blocks(page):
             if title:
                 self._put(title, text)
             elif language == "diff":

@@ -28,3 +28,8 @@ def test_pages_of_the_tutorial_show_what_their_commands_print(shell: Shell) -> N
     """The second page goes on where the first one ends."""
     for name in ("first-rehearsal", "first-run"):
         assert shell.play(DOCS / "tutorial" / f"{name}.md") > 0
+
+
+def test_page_about_a_stuck_queue_shows_what_kueue_says(shell: Shell) -> None:
+    """Its run waits behind the sample, and Kueue gives the reason that the page explains."""
+    assert shell.sample().play(DOCS / "how-to/read-a-stuck-queue.md") > 0

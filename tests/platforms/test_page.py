@@ -1,4 +1,4 @@
-"""The example of docs/explanation/platform.md is one that renders, with nothing against it."""
+"""The examples of docs/explanation/platform.md and flavors.md render, with nothing against them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "platform.md"
+PAGES = Path(__file__).parents[2] / "docs" / "explanation"
 EXAMPLE = re.compile(r"```yaml\n(.*?)```", re.DOTALL)
+
+
+def first(page: str) -> str:
+    """Return the first example of a page."""
+    found = EXAMPLE.search((PAGES / f"{page}.md").read_text(encoding="utf-8"))
+    assert found is not None
+    return found[1]
 
 
 def test_example_renders_and_is_valid(empty: Repo) -> None:
     """What people copy from the page works as it stands."""
-    example, *_ = EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
+    example = first("platform")
     empty.write("clusters/research.yaml", example)
 
     assert empty.run("render", "-o", "json").json["problems"] == []
@@ -35,11 +42,10 @@ def test_example_renders_and_is_valid(empty: Repo) -> None:
 
 def test_ladder_of_the_page_renders(empty: Repo) -> None:
     """A workload with the lines of the page may climb on the cluster of the page."""
-    example, ladder, *_ = EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
-    empty.write("clusters/research.yaml", example)
+    empty.write("clusters/research.yaml", first("platform"))
     head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUWorkload\nmetadata: {name: a, namespace: vision}\n"
     more = "  clusters: [research]\n  tpu: v5litepod-8\n  container: {image: x}\n"
-    empty.write("workloads/a.yaml", f"{head}{ladder}{more}")
+    empty.write("workloads/a.yaml", f"{head}{first('flavors')}{more}")
 
     assert empty.run("render", "-o", "json").json["problems"] == []
     (path,) = empty.runs("a", "research", "vision")

@@ -1,0 +1,63 @@
+"""The how-to pages are played in a repository as init makes it: each command prints what its page shows."""
+
+from __future__ import annotations
+
+import shlex
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+from tests.docs.transcript import DOCS, Shell, blocks
+
+from slicewright.cli.main import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLUSTER = "slicewright cluster up"
+"""The command of pages that need a cluster; tests/e2e_rehearsal/test_tutorial.py plays them."""
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.glob("*/*.md"))
+PLAYED = [
+    name
+    for name in PAGES
+    if name.startswith("how-to/") and CLUSTER not in (DOCS / name).read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLAYED)
+def test_commands_of_the_page_print_what_it_shows(name: str, tmp_path: Path) -> None:
+    """A page without sessions shows only commands for other machines, which the next test reads."""
+    shell = Shell(tmp_path / "home").begin().sample()
+    page = DOCS / name
+
+    assert len([language for language, *_ in blocks(page) if language == "console"]) <= shell.play(page)
+
+
+def commands(page: Path) -> list[list[str]]:
+    """Return the commands of slicewright in the blocks that are not played, each as its words."""
+    lines = (
+        line
+        for language, _, text in blocks(page)
+        if language == "sh"
+        for line in text.replace("\\\n", "").splitlines()
+    )
+    found = (list(shlex.shlex(line, posix=True, punctuation_chars=True)) for line in lines)
+    return [
+        list(takewhile(lambda word: word[0] not in "|&>;", words))
+        for words in found
+        if words[:1] == ["slicewright"]
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if commands(DOCS / name)])
+def test_options_of_other_commands_exist(name: str) -> None:
+    """What a page tells people to type elsewhere is a command with options that it has."""
+    for _, *words in commands(DOCS / name):
+        command: click.Command | None = cli
+        context = click.Context(cli)
+        while isinstance(command, click.Group):
+            command = command.get_command(context, words.pop(0))
+        assert command is not None, words
+        command.make_parser(context).parse_args(words)
