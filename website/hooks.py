@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mkdocs.structure.files import File, InclusionLevel
@@ -11,23 +12,35 @@ from slicewright.workspace.package import data_folder
 from website import commands, rules
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
 _INDEXES = {"reference/commands/index.md": commands.index, "reference/rules/index.md": rules.index}
-_BOOST = {"tutorial": 2.0, "how-to": 3.0, "decisions": 0.2, "contributing": 0.3}
-"""What people look for first, by folder; pages of ids say it themselves."""
+_BOOST = {"how-to": 3.0, "tutorial": 2.0, "explanation": 2.0, "contributing": 0.3, "decisions": 0.2}
+"""What people look for first, by folder."""
 
 
 def on_config(config: MkDocsConfig) -> None:
-    """List the page of each command in the navigation."""
-    sections: dict[str, list[Any]] = {
-        title: below for entry in config.nav or () for title, below in entry.items()
-    }
-    for entry in sections["Reference"]:
-        if isinstance(entry, dict) and "Commands" in entry:
-            entry["Commands"] += [path for path, _ in commands.pages()]
+    """List the pages that the navigation names by a pattern."""
+    docs = Path(config.docs_dir)
+    pages = sorted(path.relative_to(docs) for path in docs.rglob("*.md"))
+    pages += [Path(path) for path, _ in commands.pages()]
+    config.nav = list(_listed(config.nav or [], pages))
+
+
+def _listed(nav: list[Any], pages: list[Path]) -> Iterator[Any]:
+    """Yield the entries of a navigation, its patterns replaced; listed pages are taken out."""
+    for entry in nav:
+        if isinstance(entry, dict):
+            yield {title: list(_listed(below, pages)) for title, below in entry.items()}
+            continue
+        chosen = [page for page in pages if page.match(entry) and page.parent == Path(entry).parent]
+        for page in chosen:
+            pages.remove(page)
+            yield page.as_posix()
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -134,8 +134,6 @@ def page(one: Meaning, subject: Subject, files: Files, output: str) -> str:
     """Return the page of an id."""
     looks_at = f" of {', '.join(one.kinds)}" if one.kinds else ""
     parts = [
-        # A word of a question that is in a rule's example must not hide the page that answers it.
-        f"---\ntitle: {one.id}\nsearch: {{boost: 0.5}}\n---\n",
         f"# {one.id}: {one.title}\n",
         f"[{subject.title}](index.md#{_anchor(subject)}) · **{one.severity}**{looks_at}\n",
         f"{one.why}\n",

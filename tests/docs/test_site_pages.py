@@ -1,0 +1,94 @@
+"""The pages that the site gets when it is built: one a command, one an id, with what the program prints."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+from website import commands, rules
+
+from slicewright.cli.main import GROUPS, cli
+from slicewright.workspace.meaning import all_rules, rule_subjects, subjects
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_BLOCK = re.compile(r'^```(?:yaml title="([^"\n]+)"|text)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+COMMANDS = [name for group in GROUPS.values() for name in group]
+
+
+def test_each_command_has_a_page() -> None:
+    """The pages are the commands of `slicewright --help`, and the index lists them."""
+    made = dict(commands.pages())
+
+    assert [f"reference/commands/{name}.md" for name in COMMANDS] == list(made)
+    assert COMMANDS == re.findall(r"^\| \[`slicewright \w+`\]\((\w+)\.md\)", commands.index(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_page_of_a_command_has_its_options_and_examples(name: str) -> None:
+    """What `--help` prints is on the page: each option, and each example."""
+    page = dict(commands.pages())[f"reference/commands/{name}.md"]
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    of_group = command.commands.values() if isinstance(command, click.Group) else [command]
+
+    for one in of_group:
+        options = {option.opts[-1] for option in one.params if isinstance(option, click.Option)}
+        examples = re.findall(r"^  (slicewright .*)$", one.epilog or "", re.MULTILINE)
+        assert [] == [text for text in (*options, *examples) if text not in page]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ident", ["TPU119", "KUS102"])
+def test_input_of_a_page_has_the_output_of_the_page(tmp_path: Path, ident: str) -> None:
+    """Whoever copies the files of a page and validates them reads the lines of the page, among others."""
+    subject, one = next((at, one) for at in rule_subjects() for one in at.meanings if one.id == ident)
+    blocks = _BLOCK.findall(rules.page(one, subject, *rules.of_rule(ident)))
+    for path, text in blocks[:-1]:
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    path = blocks[0][0]
+    target = path.rpartition("/")[0] or path
+
+    done = subprocess.run(
+        [sys.executable, "-m", "slicewright", "validate", target],
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+    assert blocks[-1][1]
+    assert blocks[-1][1] in done.stdout
+
+
+@pytest.mark.ci
+@pytest.mark.slow
+def test_each_id_has_a_page_and_each_rule_an_output() -> None:
+    """No id is without a page; an input on a page makes the program print the id."""
+    made = dict(rules.pages())
+    of_rules = [one.id for subject in rule_subjects() for one in subject.meanings]
+    with_input = of_rules + [
+        one.id for subject in subjects() for one in subject.meanings if rules.example(one)
+    ]
+    outputs = {
+        ident: blocks[-1]
+        for ident in with_input
+        if len(blocks := _BLOCK.findall(made[f"reference/rules/{ident}.md"])) > 1
+    }
+
+    assert {f"reference/rules/{one.id}.md" for one in all_rules()} == set(made)
+    assert with_input == list(outputs)
+    assert [] == [ident for ident, (_, output) in outputs.items() if f"{ident} " not in output]
+
+
+def test_index_lists_every_id() -> None:
+    """Each id is a row of the table of its subject."""
+    listed = re.findall(r"^\| \[(\w+)\]\(\1\.md\)", rules.index(), re.MULTILINE)
+
+    assert [one.id for one in all_rules()] == sorted(listed)
