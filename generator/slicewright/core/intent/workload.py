@@ -27,6 +27,11 @@ class Provisioning:
     sub_block: str = ""
     """Of the block; there is none without a block."""
 
+    @property
+    def is_flex_start(self) -> bool:
+        """Whether GKE makes the nodes when it has some, queued or not."""
+        return self.type in ("FlexStart", "FlexStartQueued")
+
 
 @dataclass(frozen=True, slots=True)
 class GcsFuse:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 FLEX_START_SECONDS = (600, 604_800)
 """Shortest and longest run on flex-start capacity: 10 minutes to 7 days (GKE cluster autoscaler)."""
 
+NOT_SERVED = "write OnDemand, Spot or a Reservation; `slicewright catalog` shows what flex-start serves"
+
 _COMPONENT = {
     "OnDemand": "",
     "Spot": "spot",
@@ -75,6 +77,22 @@ def flavor_name(shape: Shape, wanted: Provisioning) -> str:
     machine = f"-{shape.chips_per_host}t" if shape.needs_accelerator_count else ""
     way = (_COMPONENT[wanted.type], wanted.name, wanted.block, wanted.sub_block)
     return f"{shape.generation}-{shape.topology}{machine}{''.join(f'-{part}' for part in way if part)}"
+
+
+def is_served(shape: Shape, wanted: Provisioning) -> bool:
+    """Tell whether GKE has a shape in a way of provisioning, as far as the catalogue knows."""
+    if not wanted.is_flex_start:
+        return True
+    return shape.flex_start and (wanted.type == "FlexStart" or shape.machine.queued is not False)
+
+
+def lifetime_problem(what: str, seconds: int | None) -> tuple[str, str] | None:
+    """Return message and hint where flex-start capacity does not last so long; `what` lives on it."""
+    low, high = FLEX_START_SECONDS
+    if seconds is None or low <= seconds <= high:
+        return None
+    message = f"flex-start {what} {low} to {high} seconds, not {seconds}"
+    return message, f"write a number from {low} (10 minutes) to {high} (7 days)"
 
 
 def tolerated_taints(wanted: Provisioning) -> tuple[str, ...]:
@@ -127,17 +145,14 @@ def _reservation(wanted: Provisioning) -> dict[str, str]:
 def refusals(workload: Workload, shape: Shape | None) -> list[Problem]:
     """Return what GKE or Kueue would refuse about a workload's provisioning; None is a shape not known."""
     wanted, seconds, source = workload.provisioning, workload.max_run_duration_seconds, workload.source
-    flex = any(way.type in ("FlexStart", "FlexStartQueued") for way in workload.ways)
+    flex = any(way.is_flex_start for way in workload.ways)
     problems: list[Problem] = []
     queued = any(way.type == "FlexStartQueued" for way in workload.ways)
     for index, way in enumerate(workload.ways):
-        is_flex = way.type in ("FlexStart", "FlexStartQueued")
-        refused = way.type == "FlexStartQueued" and shape and shape.machine.queued is False
-        if shape and is_flex and (not shape.flex_start or refused):
+        if shape and not is_served(shape, way):
             place = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")
             message = f"{shape.machine_type} is not available as {way.type}"
-            hint = "write OnDemand, Spot or a Reservation; `slicewright catalog` shows what flex-start serves"
-            problems.append(source.problem("TPU011", place, message, hint))
+            problems.append(source.problem("TPU011", place, message, NOT_SERVED))
     if seconds is not None and workload.alternative_provisioning and not queued:
         message = "the run may take several ways, whose nodes have no maxRunDurationSeconds in common"
         hint = "leave it out: of several ways it limits FlexStartQueued alone"
@@ -146,11 +161,8 @@ def refusals(workload: Workload, shape: Shape | None) -> list[Problem]:
         message = "the ComputeClass sets how long its nodes live"
         hint = "leave it out, and write maxRunDurationSeconds in the priorities of the ComputeClass"
         problems.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint, key=True))
-    low, high = FLEX_START_SECONDS
-    if seconds is not None and flex and not low <= seconds <= high:
-        message = f"flex-start runs last {low} to {high} seconds, not {seconds}"
-        hint = f"write a number from {low} (10 minutes) to {high} (7 days)"
-        problems.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint))
+    if flex and (wrong := lifetime_problem("runs last", seconds)):
+        problems.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), *wrong))
     if queued and not workload.queue_name:
         message = "FlexStartQueued needs a queue: Kueue makes the ProvisioningRequest"
         hint = "add spec.queueName, or write provisioning: FlexStart"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.intent.cluster import CpuPool, TpuPool
-from slicewright.core.plan.placement import FLEX_START_SECONDS
+from slicewright.core.plan.placement import NOT_SERVED, is_served, lifetime_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -101,18 +101,11 @@ def _provisioned(
     cluster: Cluster, wanted: Provisioning, shape: Shape | None, seconds: int | None, path: Path
 ) -> Iterator[Problem]:
     """Yield what GKE refuses about the provisioning of a pool or of a rung; None is a shape not known."""
-    if wanted.type not in ("FlexStart", "FlexStartQueued"):
-        return
-    queued = wanted.type == "FlexStartQueued"
-    if shape and (not shape.flex_start or (queued and shape.machine.queued is False)):
+    if shape and not is_served(shape, wanted):
         message = f"{shape.machine_type} is not available as {wanted.type}"
-        hint = "write OnDemand, Spot or a Reservation; `slicewright catalog` shows what flex-start serves"
-        yield cluster.source.problem("POOL011", (*path, "provisioning"), message, hint)
-    low, high = FLEX_START_SECONDS
-    if seconds is not None and not low <= seconds <= high:
-        message = f"flex-start nodes live {low} to {high} seconds, not {seconds}"
-        hint = f"write a number from {low} (10 minutes) to {high} (7 days)"
-        yield cluster.source.problem("POOL012", (*path, "maxRunDurationSeconds"), message, hint)
+        yield cluster.source.problem("POOL011", (*path, "provisioning"), message, NOT_SERVED)
+    if wanted.is_flex_start and (wrong := lifetime_problem("nodes live", seconds)):
+        yield cluster.source.problem("POOL012", (*path, "maxRunDurationSeconds"), *wrong)
 
 
 def _not_yet(cluster: Cluster) -> Iterator[Problem]:

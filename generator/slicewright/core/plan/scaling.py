@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from slicewright.core.intent.cluster import CpuPool
     from slicewright.core.plan.resolve import ResolvedCluster
 
-FLEX_START = ("FlexStart", "FlexStartQueued")
-"""The ways of provisioning whose node pools start empty."""
-
 
 @dataclass(frozen=True, slots=True)
 class SizeRange:
@@ -34,7 +31,7 @@ def count(pool: TpuPool | CpuPool) -> int:
 
 def starts_empty(pool: TpuPool | CpuPool) -> bool:
     """Tell whether all node pools of a TPU pool start empty, whatever its autoscaling says."""
-    return isinstance(pool, TpuPool) and pool.provisioning.type in FLEX_START
+    return isinstance(pool, TpuPool) and pool.provisioning.is_flex_start
 
 
 def autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.plan.placement import placed_by_policy, policy_name
 from slicewright.core.plan.resolve import region_of
@@ -31,31 +31,10 @@ def problems(site: ResolvedCluster) -> tuple[Problem, ...]:
     )
 
 
-_DEFAULTS = {
-    "networkName": "{prefix}-network",
-    "subnetName": "{prefix}-subnet",
-    "tpuSaName": "cloud-tpu-sa",
-    "gkeSaName": "gke-sa",
-    "artifactRepositoryBucketName": "{prefix}-aiml-repository",
-    "artifactRegistryName": "gke-tpu-training",
-}
-"""Names of the fields' own descriptions, where nothing is written."""
-_GLOBAL = frozenset({"artifactRepositoryBucketName"})
-"""Names that no other project may have either."""
-
-
 def problems_between(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
-    """Yield a problem for each name that two clusters have in common.
+    """Yield a problem for each workload policy that would be made with the name of another one.
 
     Clusters need no such check: a GKE cluster is called as its TPUCluster, of which there is one by name.
-    """
-    ours = [site for site in sites if site.cluster.managed]
-    yield from _environments(ours)
-    yield from _policies(site for site in ours if site.cluster.mode == "Standard")
-
-
-def _policies(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
-    """Yield a problem for each workload policy that would be made with the name of another one.
 
     Its default name is that of the cluster and of the pool, and both may hold a hyphen: `a-b` and `c` make
     what `a` and `b-c` make. Policies lie in a region of a project.
@@ -63,6 +42,7 @@ def _policies(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
     found = [
         (site, pool, shape.topology, site.cluster.spec["pools"][pool.index].get("placementPolicyName", ""))
         for site in sites
+        if site.cluster.managed and site.cluster.mode == "Standard"
         for pool, shape in site.pools
         if placed_by_policy(shape)
     ]
@@ -82,32 +62,3 @@ def _policies(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
         hint = "write another placementPolicyName for one of them, or give the pool another name"
         place: Path = ("spec", "pools", pool.index, "placementPolicyName" if written else "name")
         yield site.cluster.source.problem("POOL032", place, message, hint)
-
-
-def _environments(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
-    taken: dict[tuple[str, ...], ResolvedCluster] = {}
-    for site in sites:
-        environment = site.cluster.spec.get("environment")
-        if environment is None:
-            continue
-        for field, key, shown in _names(site, environment):
-            other = taken.setdefault((field, *key), site)
-            if other is not site:
-                written = field in environment
-                place = ("spec", "environment", field) if written else ("spec", "environment")
-                message = f"{field} '{shown}' is also in the environment of cluster '{other.cluster.name}'"
-                other_name = field if written or "{" not in _DEFAULTS.get(field, "") else "resourcePrefix"
-                hint = f"write another {other_name}: two environments cannot make the same thing"
-                yield site.cluster.source.problem("ENV021", place, message, hint, key=not written)
-
-
-def _names(site: ResolvedCluster, environment: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """Yield field, what must be unique, and how it is shown."""
-    project: str = site.cluster.spec.get("project", "")
-    prefix = environment.get("resourcePrefix", project)
-    for field, default in _DEFAULTS.items():
-        name = environment.get(field, default.format(prefix=prefix))
-        yield field, (name,) if field in _GLOBAL else (project, name), name
-    bucket = environment.get("tfStateBucket", f"{project}-tf-state")
-    state = environment.get("tfStatePrefix", "gke-tpu-training-environment")
-    yield "tfStatePrefix", (bucket, state), state

@@ -87,7 +87,7 @@ def _obtained(provisioning: Provisioning) -> list[str]:
         return ["--spot"]
     if provisioning.type == "Reservation":
         return ["--reservation-affinity=specific", f"--reservation={reservation_path(provisioning)}"]
-    if provisioning.type in ("FlexStart", "FlexStartQueued"):
+    if provisioning.is_flex_start:
         queued = ["--enable-queued-provisioning"] if provisioning.type == "FlexStartQueued" else []
         return ["--flex-start", *queued, "--reservation-affinity=none", "--no-enable-autorepair"]
     return []

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import RESERVATION_AFFINITY
-from slicewright.core.plan.scaling import FLEX_START
 from slicewright.core.provision.further import with_arguments
 from slicewright.core.provision.hcl import Block, Call, Comment, Expression, block
 from slicewright.core.provision.scripts import reservation_path
@@ -123,7 +122,7 @@ def _policy(name: str, pool: NodePool) -> Block:
 
 
 def _resource(environment: Environment, label: str, names: list[str], pool: NodePool) -> Block:
-    scaling, flex = pool.scaling, pool.provisioning.type in FLEX_START
+    scaling, flex = pool.scaling, pool.provisioning.is_flex_start
     items: list[Item] = []
     if scaling:
         # any zone that has capacity, rather than the same number of nodes in each
@@ -181,7 +180,7 @@ def _node_config(pool: NodePool) -> Block:
         disk_type=pool.boot_disk or (Expression("var.cpu_pool_disk_type") if of_cpu else None),
         disk_size_gb=pool.disk_size_gb or (Expression(size) if of_cpu else None),
         spot=True if wanted.type == "Spot" else None,
-        flex_start=True if wanted.type in FLEX_START else None,
+        flex_start=True if wanted.is_flex_start else None,
         max_run_duration=None if seconds is None else f"{seconds}s",
         service_account=pool.service_account or _ACCOUNT,
         oauth_scopes=OAUTH_SCOPES,
@@ -198,7 +197,7 @@ def _node_config(pool: NodePool) -> Block:
 def _reservation(pool: NodePool) -> Iterator[Block]:
     """Yield the reservation that the nodes come from, or that they come from none (flex-start)."""
     wanted = pool.provisioning
-    if wanted.type in FLEX_START:
+    if wanted.is_flex_start:
         yield block("reservation_affinity", consume_reservation_type="NO_RESERVATION")
     if wanted.type == "Reservation":
         names, kind = [reservation_path(wanted)], "SPECIFIC_RESERVATION"

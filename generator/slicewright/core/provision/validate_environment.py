@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.provision.node_pool import node_pools
 from slicewright.core.provision.terraform import TPU_MAX_PODS
-from slicewright.core.provision.terraform_settings import environment
+from slicewright.core.provision.terraform_settings import DEFAULTS, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
@@ -53,6 +53,32 @@ def problems(site: ResolvedCluster) -> Iterator[Problem]:
     yield from _accounts(site)
     yield from _ranges(site)
     yield from _team(site)
+
+
+_UNIQUE = (
+    *("networkName", "subnetName", "tpuSaName", "gkeSaName"),
+    *("artifactRepositoryBucketName", "artifactRegistryName", "tfStatePrefix"),
+)
+
+
+def problems_between(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
+    """Yield a problem for each name that the environments of two clusters have in common."""
+    taken: dict[tuple[str, str, str], ResolvedCluster] = {}
+    for site in sites:
+        written = site.cluster.spec.get("environment")
+        if written is None or not site.cluster.managed:
+            continue
+        made = environment(site)
+        # No other project has the name of a bucket; a state is unique in its bucket.
+        within = {"artifactRepositoryBucketName": "", "tfStatePrefix": made.fields["tfStateBucket"]}
+        for field in _UNIQUE:
+            name = made.fields[field]
+            other = taken.setdefault((field, within.get(field, made.project), name), site)
+            if other is not site:
+                message = f"{field} '{name}' is also in the environment of cluster '{other.cluster.name}'"
+                changed = field if field in written or field in DEFAULTS else "resourcePrefix"
+                hint = f"write another {changed}: two environments cannot make the same thing"
+                yield _problem(site, "ENV021", field, message, hint)
 
 
 def _missing(site: ResolvedCluster) -> Iterator[Problem]:

@@ -87,7 +87,7 @@ def _in_text(text: str, run: str) -> list[tree.Identity]:
 
 def _meets_anchor(identified: tree.Identity, claim: _Claim) -> Problem:
     message = (
-        f"run '{claim.run}' would bring the object {_shown(identified)}, which slicewright makes itself: "
+        f"run '{claim.run}' would bring the object {tree.shown(identified)}, which slicewright makes itself: "
         "it keeps the namespace from running empty"
     )
     hint = "give it another name in its component"
@@ -101,11 +101,6 @@ def _conflict(identified: tree.Identity, first: _Claim, second: _Claim) -> Probl
     if one.key != other.key:
         runs = f"workloads '{one.key}' and '{other.key}'"
     place: Path = ("spec", "components") if other.components else ("metadata", "name")
-    message = f"{runs} would both bring the object {_shown(identified)}, and kustomize takes it once"
+    message = f"{runs} would both bring the object {tree.shown(identified)}, and kustomize takes it once"
     hint = "give it a name of its own in each component, or declare it once in custom/"
     return other.source.problem("NAME004", place, message, hint, key=True)
-
-
-def _shown(identified: tree.Identity) -> str:
-    _, kind, namespace, name = identified
-    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"

@@ -17,10 +17,9 @@ from slicewright.core.plan.resolve import ResolvedCluster, resolve_cluster
 from slicewright.core.platform import validate_platform
 from slicewright.core.platform.kueue import has_kueue
 from slicewright.core.platform.kueue_configuration import validate_configuration
-from slicewright.core.platform.validate_platform import problems_between
 from slicewright.core.platform.validate_teams import problems_of_workloads
 from slicewright.core.problem import Problem, did_you_mean, errors
-from slicewright.core.provision import validate_node_pools
+from slicewright.core.provision import validate_environment, validate_node_pools
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -148,7 +147,8 @@ def _platform_problems(
         if site.cluster.managed and has_kueue(site):
             yield from package.check_platform(site, package.catalogue)
         yield from validate_node_pools.problems(site, package.catalogue)
-    yield from problems_between(sites.values())
+    yield from validate_platform.problems_between(sites.values())
+    yield from validate_environment.problems_between(sites.values())
     yield from problems_of_workloads(sites, workloads)
 
 

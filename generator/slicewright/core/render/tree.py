@@ -88,7 +88,8 @@ class Bases:
         some = next(some for some in leading if self._lacks(plan, some))
         if some:
             file, what = f"{some[-1]}/{FILE_NAME}", f"after this component, {file} does not fit: {what}"
-        return _unfit(plan, what, file)
+        message = f"{what}, and {plan.pattern} workloads are filled in there"
+        return Problem("BASE001", message, _COMPARE, file=file)
 
     def _lacks(self, plan: Plan, components: tuple[str, ...]) -> bool:
         objects = compose_with(plan.base, components, self._read_text)
@@ -129,11 +130,16 @@ def _twins(plan: Plan, objects: list[Object], source: Source) -> Iterator[Proble
     for item in objects if len(objects) > 1 else ():
         found = identity(item)
         if found in seen:
-            named = "/".join(filter(None, found[2:]))
-            message = f"the run '{plan.name}' would hold the object {found[1]} {named} twice"
+            message = f"the run '{plan.name}' would hold the object {shown(found)} twice"
             hint = "give what your components bring names of their own"
             yield source.problem("NAME004", ("spec", "components"), message, hint, key=True)
         seen.add(found)
+
+
+def shown(identified: Identity) -> str:
+    """Return `Kind namespace/name`."""
+    _, kind, *names = identified
+    return f"{kind} {'/'.join(filter(None, names))}"
 
 
 def _unlike(plan: Plan, objects: list[Object]) -> Problem | None:
@@ -148,14 +154,7 @@ def _unlike(plan: Plan, objects: list[Object]) -> Problem | None:
     return Problem("BASE001", message, _COMPARE, file=f"{plan.base}/{FILE_NAME}")
 
 
-def _unfit(plan: Plan, what: str, file: str) -> Problem:
-    message = f"{what}, and {plan.pattern} workloads are filled in there"
-    return Problem("BASE001", message, _COMPARE, file=file)
-
-
 _COMPARE = "compare it with the base that slicewright brings along"
-
-
 _KINDS = frozenset(kind for base in PATTERNS.values() for _, kind in base.objects)
 
 
