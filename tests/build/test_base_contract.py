@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from tests.words import places
 
 from slicewright.core.problem import errors
 
@@ -131,19 +132,15 @@ def test_any_change_of_a_base_gives_a_tree_or_problems(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "flaw"),
-    [
-        ("name: pathways-rm", "name: other", "no pod has a container 'pathways-rm'"),
-        ("args:", "command:", "the container 'pathways-rm' needs an image and args"),
-    ],
+    ("old", "new"),
+    [("name: pathways-rm", "name: other"), ("args:", "command:")],
     ids=["no container", "no args"],
 )
-def test_runtime_of_pathways_is_needed(old: str, new: str, flaw: str) -> None:
+def test_runtime_of_pathways_is_needed(old: str, new: str) -> None:
     """Of a Pathways base without a container of the runtime, or one without its arguments, that is said."""
     file = "bases/pathways/jobset.yaml"
     text = (ROOT / file).read_text(encoding="utf-8")
 
     found = rendering("pathways", {}, files={file: text.replace(old, new)})
 
-    expected = f"{file}: BASE001 {flaw}, and pathways workloads are filled in there"
-    assert expected == found.problems[0].text().splitlines()[0]
+    assert f"{file}: BASE001" == places(found.problems[0])

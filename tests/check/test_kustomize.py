@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
+from tests.words import places
 
 from slicewright.core.compose.spec import is_remote
 from slicewright.core.problem import Problem
@@ -41,7 +42,7 @@ def test_folder_is_checked_as_it_builds(tmp_path: Path) -> None:
     )
     assert problems(tmp_path) == [("SCHEMA003", "overlays/dev", "ConfigMap a")]
     text = run(tmp_path, ".", "--schemas-only").out
-    assert text.startswith("overlays/dev: ConfigMap a data.a: SCHEMA003 'a' must be a string")
+    assert places(text).startswith("overlays/dev: ConfigMap a data.a: SCHEMA003")
     assert problems(tmp_path, "overlays/dev/kustomization.yaml") == problems(tmp_path, "overlays/dev")
 
 
@@ -105,7 +106,7 @@ def test_rules_of_kustomizations_see_the_hand_written_ones(tmp_path: Path) -> No
     [
         (
             "resources: [nowhere.yaml]\n",
-            ("KUS001", "one/kustomization.yaml", "there is no file one/nowhere.yaml"),
+            ("KUS001", "one/kustomization.yaml", "file one/nowhere.yaml is missing"),
         ),
         ("resources: 5\n", ("KUS002", "one/kustomization.yaml", "'resources' must be a list")),
         ("a: [\n", ("YAML001", "one/kustomization.yaml", "not valid YAML")),

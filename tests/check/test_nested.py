@@ -62,7 +62,7 @@ def said(data: dict[str, Any], checks: Engine | None = None) -> list[tuple[str, 
         ("kind: Configuration\n", "line 1, apiVersion: 'apiVersion' is missing", "every Kubernetes object "),
         (
             KUEUE.replace("v1beta2", "v1beta3"),
-            "line 2, kind: there is no schema for config.kueue.x-k8s.io/v1beta3 Configuration",
+            "line 2, kind: no schema for config.kueue.x-k8s.io/v1beta3 Configuration",
             "known versions: v1beta2; or ",
         ),
     ],

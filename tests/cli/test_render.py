@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from tests.words import places
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -258,7 +259,7 @@ def test_name_that_may_stand_in_a_wrong_file_is_no_usage_error(repo: Repo) -> No
     repo.write("workloads/b.yaml", "metadata: {name: b}\n")
 
     for command in (["render", "b"], ["outdated", "b"], ["rerun", "b"], ["explain", "b"]):
-        assert "workloads/b.yaml:1:1: IN007 'kind' is missing" in repo.run(*command, code=1).err
+        assert "workloads/b.yaml:1:1: IN007" in places(repo.run(*command, code=1).err)
 
 
 def test_no_repository_is_a_usage_error(empty: Repo) -> None:
@@ -280,7 +281,7 @@ def test_problems_of_writing_are_reported_in_both_forms(repo: Repo) -> None:
     text = repo.run("render", code=1)
     record = repo.run("render", "-o", "json", code=1).json
 
-    assert (text.out, text.err.startswith("overlays/c1: FILE003 a file is where")) == ("", True)
+    assert (text.out, places(text.err).startswith("overlays/c1: FILE003\n")) == ("", True)
     assert ([problem["id"] for problem in record["problems"]], record["written"]) == (["FILE003"], [])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -90,10 +91,7 @@ def test_fixed_workload_has_no_runs(repo: Repo) -> None:
 
     done = repo.run("rerun", "a", "b", code=1)
 
-    assert (
-        "workloads/b.yaml:5:11: RUN002 'b' is Fixed: it has no runs\n"
-        "  hint: delete the object in the cluster and let it be applied again, or write naming: Hashed\n"
-    ) in done.err
+    assert "workloads/b.yaml:5:11: RUN002" in places(done.err)
     assert before == repo.stamps("workloads")
 
 
@@ -114,7 +112,7 @@ def test_file_behind_a_link_is_not_replaced(repo: Repo) -> None:
 
     done = repo.run("rerun", "a", code=1)
 
-    assert done.err.startswith("workloads/a.yaml: FILE004 a link is where a file belongs\n")
+    assert places(done.err).startswith("workloads/a.yaml: FILE004")
 
 
 def test_names_are_needed_and_known(repo: Repo) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 from slicewright.workspace import rules
 from slicewright.workspace.meaning import all_rules
@@ -115,22 +116,23 @@ GROUP = "[slicewright.rules]\na = broken:RULES\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
-        ("import nowhere_at_all", "EXT001 package broken: broken:RULES cannot be imported: No module named"),
-        ("", "EXT001 package broken: broken:RULES cannot be imported: module 'broken' has no attribute"),
-        ("RULES = ['A-1']", "EXT001 package broken: broken:RULES is not a tuple of slicewright.core.check"),
-        (f"{HEAD}RULES = ({RULE.format('TPU101')},)", "EXT002 package broken: rule id 'TPU101'"),
-        (f"{HEAD}RULES = ({RULE.format('A-1')}, {RULE.format('A-1')})", "EXT002 package broken: another"),
+        ("import nowhere_at_all", "EXT001"),
+        ("", "EXT001"),
+        ("RULES = ['A-1']", "EXT001"),
+        (f"{HEAD}RULES = ({RULE.format('TPU101')},)", "EXT002"),
+        (f"{HEAD}RULES = ({RULE.format('A-1')}, {RULE.format('A-1')})", "EXT002"),
     ],
+    ids=["not there", "without RULES", "not rules", "an id of ours", "an id twice"],
 )
 def test_package_that_cannot_be_used_is_an_error(
-    repo: Repo, install: Callable[..., None], text: str, said: str
+    repo: Repo, install: Callable[..., None], text: str, expected: str
 ) -> None:
     """Of `validate` and of a render with runs to judge; what is wrong with it is said, with its name."""
     install("broken", text, GROUP)
-    assert said in repo.run("validate", "-o", "text", code=1).out
-    assert said in repo.run("render", code=1).err
+    assert expected in places(repo.run("validate", "-o", "text", code=1).out)
+    assert expected in places(repo.run("render", code=1).err)
 
 
 def test_no_id_of_ours_can_be_one_of_a_package() -> None:
@@ -182,34 +184,32 @@ def test_run_stays_when_a_release_brings_the_generation(v9: Repo) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "right", "said"),
+    ("wrong", "right", "place"),
     [
-        (
-            "vcpus: many",
-            "vcpus: 180",
-            "catalog/v9.yaml:10:3: CAT001 machineTypes ct9-standard-4t: vcpus must",
-        ),
-        (
-            "sources: {}",
-            "sources: {announcement: https://example.test/tpu-v9}",
-            "CAT001 machineTypes ct9-standard-4t: announcement",
-        ),
-        ("generation: v6e", "generation: v9", "catalog/v9.yaml:1:1: CAT001 the first of names must have v6e"),
-        ("prefix: v6e", "prefix: v9", "catalog/v9.yaml:1:1: CAT001 the first of names must have v9"),
-        ("ct6e-standard-4t", "ct9-standard-4t", "CAT001 ct6e-standard-4t is in v6e.yaml already"),
-        ("colour: red\nsides", "sides", "catalog/v9.yaml:1:1: CAT001 unknown key 'colour'"),
-        ("---\nsides", "sides", "catalog/v9.yaml: CAT001 a file of the catalogue holds one document"),
-        ("coresPerChip: [", "coresPerChip: 1", "catalog/v9.yaml:"),
+        ("vcpus: many", "vcpus: 180", ":10:3"),
+        ("sources: {}", "sources: {announcement: https://example.test/tpu-v9}", ":10:3"),
+        ("generation: v6e", "generation: v9", ":1:1"),
+        ("prefix: v6e", "prefix: v9", ":1:1"),
+        ("ct6e-standard-4t", "ct9-standard-4t", ":1:1"),
+        ("colour: red\nsides", "sides", ":1:1"),
+        ("---\nsides", "sides", ""),
     ],
 )
-def test_wrong_file_of_the_catalogue_stops_a_render(v9: Repo, wrong: str, right: str, said: str) -> None:
+def test_wrong_file_of_the_catalogue_stops_a_render(v9: Repo, wrong: str, right: str, place: str) -> None:
     """At its line, and whatever asks for its shapes finds none; `catalog` shows the others."""
     text = v9.read("catalog/v9.yaml")
     assert right in text
     v9.write("catalog/v9.yaml", text.replace(right, wrong))
-    refused = v9.run("render", code=1).err
-    assert said in refused
+    expected = f"catalog/v9.yaml{place}: CAT001"
+    refused = places(v9.run("render", code=1).err)
+    assert expected in refused
     assert "TPU001" not in refused
-    assert said in v9.run("validate", code=1).out
-    assert said in v9.run("catalog", "v5e").err
+    assert expected in places(v9.run("validate", code=1).out)
+    assert expected in places(v9.run("catalog", "v5e").err)
     assert not (v9.root / "overlays").exists()
+
+
+def test_file_of_the_catalogue_that_is_not_yaml_stops_a_render(v9: Repo) -> None:
+    """As one with another mistake."""
+    v9.write("catalog/v9.yaml", "coresPerChip: [\n")
+    assert places(v9.run("render", code=1).err).startswith("catalog/v9.yaml:")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.check.kit import run, write
+from tests.words import places
 
 from slicewright.core.document.read import paired, read_documents
 from slicewright.core.gitops.flux import flux_duration
@@ -27,7 +28,7 @@ def test_file_has_not_a_million_documents(document: str) -> None:
     documents, (problem,) = read_documents(document * 100_001, "a.yaml")
     assert () == documents
     assert problem.line in (100_001, 100_002)  # of an empty one, where it ends
-    assert "YAML010 more than 100,000 documents in one file" in problem.text()
+    assert "YAML010" in places(problem.text())
     assert () == read_documents(document * 1000, "a.yaml")[1]
 
 

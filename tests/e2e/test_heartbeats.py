@@ -34,7 +34,7 @@ READY = "Ready"
 @pytest.fixture
 def guest(bed: Bed, not_ours: frozenset[str]) -> Iterator[Bed]:
     """Hold a bed beside the cluster with one node of its own, whose pods end while it is played."""
-    with Attached(bed.kubeconfig, plays="guest") as guest:
+    with Attached(bed.kubeconfig, simulates="guest") as guest:
         guest.add_nodes(resolve_text(GUEST))
         yield guest
         kit.clear(guest, not_ours)

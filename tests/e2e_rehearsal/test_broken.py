@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("moment", "number", "said"),
     [
-        ("API server ready", signal.SIGINT, "c1: interrupted; 1 not submitted; played 0.0s"),
+        ("API server ready", signal.SIGINT, "c1: interrupted; 1 not submitted; simulated 0.0s"),
         pytest.param(
-            *("2 simulated nodes", signal.SIGTERM, "c1: interrupted; 1 not submitted; played 0.0s"),
+            *("2 simulated nodes", signal.SIGTERM, "c1: interrupted; 1 not submitted; simulated 0.0s"),
             marks=pytest.mark.ci,
         ),
         pytest.param(
-            *("team/a running", signal.SIGHUP, "c1: interrupted; 1 still ran; played"), marks=pytest.mark.ci
+            *("team/a running", signal.SIGHUP, "c1: interrupted; 1 still ran; simulated"),
+            marks=pytest.mark.ci,
         ),
     ],
 )
@@ -55,7 +56,7 @@ def test_program_that_dies_is_named_and_others_do_not_notice(repo: Repo) -> None
             running.kill_program(program)
         of_first, of_second, of_third = first.end(), second.end(), third.end()
 
-    assert (3, "c1: failed, 1 error; 1 still ran; played") == (of_first[0], of_first[1][:40])
+    assert (3, "c1: failed, 1 error; 1 still ran; simulated") == (of_first[0], of_first[1][:43])
     assert "BED002 kueue ended: killed by SIGKILL" in of_first[2]
     assert "REH001" not in of_first[2]
     assert (3, {"tests": "2", "failures": "1", "errors": "0", "skipped": "1"}) == (

@@ -201,7 +201,7 @@ def test_next_rehearsal_removes_what_was_left(other_bed: Bed, repo: Repo) -> Non
     left = everything(other_bed) - before
     again = rehearsed(repo, *options, "--speed", "10")
 
-    assert (130, "c1: interrupted, 1 error; 1 still ran; played") == (code, out[:45])
+    assert (130, "c1: interrupted, 1 error; 1 still ran; simulated") == (code, out[:48])
     assert "REH009 not all objects of the rehearsal are removed: it was interrupted" in err
     assert "Node /tpus-0-0" in left
     assert (0, True) == (again[0], "removing what an earlier rehearsal has left" in again[2])
@@ -218,7 +218,7 @@ def test_object_that_is_there_already_is_told(other_bed: Bed, repo: Repo) -> Non
     after = everything(other_bed)
     other_bed.api.delete(node)
 
-    assert (1, "c1: failed, 1 error; 1 not submitted; played 0.0s") == (code, out[:49])
+    assert (1, "c1: failed, 1 error; 1 not submitted; simulated 0.0s") == (code, out[:52])
     assert "clusters/c1.yaml:6:10: REH006 Node tpus-0-0 is there already" in err
     assert before == after
 

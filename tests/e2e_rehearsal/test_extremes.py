@@ -59,7 +59,7 @@ def test_deadline_before_the_submission_is_told(bed: Bed, empty: Repo) -> None:
     (problem,) = record["problems"]
 
     assert "default/late was not submitted before the end" == problem["message"]
-    assert "it is to be submitted at 2h00m: play longer with --deadline, or submit sooner" == problem["hint"]
+    assert "it is submitted at 2h00m: set a longer --deadline, or submit it earlier" == problem["hint"]
 
 
 def test_slices_of_two_priorities_share_what_each_asked_for_alone(bed: Bed, empty: Repo) -> None:

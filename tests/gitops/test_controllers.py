@@ -9,6 +9,7 @@ import pytest
 from tests.bases.kit import VERSIONS, kustomize, parsed
 from tests.check.kit import problems
 from tests.conftest import PROJECT
+from tests.words import places
 
 from slicewright.core.kubernetes.kinds import is_namespaced
 from slicewright.core.platform import release
@@ -166,7 +167,7 @@ def test_manifests_in_which_nothing_is_found_stop_a_render(empty: Repo) -> None:
 
     found = empty.run("render", "b", code=1).err
 
-    assert f"{folder}/manifests.yaml: CTRL003 no objects of Kueue v0.19.2 are found in its manifests" in found
+    assert f"{folder}/manifests.yaml: CTRL003" in places(found)
     assert before == empty.tree()
 
 
@@ -180,9 +181,7 @@ def test_what_syncs_controllers_that_nobody_knows_is_not_deleted(empty: Repo) ->
     workload(empty, "b")
     before = empty.tree()
 
-    assert (
-        f"{path}: CTRL003 what syncs this folder cannot be rendered" in empty.run("render", "b", code=1).err
-    )
+    assert f"{path}: CTRL003" in places(empty.run("render", "b", code=1).err)
     assert before == empty.tree()
 
 

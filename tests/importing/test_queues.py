@@ -138,7 +138,7 @@ def test_what_a_queue_has_beside_is_noted() -> None:
         "ClusterQueue 'q' also has admissionScope, which this file cannot say",
         "no namespaceSelector: it admits nothing, and here absent means all",
         "LocalQueue 'l' also has own, which this file cannot say",
-        "LocalQueue n/lost is left out: there is no ClusterQueue 'none'",
+        "LocalQueue n/lost is left out: ClusterQueue 'none' is not defined",
     ]
 
 

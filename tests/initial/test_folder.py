@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.difference.kit import git
 from tests.initial.kit import files, init
+from tests.words import places
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,11 +29,7 @@ def test_no_file_is_overwritten(tmp_path: Path) -> None:
 
     _, said = init(str(tmp_path), code=1)
 
-    assert (
-        "Makefile: FILE007 the file exists already, and so does README.md\n"
-        "  hint: init --keep leaves what is there and writes the rest\n"
-        "1 error, 0 warnings\n"
-    ) == said
+    assert "Makefile: FILE007\n1 error, 0 warnings\n" == places(said)
     assert ["Makefile", "README.md"] == sorted(path.name for path in tmp_path.iterdir())
 
     kept = json.loads(init(str(tmp_path), "--keep", "-o", "json")[0])
@@ -51,7 +48,7 @@ def test_repository_that_is_there_is_led_to_the_upgrade(tmp_path: Path) -> None:
     _, said = init(str(tmp_path), code=1)
 
     message, hint, _ = said.splitlines()
-    assert message.startswith("slicewright.yaml: FILE007 the file exists already, and so do .gitattributes, ")
+    assert places(message).startswith("slicewright.yaml: FILE007")
     assert message.endswith(f" and {len(before) - 6} more")
     assert hint == "  hint: this is a repository of slicewright already: init --upgrade"
     assert before == files(tmp_path)
@@ -68,4 +65,4 @@ def test_folder_that_cannot_be_made_is_a_problem(tmp_path: Path) -> None:
     """A file stands in its way."""
     (tmp_path / "file").write_text("", encoding="utf-8")
 
-    assert "FILE003 the folder cannot be made" in init(str(tmp_path / "file/deep"), code=1)[1]
+    assert "FILE003" in places(init(str(tmp_path / "file/deep"), code=1)[1])

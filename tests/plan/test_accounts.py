@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.words import places
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.decode import workload as decode
@@ -114,16 +115,8 @@ def test_bucket_without_an_account(teams: str) -> None:
     """A bucket that pods ask for as `default` of their namespace is a warning, each at its line."""
     plan, said = made(PROGRAM + BUCKETS, teams)
 
-    hint = (
-        "hint: write podTemplate.spec.serviceAccountName, or serviceAccountName of the namespace's team in "
-        "clusters/c1.yaml; 'default' if it has the rights"
-    )
-    ask = "TEAM010 the pods have no service account, and ask for"
     assert "" == account(plan.pod_template)
-    assert [
-        f"workloads/a.yaml:7:22: warning: {ask} 'data' as 'default' of their namespace\n  {hint}",
-        f"workloads/a.yaml:7:56: warning: {ask} 'more' as 'default' of their namespace\n  {hint}",
-    ] == said
+    assert [f"workloads/a.yaml:7:{column}: warning: TEAM010" for column in (22, 56)] == places(said)
     assert [] == made(PROGRAM, teams)[1]
 
 
@@ -154,11 +147,7 @@ def test_several_accounts() -> None:
     of_head = made(PROGRAM + HEAD, TWO)[1]
     named = made(PROGRAM + "podTemplate: {spec: {serviceAccountName: x}}\n", TWO)[1]
 
-    message = "TEAM011 namespace 'default' has the service accounts x and y, and the pods name none: they get"
     assert "" == account(plan.pod_template)
-    assert [f"workloads/a.yaml:5:3: warning: {message} 'default'"] == [line.split("\n")[0] for line in said]
-    assert "hint: write podTemplate.spec.serviceAccountName" in said[0]
-    assert of_head[0].startswith("workloads/a.yaml:7:45: warning: TEAM011")
-    both = "podTemplate.spec.serviceAccountName and pathways.head.podTemplate.spec.serviceAccountName"
-    assert of_head[0].endswith(f"hint: write {both}")
+    assert ["workloads/a.yaml:5:3: warning: TEAM011"] == places(said)
+    assert "workloads/a.yaml:7:45: warning: TEAM011" == places(of_head)[0]
     assert [] == named

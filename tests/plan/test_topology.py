@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 from slicewright.core.problem import dotted
 
@@ -97,11 +98,7 @@ def test_topology_without_node_pools_is_refused() -> None:
         "tpu: v5litepod-8\nqueueName: tas\n" + PROGRAM, clusters=pools("{nodeLabel: kubernetes.io/hostname}")
     )
 
-    assert said == (
-        "workloads/a.yaml:6:14: TPU152 the slices ask for cloud.google.com/gke-nodepool, "
-        "which is not a level of Topology 't'\n"
-        "  hint: add the level cloud.google.com/gke-nodepool to a Topology in clusters/c1.yaml\n"
-    )
+    assert "workloads/a.yaml:6:14: TPU152\n" == places(said)
 
 
 def test_pathwaysjob_cannot_ask() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from slicewright.core.platform.kueue_configuration import merged, played
+from slicewright.core.platform.kueue_configuration import merged, simulated
 
 from .kit import POOLS, documents, one, site
 
@@ -179,14 +179,14 @@ def test_merging_takes_what_is_no_mapping_as_a_whole() -> None:
 
 
 def test_rehearsals_decide_as_the_rendered_configuration_does() -> None:
-    """What decides who is admitted is played as rendered; timeouts are those that are written, if any."""
+    """What decides who is admitted is simulated as rendered; timeouts are those that are written, if any."""
     queue = "clusterQueues: [{name: q, fairSharing: {weight: 2}}]"
     rendered = configuration(f"{POOLS}\n{queue}\nkueue: {{}}")
-    found = played(site(f"{POOLS}\n{queue}\nkueue: {{waitForPodsReady: {{timeout: 1h}}}}"))
+    found = simulated(site(f"{POOLS}\n{queue}\nkueue: {{waitForPodsReady: {{timeout: 1h}}}}"))
 
     assert {
         "waitForPodsReady": {"timeout": "1h"},
         "fairSharing": rendered["fairSharing"],
         "resources": rendered["resources"],
     } == found
-    assert played(site(f"{POOLS}\n{queue}")) == {}
+    assert simulated(site(f"{POOLS}\n{queue}")) == {}

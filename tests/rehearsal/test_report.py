@@ -131,7 +131,7 @@ def test_record_of_use_and_summary() -> None:
 def test_text_is_a_line_for_each_run_queue_and_pool() -> None:
     """States are drawn along the time, chips as the height of the line."""
     assert [line.rstrip() for line in text(played(), width=10).splitlines()] == [
-        "c1: failed, 1 error; 1 finished, 1 waiting, 1 eviction, 2 restarts; played 1m40s in 10s at 10x",
+        "c1: failed, 1 error; 1 finished, 1 waiting, 1 eviction, 2 restarts; simulated 1m40s in 10s at 10x",
         "time resolution: 10s, a second of the controllers' own time",
         "",
         "default/a       ██···████  finished at 1m40s, waited 10s, 2 restarts, Preempted at 30s",
@@ -144,7 +144,7 @@ def test_text_is_a_line_for_each_run_queue_and_pool() -> None:
         "chips with pods",
         "tpus            ▄▄▄▄▄▄▄▄▄  45% of 16 chips, peak 8",
         "",
-        "PathwaysJobs were played by the simulated operator.",
+        "PathwaysJobs were reconciled by the simulated operator.",
     ]
 
 
@@ -254,7 +254,7 @@ def test_a_short_state_still_gets_a_character(spans: list[Span], end: float, exp
 
 def test_interrupted_and_empty_rehearsals_have_a_text() -> None:
     """Nothing to draw is not an error."""
-    assert "c1: interrupted; nothing to play; played 0.0s in 0.0s at 1x\n\n" == text(
+    assert "c1: interrupted; nothing to run; simulated 0.0s in 0.0s at 1x\n\n" == text(
         replace(EMPTY, interrupted=True, speed=1.0)
     )
 
@@ -284,7 +284,7 @@ def test_evictions_of_one_reason_are_one_fact() -> None:
 
 
 def test_wait_below_the_time_resolution_is_left_out() -> None:
-    """The controllers' own time looks like a wait where a rehearsal plays fast."""
+    """The controllers' own time looks like a wait where a rehearsal runs fast."""
     told = [text(replace(played(), speed=speed)).splitlines()[3] for speed in (10.0, 10.5)]
 
     assert [True, False] == ["waited 10s" in line for line in told]

@@ -77,7 +77,7 @@ def test_platform_is_played_as_it_stands_in_overlays(rendered: Repo) -> None:
 
     assert ((), quota(before)) == (before.notes, quota(after))
     files = "queues.yaml"
-    message = f"{FOLDER} is not what a render would write now ({files}); it is played as it is"
+    message = f"{FOLDER} differs from what a render would write ({files}); it is rehearsed as it is"
     assert [("REH007", "warning", message)] == told(after.notes)
 
 
@@ -89,13 +89,13 @@ def test_kueues_own_configuration_is_said_to_be_the_files(rendered: Repo) -> Non
     files = "kueue-manager-config.patch.yaml, kueue-restart.patch.yaml, kustomization.yaml"
 
     assert note.message == (
-        f"overlays/c1/_controllers is not what a render would write now ({files}); it is played as it is"
+        f"overlays/c1/_controllers differs from what a render would write ({files}); it is rehearsed as it is"
     )
     write(rendered, more="controllers: {managed: false}\n    kueue: {}")
     (note,) = scenario(rendered).notes
     files = "kueue-manager-config.yaml, kustomization.yaml"
     assert note.message == (
-        f"{FOLDER} is not what a render would write now ({files}); it is played as it is, except "
+        f"{FOLDER} differs from what a render would write ({files}); it is rehearsed as it is, except "
         "Kueue's own configuration: the rehearsal uses that of the TPUCluster file"
     )
 
@@ -110,7 +110,11 @@ def test_platform_that_nobody_has_rendered_is_played_from_its_file(rendered: Rep
     foreign = scenario(rendered)
 
     assert [
-        ("REH007", "warning", f"{FOLDER} does not exist: the platform is played as a render would write it")
+        (
+            "REH007",
+            "warning",
+            f"{FOLDER} does not exist: the platform is rehearsed as a render would write it",
+        )
     ] == told(missing.notes)
     assert [before, before] == [quota(missing), quota(foreign)]
     assert () == foreign.notes

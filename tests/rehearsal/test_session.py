@@ -11,7 +11,7 @@ import pytest
 from slicewright.core.problem import Problem
 from slicewright.rehearsal import session as module
 from slicewright.rehearsal.model.clock import ClockSettings
-from slicewright.rehearsal.rehearse import not_played
+from slicewright.rehearsal.rehearse import not_run
 from slicewright.rehearsal.scenario import scenarios
 from slicewright.rehearsal.session import run_scenario
 from slicewright.testbed.errors import BedError
@@ -99,7 +99,7 @@ def test_there_is_a_report_and_no_bed(
 ) -> None:
     """While the bed starts, plays, stops, and after that: told is whether it was played, and interrupted."""
     told = Problem("REH001", "default/a failed")
-    staged = Staged(moment, what, replace(not_played(scenario, TIME, told), interrupted=False))
+    staged = Staged(moment, what, replace(not_run(scenario, TIME, told), interrupted=False))
     monkeypatch.setattr(module, "_bed", lambda *_: staged)
     monkeypatch.setattr(module, "Rehearsal", staged)
     done = run_scenario(scenario, TIME)

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 from slicewright import NoRepositoryError, load
 from slicewright.workspace import write
@@ -65,12 +66,8 @@ def test_base_without_its_object_is_refused(repo: Repo, text: str) -> None:
     """A base that lost its object, or holds another one, never renders an empty run."""
     repo.write("workloads/a.yaml", WORKLOAD)
     repo.write("bases/jobset/jobset.yaml", text)
-    has = "JobSet v1" if text else "nothing"
 
-    assert (
-        "bases/jobset/kustomization.yaml: BASE001 bases/jobset must hold JobSet jobset.x-k8s.io/v1alpha2 "
-        f"called replaced-by-slicewright; it holds {has}"
-    ) in repo.run("render", code=1).err
+    assert "bases/jobset/kustomization.yaml: BASE001" in places(repo.run("render", code=1).err)
 
 
 def test_missing_file_of_a_live_run_is_not_written_anew(repo: Repo) -> None:
@@ -81,7 +78,7 @@ def test_missing_file_of_a_live_run_is_not_written_anew(repo: Repo) -> None:
     run.unlink()
 
     path = run.relative_to(repo.root)
-    assert repo.run("render", code=1).err.startswith(f"{path}: RUN005 the file of a live run is missing")
+    assert places(repo.run("render", code=1).err).startswith(f"{path}: RUN005")
     repo.run("rerun", "a")
     repo.run("render")
 
@@ -92,19 +89,16 @@ def test_empty_input_file_ends_nothing(repo: Repo) -> None:
     repo.run("render")
     repo.write("workloads/a.yaml", "# nothing yet\n")
 
-    assert repo.run("render", code=1).err.splitlines()[0] == (
-        "workloads/a.yaml: IN008 the file holds no document"
-    )
+    assert places(repo.run("render", code=1).err).startswith("workloads/a.yaml: IN008\n")
     assert len(repo.runs()) == 1
 
 
-@pytest.mark.parametrize(("line", "said"), [("slices: 2.0", "2.0"), ("backoffLimit: 1e3", "1000.0")])
-def test_whole_floats_are_refused(repo: Repo, line: str, said: str) -> None:
+@pytest.mark.parametrize("line", ["slices: 2.0", "backoffLimit: 1e3"])
+def test_whole_floats_are_refused(repo: Repo, line: str) -> None:
     """2.0 is an integer to JSON Schema and none to the API server."""
     repo.write("workloads/a.yaml", WORKLOAD + f"  {line}\n")
 
-    first = repo.run("render", code=1).err.splitlines()[0]
-    assert first.endswith(f"IN001 {said} has a fraction")
+    assert places(repo.run("render", code=1).err).splitlines()[0].endswith("IN001")
 
 
 def test_numbers_with_a_fraction_pass_where_anything_may_stand(repo: Repo) -> None:
@@ -139,7 +133,7 @@ def test_pipe_among_the_input_is_refused(repo: Repo) -> None:
     """A named pipe would be read forever, with the lock held."""
     os.mkfifo(repo.root / "workloads" / "pipe.yaml")
 
-    assert "workloads/pipe.yaml: FILE001 is not a regular file" in repo.run("render", code=1).err
+    assert "workloads/pipe.yaml: FILE001" in places(repo.run("render", code=1).err)
 
 
 @pytest.mark.parametrize("name", ["kustomization.yml", "Kustomization"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -40,7 +41,7 @@ def test_missing_component_points_at_the_workload_that_names_it(repo: Repo) -> N
     """Whoever misspells a component finds the line, not only the path that is not there."""
     err = said(repo, "components: [mine]")
 
-    assert "workloads/a.yaml:8:16: KUS001 there is no file mine/kustomization.yaml\n  hint: " in err
+    assert "workloads/a.yaml:8:16: KUS001" in places(err)
 
 
 @pytest.mark.slow
@@ -49,8 +50,7 @@ def test_component_may_not_leave_the_repository(repo: Repo, path: str) -> None:
     """Neither `..` nor an absolute path is a component; a path has one form only."""
     err = said(repo, f"components: [{path}]")
 
-    assert err.startswith("workloads/a.yaml:8:16: IN005 ")
-    assert f"cannot be '{path}'" in err
+    assert places(err).startswith("workloads/a.yaml:8:16: IN005\n")
 
 
 def test_component_behind_a_link_that_leaves_the_repository_is_not_read(repo: Repo) -> None:
@@ -61,27 +61,24 @@ def test_component_behind_a_link_that_leaves_the_repository_is_not_read(repo: Re
     (repo.root / "mine").symlink_to(outside)
 
     said_of_it = said(repo, "components: [mine]")
-    assert "FILE004 a link that leads out of the repository is not followed" in said_of_it
+    assert "FILE004" in places(said_of_it)
 
 
 OUTSIDE = {
-    "a strategic-merge patch": ("patches:\n- path: p.yaml\n", "a patch without a target"),
-    "a transformer": ("namePrefix: x-\n", "namePrefix"),
-    "a remote resource": ("resources: [github.com/a/b]\n", "remote github.com/a/b"),
+    "a strategic-merge patch": "patches:\n- path: p.yaml\n",
+    "a transformer": "namePrefix: x-\n",
+    "a remote resource": "resources: [github.com/a/b]\n",
 }
 
 
 @pytest.mark.parametrize("what", OUTSIDE)
 def test_component_outside_of_the_subset_is_refused(repo: Repo, what: str) -> None:
     """What only the real kustomize evaluates cannot be frozen in process: the error says what to write."""
-    text, feature = OUTSIDE[what]
-    repo.write("mine/kustomization.yaml", COMPONENT + text)
+    repo.write("mine/kustomization.yaml", COMPONENT + OUTSIDE[what])
 
     err = said(repo, "components: [mine]")
 
-    assert f"workloads/a.yaml:8:16: KUS007 {feature}" in err
-    assert " is outside of what slicewright evaluates itself (mine/kustomization.yaml)\n" in err
-    assert "  hint: write resources, components and JSON 6902 patches with a target\n" in err
+    assert "workloads/a.yaml:8:16: KUS007" in places(err)
 
 
 def test_broken_base_is_one_problem_for_all_workloads(repo: Repo) -> None:
@@ -92,45 +89,27 @@ def test_broken_base_is_one_problem_for_all_workloads(repo: Repo) -> None:
 
     err = said(repo, "")
 
-    assert err.startswith(f"{missing}: KUS001 there is no file {missing}\n  hint: ")
+    assert places(err).startswith(f"{missing}: KUS001")
     assert err.endswith("\n1 error, 0 warnings\n")
 
 
 CHANGED_BASES = {
-    "another name": (
-        ("- name: slice", "- name: slices"),
-        "spec.replicatedJobs has no element called 'slice'",
-    ),
-    "another type": (
-        ("containers:", "containers: 5\n            ignored:"),
-        "spec.replicatedJobs[slice].template.spec.template.spec.containers must be a list",
-    ),
-    "nothing": (
-        ("  failurePolicy:\n", "  failurePolicies:\n"),
-        "there is no spec.failurePolicy",
-    ),
-    "an empty list": (
-        ("containers:", "containers: []\n            ignored:"),
-        "spec.replicatedJobs[slice].template.spec.template.spec.containers is empty",
-    ),
-    "rules that are none": (
-        ("  failurePolicy:\n", "  failurePolicy:\n    rules: none\n"),
-        "spec.failurePolicy.rules must be a list",
-    ),
+    "another name": ("- name: slice", "- name: slices"),
+    "another type": ("containers:", "containers: 5\n            ignored:"),
+    "nothing": ("  failurePolicy:\n", "  failurePolicies:\n"),
+    "an empty list": ("containers:", "containers: []\n            ignored:"),
+    "rules that are none": ("  failurePolicy:\n", "  failurePolicy:\n    rules: none\n"),
     "another job without a name": (
-        ("  replicatedJobs:\n", "  replicatedJobs:\n  - {name: 5, template: {spec: {template: {}}}}\n"),
-        "spec.replicatedJobs[0].name must be a string",
+        "  replicatedJobs:\n",
+        "  replicatedJobs:\n  - {name: 5, template: {spec: {template: {}}}}\n",
     ),
     "a pod that is none": (
-        ("            containers:\n", "            tolerations: none\n            containers:\n"),
-        "in a pod template, 'tolerations' must be a list, not a string (none) at spec.tolerations",
+        "            containers:\n",
+        "            tolerations: none\n            containers:\n",
     ),
     "null": (
-        (
-            "      metadata:\n        annotations:\n",
-            "      metadata: null\n      ignored:\n        annotations:\n",
-        ),
-        "spec.replicatedJobs[0].template.metadata must be a mapping",
+        "      metadata:\n        annotations:\n",
+        "      metadata: null\n      ignored:\n        annotations:\n",
     ),
 }
 
@@ -138,16 +117,12 @@ CHANGED_BASES = {
 @pytest.mark.parametrize("what", CHANGED_BASES)
 def test_base_that_lacks_what_is_filled_in_is_a_problem(repo: Repo, what: str) -> None:
     """A base that people changed beyond recognition is said with its file and the field, and no traceback."""
-    change, lacks = CHANGED_BASES[what]
     text = repo.read("bases/jobset/jobset.yaml")
-    repo.write("bases/jobset/jobset.yaml", text.replace(*change))
+    repo.write("bases/jobset/jobset.yaml", text.replace(*CHANGED_BASES[what]))
 
     err = said(repo, "")
 
-    assert err.startswith(
-        f"bases/jobset/jobset.yaml: BASE001 {lacks}, and jobset workloads are filled in there\n"
-        "  hint: compare it with the base that slicewright brings along\n"
-    )
+    assert places(err).startswith("bases/jobset/jobset.yaml: BASE001")
 
 
 def test_component_that_takes_away_what_is_filled_in_is_blamed(repo: Repo) -> None:
@@ -158,56 +133,53 @@ def test_component_that_takes_away_what_is_filled_in_is_blamed(repo: Repo) -> No
         + "patches:\n- target: {kind: JobSet}\n  patch: '- {op: remove, path: /spec/failurePolicy}'\n",
     )
 
-    assert said(repo, "components: [mine]").startswith(
-        "workloads/a.yaml:8:16: BASE001 after this component, bases/jobset/jobset.yaml does not fit: "
-        "there is no spec.failurePolicy, and jobset workloads are filled in there (mine/kustomization.yaml)\n"
-    )
+    assert places(said(repo, "components: [mine]")).startswith("workloads/a.yaml:8:16: BASE001")
 
 
 PATCHES = {
     "matches none": (
         "{target: {kind: Job}, ops: [{op: remove, path: /spec}]}",
-        "workloads/a.yaml:8:22: PATCH001 the patch matches 0 objects, not one\n  hint: the objects are",
+        "PATCH001",
     ),
     "matches by another name": (
         "{target: {kind: JobSet, name: b}, ops: [{op: remove, path: /spec}]}",
-        "PATCH001 the patch matches 0 objects, not one",
+        "PATCH001",
     ),
     "fails its test": (
         "{target: {kind: JobSet}, ops: [{op: test, path: /kind, value: Job}]}",
-        "workloads/a.yaml:8:43: PATCH002 test /kind: expected 'Job', found 'JobSet'\n",
+        "PATCH002",
     ),
     "leads nowhere": (
         "{target: {kind: JobSet}, ops: [{op: remove, path: /spec/none/x}]}",
-        "PATCH002 remove /spec/none/x: nothing is at this path",
+        "PATCH002",
     ),
     "renames the object": (
         "{target: {kind: JobSet}, ops: [{op: replace, path: /metadata/name, value: b}]}",
-        "workloads/a.yaml:8:43: PATCH003 a patch renames an object, or makes it another one\n",
+        "PATCH003",
     ),
     "leaves no object": (
         "{target: {kind: JobSet}, ops: [{op: replace, path: /metadata, value: gone}]}",
-        "workloads/a.yaml:8:43: PATCH003 a patch renames an object, or makes it another one\n",
+        "PATCH003",
     ),
     "makes the kind no text": (
         "{target: {kind: JobSet}, ops: [{op: replace, path: /apiVersion, value: 5}]}",
-        "workloads/a.yaml:8:43: PATCH003 a patch renames an object, or makes it another one\n",
+        "PATCH003",
     ),
     "copies without end": (
         "{target: {kind: JobSet}, ops: ["
         + ", ".join(f"{{op: copy, from: /spec, path: /spec/copy{number}}}" for number in range(40))
         + "]}",
-        "PATCH002 copy /spec/copy11: the object would have more than 200,000 values\n",
+        "PATCH002",
     ),
     "nests without end": (
         "{target: {kind: JobSet}, ops: ["
         + ", ".join(f"{{op: add, path: /spec{'/a' * number}, value: {{}}}}" for number in range(1, 80))
         + "]}",
-        ": the object would have more than 60 levels of nesting\n",
+        "PATCH002",
     ),
     "moves the object": (
         "{target: {kind: JobSet}, ops: [{op: replace, path: /metadata/namespace, value: b}]}",
-        "PATCH003 a patch renames an object",
+        "PATCH003",
     ),
 }
 
@@ -218,7 +190,7 @@ def test_patch_that_does_not_fit_is_refused(repo: Repo, what: str) -> None:
     """A patch matches exactly one object, passes its own tests, and leaves the object's identity alone."""
     patch, expected = PATCHES[what]
 
-    assert expected in said(repo, f"patches: [{patch}]")
+    assert places(said(repo, f"patches: [{patch}]")).splitlines()[0].endswith(f": {expected}")
 
 
 def test_patch_that_matches_two_objects_is_refused(repo: Repo) -> None:
@@ -229,7 +201,7 @@ def test_patch_that_matches_two_objects_is_refused(repo: Repo) -> None:
 
     err = said(repo, f"api: Job\ncomponents: [mine]\npatches: [{patch}]")
 
-    assert "PATCH001 the patch matches 2 objects, not one\n  hint: the objects are " in err
+    assert "PATCH001" in places(err)
 
 
 def test_every_problem_of_bases_and_patches_is_found_beside_those_of_files(repo: Repo) -> None:
@@ -247,7 +219,7 @@ def test_problems_of_a_fixed_overlay_are_those_of_a_run(repo: Repo) -> None:
     """A live overlay is made from the same objects, so the same things stand against it."""
     err = said(repo, "naming: Fixed\npatches: [{target: {kind: Job}, ops: [{op: remove, path: /spec}]}]")
 
-    assert "PATCH001 the patch matches 0 objects, not one" in err
+    assert "PATCH001" in places(err)
 
 
 def test_broken_base_is_not_blamed_on_a_component(repo: Repo) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from tests.words import places
 
 import slicewright
 from slicewright.core.build import objects
@@ -173,7 +174,7 @@ def test_outdated_does_not_compare_what_was_edited(both: Repo) -> None:
     done = both.run("outdated", code=1)
 
     assert done.out == "0 runs would render differently today\n"
-    assert done.err.startswith(f"{path}: RUN001 a frozen run was edited by hand")
+    assert places(done.err).startswith(f"{path}: RUN001")
 
 
 def test_outdated_shows_what_cannot_be_rendered_any_more(both: Repo) -> None:
@@ -182,7 +183,7 @@ def test_outdated_shows_what_cannot_be_rendered_any_more(both: Repo) -> None:
     gone = both.run("outdated", code=1)
     both.workload("a", "clusters: [c1]\ntpu: v5litepod-7\ncontainer: {image: x}")
 
-    assert "KUS001 there is no file bases/jobset/jobset.yaml" in gone.err
+    assert "KUS001" in places(gone.err)
     assert "TPU005" in both.run("outdated", code=1).err
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -243,10 +244,7 @@ def test_cluster_file_that_is_gone_ends_nothing_by_itself(repo: Repo) -> None:
     (repo.root / "clusters/c1.yaml").unlink()
     done = repo.run("render", code=1)
 
-    assert (
-        "workloads/a.yaml:5:14: REF001 there is no TPUCluster 'c1'\n"
-        "  hint: declare it in clusters/, or remove it from spec.clusters\n" in done.err
-    )
+    assert "workloads/a.yaml:5:14: REF001" in places(done.err)
     assert before == repo.stamps()
 
 

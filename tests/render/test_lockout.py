@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from tests.words import places
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -193,14 +194,8 @@ def test_pathwaysjob_that_runs_is_waited_for(empty: Repo) -> None:
     empty.workload("pw2", PATHWAYS)
     done = empty.run("render", code=1)
 
-    assert (
-        "workloads/pw2.yaml:9:8: REF152 flavor 'v5e-4x4' of its queue has a taint, which a PathwaysJob "
-        "cannot tolerate\n  hint: write api: JobSet with the same pathways block, or flavorTaint: false in "
-        "pool 'standing' of clusters/c1.yaml\n"
-    ) in done.err
-    assert (
-        "POOL031 nothing keeps the workers of a PathwaysJob off nodes that are had in another way" in done.err
-    )
+    assert "workloads/pw2.yaml:9:8: REF152" in places(done.err)
+    assert "POOL031" in places(done.err)
 
 
 def judged(repo: Repo, *arguments: str, code: int = 0) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.rules.kit import run
+from tests.words import places
 
 from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.rules.every import RULES
@@ -68,7 +69,7 @@ def test_annotation_with_an_unknown_id_is_reported() -> None:
     (problem,) = suppress([], [_queue("a", KQ1111="closed")], (), lambda: IDS)
 
     assert ("IGN103", "warning") == (problem.id, problem.severity)
-    assert problem.message == "there is no rule 'KQ1111', so nothing is ignored"
+    assert problem.message == "rule 'KQ1111' is not defined, so nothing is ignored"
     assert problem.hint == "did you mean 'KQ111'?"
 
 
@@ -123,7 +124,7 @@ def test_object_without_a_namespace_is_in_default() -> None:
         ),
         ("ignore:\n- {reason: r}", ("IGN103", "an entry names no rule")),
         ("ignore:\n- text", ("IGN103", "an entry names no rule")),
-        ("ignore:\n- {rule: KQ11, reason: r}", ("IGN103", "there is no rule 'KQ11'")),
+        ("ignore:\n- {rule: KQ11, reason: r}", ("IGN103", "rule 'KQ11' is not defined")),
         (
             "ignore:\n- {rule: KQ111, reason: r, until: x}",
             ("IGN103", "an entry has no field 'until' of that kind"),
@@ -154,9 +155,7 @@ def test_problems_of_the_file_have_a_place() -> None:
 
     (unused,) = suppress([], [], ignores.entries)
 
-    assert unused.text() == (
-        ".slicewright-ignore.yaml:2:3: warning: IGN102 nothing here breaks KQ105\n  hint: remove the entry"
-    )
+    assert ".slicewright-ignore.yaml:2:3: warning: IGN102" == places(unused)
     assert [problem.line for problem in ignores.problems] == [3]
 
 

@@ -119,7 +119,7 @@ def _assert_attached(bed: Cluster, root: Path) -> None:
     Each of the two plays the nodes that carry its own value, and no others.
     """
     namespaces = {item["metadata"]["name"] for item in bed.api.list("v1", "Namespace")}
-    with Attached(bed.kubeconfig, root=root, plays="guest") as guest:
+    with Attached(bed.kubeconfig, root=root, simulates="guest") as guest:
         programs = supervisor.read_state(guest.processes.folder)["programs"]
         assert set(programs) == {"kwok", "pathways"}
         assert len(guest.api.list("v1", "Node")) == 1024

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 from slicewright.binaries.find import which
 from slicewright.workspace import text_file
@@ -28,7 +29,7 @@ def test_links_out_of_the_repository_are_refused(repo: Repo, folder: str, target
     (repo.root.parent / "outside.yaml").write_text("kind: S3CRET\n", encoding="utf-8")
     (repo.root / folder / "l.yaml").symlink_to(target)
     done = repo.run("render", "--check", code=1)
-    assert "l.yaml: FILE004 a link that leads out of the repository is not followed\n" in done.err
+    assert "l.yaml: FILE004" in places(done.err)
     assert "S3CRET" not in done.err + done.out
 
 
@@ -43,7 +44,7 @@ def test_files_that_block_are_not_waited_for(repo: Repo) -> None:
     """A pipe is not a file, wherever it lies."""
     os.mkfifo(repo.root / "workloads/p.yaml")
     os.mkfifo(repo.root / "bases/jobset/more.yaml")
-    assert "workloads/p.yaml: FILE001 is not a regular file" in repo.run("render", code=1).err
+    assert "workloads/p.yaml: FILE001" in places(repo.run("render", code=1).err)
 
 
 @pytest.mark.parametrize("path", ["workloads/a.yaml", "slicewright.yaml", "bases/jobset/kustomization.yaml"])
@@ -52,7 +53,7 @@ def test_input_has_a_size(repo: Repo, path: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(text_file, "LARGEST", 20_000)
     with (repo.root / path).open("a") as file:
         file.write("# " + "x" * 20_000)
-    assert f"{path}: FILE005 has" in repo.run("render", code=1).err
+    assert f"{path}: FILE005" in places(repo.run("render", code=1).err)
 
 
 def test_folders_that_a_killed_render_left_go(repo: Repo) -> None:

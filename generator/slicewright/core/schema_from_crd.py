@@ -208,7 +208,7 @@ def _allow_null(schema: Schema) -> None:
 def _portable(pattern: str) -> str:
     """Return a Go pattern as one that Python, Rust and Go all take.
 
-    The only flag in the CRDs that we know is `(?i)`, on patterns whose letters stand in ranges.
+    The only flag in the CRDs that we know is `(?i)`, on patterns whose letters are in ranges.
     """
     if "(?i)" not in pattern:
         return pattern

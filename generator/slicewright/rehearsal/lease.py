@@ -127,7 +127,7 @@ class Lease:
                 seen = time.monotonic()
             except (ApiError, OSError) as error:
                 if time.monotonic() - seen > _FORGET_SECONDS:
-                    self._lost = f"it no longer answers: {error}"
+                    self._lost = f"it does not answer: {error}"
                     return
 
     def _holder(self) -> str:

@@ -70,8 +70,8 @@ def room(site: ResolvedCluster) -> int:
     return sum(size_range(site, pool).most * shape.chips for pool, shape in site.pools)
 
 
-def capacity(site: ResolvedCluster, *, played: str = nodes.KWOK_NODES) -> Capacity:
-    """Return the node pools of a cluster with their simulated nodes, which are annotated as `played`.
+def capacity(site: ResolvedCluster, *, annotated: str = nodes.KWOK_NODES) -> Capacity:
+    """Return the node pools of a cluster with their simulated nodes, which have the annotation `annotated`.
 
     Flex-start pools start empty, and a TPU pool with automatic scaling with its least number. On Autopilot,
     and with ComputeClasses that make node pools, what the file declares is what there is. A CPU pool has all
@@ -82,7 +82,7 @@ def capacity(site: ResolvedCluster, *, played: str = nodes.KWOK_NODES) -> Capaci
     cpus = tuple(replace(pool, nodes=_nodes(site, pool)) for pool in site.cluster.cpu_pools)
     grown = replace(site, pools=tuple(pools), cluster=replace(site.cluster, cpu_pools=cpus))
     by_name: dict[str, list[Object]] = {}
-    for node in simulated_nodes(grown, played=played):
+    for node in simulated_nodes(grown, annotated=annotated):
         by_name.setdefault(node["metadata"]["labels"][NODE_POOL], []).append(node)
     fixed: list[NodePool] = []
     growing: list[NodePool] = []

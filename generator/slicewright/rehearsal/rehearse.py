@@ -76,7 +76,7 @@ class Rehearsal:
         self._progress = progress
         self._owner = lease.owner if lease else secrets.token_hex(4)
         self._runs = [item for part in scenario.parts for item in part.runs]
-        self._room = capacity(scenario.site, played=bed.plays)
+        self._room = capacity(scenario.site, annotated=bed.simulates)
         self._clock = Clock(time.speed)
         arriving = arrivals(scenario.parts)
         self._programs = _programs(scenario.parts, arriving, self._clock)
@@ -98,7 +98,7 @@ class Rehearsal:
         """Why objects of the rehearsal are still there; empty where none is."""
 
     def run(self, show: Callable[[EventLog, Clock], object] = lambda *_: None) -> None:
-        """Play. An interruption by the user, or the end of a program, ends it, and is in the report."""
+        """Run it. An interruption by the user, or the end of a program, ends it, and is in the report."""
         try:
             self._play(show)
         except KeyboardInterrupt:
@@ -254,7 +254,7 @@ class Rehearsal:
         if isinstance(error, ApiError):
             message = f"the cluster did not do what a rehearsal needs: {error}"
             return Problem("REH009", message, "check that its controllers run")
-        return Problem("REH009", f"the cluster no longer answers: {error}", "check that it is up")
+        return Problem("REH009", f"the cluster does not answer: {error}", "check that it is up")
 
     def _not_removed(self) -> Problem:
         message = f"not all objects of the rehearsal are removed: {self._left}"
@@ -273,13 +273,13 @@ def rehearse(
     progress: Callable[[str], object] = lambda _: None,
     show: Callable[[EventLog, Clock], object] = lambda *_: None,
 ) -> Report:
-    """Play a scenario on a bed that is up, and return what happened."""
+    """Run a scenario on a bed that is up, and return what happened."""
     rehearsal = Rehearsal(bed, scenario, time, clean=clean, progress=progress)
     rehearsal.run(show)
     return rehearsal.report()
 
 
-def not_played(scenario: Scenario, time: ClockSettings, problem: Problem | None) -> Report:
+def not_run(scenario: Scenario, time: ClockSettings, problem: Problem | None) -> Report:
     """Return the report of a rehearsal that has not begun, because of a problem or of a Ctrl-C."""
     timelines = {run_key(item): Timeline(run_key(item)) for part in scenario.parts for item in part.runs}
     return Report(

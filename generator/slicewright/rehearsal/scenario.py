@@ -52,13 +52,13 @@ class Scenario:
     installation: Installation = Installation()
     """What the cluster's tree installs, for a test cluster of our own."""
     notes: tuple[Problem, ...] = ()
-    """Warnings about what is played: overlays that are older than their workloads."""
+    """Warnings about what is rehearsed: overlays that are older than their workloads."""
     beside: tuple[Object, ...] = ()
     """What pods may need and custom/ holds, for all clusters."""
 
 
 def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], tuple[Problem, ...]]:
-    """Return a scenario for each cluster that has workloads, and the problems that forbid to play them."""
+    """Return a scenario for each cluster that has workloads, and the problems that prevent it."""
     repository = checkout.repository
     planned, problems = plan_all(repository)
     refusals = list(errors(problems))
@@ -121,12 +121,12 @@ def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]
     for run in rendering.runs:
         folder, name = run.folder, f"{run.namespace}/{run.name}"
         if folder not in played:
-            message = f"{name} is live in {folder} and is not played: {run.reason}"
+            message = f"{name} is live in {folder}, but is not rehearsed: {run.reason}"
         elif run.effect == "changes":
-            message = f"{folder} is not what a render would write now; {name} is played as it is there"
+            message = f"{folder} differs from what a render would write; {name} is rehearsed as it is there"
         else:
             message = (
-                f"the next render ends {name} ({run.reason}); it is played, because it is live in {folder}"
+                f"the next render ends {name} ({run.reason}); it is rehearsed, because it is live in {folder}"
             )
         hint = "run slicewright render first"
         yield run.cluster, Problem("REH007", message, hint, severity="warning", file=folder)
@@ -151,9 +151,11 @@ def _stale_platform(
 def _stale_folder(checkout: Checkout, folder: str, files: list[str], what: str) -> Problem:
     hint = "run slicewright render first"
     if f"{folder}/{FILE_NAME}" not in checkout.existing:
-        message = f"{folder} does not exist: {what} played as a render would write it"
+        message = f"{folder} does not exist: {what} rehearsed as a render would write it"
         return Problem("REH007", message, hint, severity="warning", file=folder)
-    message = f"{folder} is not what a render would write now ({', '.join(files)}); it is played as it is"
+    message = (
+        f"{folder} differs from what a render would write ({', '.join(files)}); it is rehearsed as it is"
+    )
     if _KUEUE in files:
         message += ", except Kueue's own configuration: the rehearsal uses that of the TPUCluster file"
     return Problem("REH007", message, hint, severity="warning", file=folder)
@@ -172,7 +174,7 @@ def _live(checkout: Checkout, entry: Planned) -> tuple[tuple[Object, ...], tuple
     """Return the objects that an overlay holds now."""
     folder, source = entry.plan.folder, entry.workload.source
     if f"{folder}/kustomization.yaml" not in checkout.existing:
-        message = f"{entry.plan.cluster} has no overlay of {entry.workload.key}: there is nothing to play"
+        message = f"{entry.plan.cluster} has no overlay of {entry.workload.key}: there is nothing to rehearse"
         hint = "run slicewright render first"
         return (), (source.problem("REH007", ("metadata", "name"), message, hint),)
     objects, problems = _composed(checkout, folder)

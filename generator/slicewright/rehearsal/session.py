@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from slicewright.rehearsal.lease import NAME, Lease
-from slicewright.rehearsal.rehearse import Rehearsal, not_played
+from slicewright.rehearsal.rehearse import Rehearsal, not_run
 from slicewright.rehearsal.test_cluster_guard import admit
 from slicewright.testbed.cluster import Attached, Cluster
 from slicewright.testbed.errors import BedError
@@ -87,7 +87,7 @@ class Result:
 
     report: Report
     is_played: bool
-    """Whether the play began; if not, the report holds no more than the reason."""
+    """Whether the rehearsal began; if not, the report holds no more than the reason."""
     logs: Path | None
     """Where the logs of the test bed are, if they were kept."""
     signal: int = 0
@@ -102,7 +102,7 @@ def run_scenario(
     say: Callable[[str], object] = lambda _: None,
     show: Callable[[EventLog, Clock], object] = lambda *_: None,
 ) -> Result:
-    """Play a scenario on a test bed of its own, or elsewhere.
+    """Run a scenario on a test bed of its own, or elsewhere.
 
     A Ctrl-C, SIGTERM or SIGHUP ends it with what has happened until then. The test bed is gone afterwards.
     """
@@ -131,7 +131,7 @@ def run_scenario(
         with interruption.held_back():
             if bed is not None:
                 bed.stop()
-            report = rehearsal.report() if rehearsal else not_played(scenario, time, cause)
+            report = rehearsal.report() if rehearsal else not_run(scenario, time, cause)
     report = replace(report, interrupted=report.interrupted or bool(interruption.signal))
     return Result(report, rehearsal is not None, bed.logs if bed else None, interruption.signal)
 
@@ -146,6 +146,6 @@ def _bed(scenario: Scenario, elsewhere: Elsewhere | None, say: Callable[[str], o
     if elsewhere is None:
         wanted = scenario.installation
         return Cluster(controllers=wanted.objects, kueue_settings=wanted.settings, progress=say)
-    # Another KWOK may play other nodes there. Rehearsals share a value, for one at a time plays, and the next
-    # has to play what is left of another until it is removed.
-    return Attached(elsewhere.kubeconfig, context=elsewhere.context, plays=NAME, progress=say)
+    # Another KWOK may simulate other nodes there. Rehearsals share a value: one runs at a time, and the next
+    # must simulate what is left of another until it is removed.
+    return Attached(elsewhere.kubeconfig, context=elsewhere.context, simulates=NAME, progress=say)

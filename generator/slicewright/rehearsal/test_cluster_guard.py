@@ -1,4 +1,4 @@
-"""An existing cluster is played on only where somebody has said that it is a test cluster."""
+"""An existing cluster is used only where somebody has said that it is a test cluster."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class ControlPlane:
     programs: tuple[str, ...]
     ports: int
     connect: Callable[[BootContext], Connection]
-    plays: str = nodes.KWOK_NODES
+    simulates: str = nodes.KWOK_NODES
 
 
 class Bed:
@@ -90,8 +90,8 @@ class Bed:
     ) -> None:
         self.name = f"run-{os.getpid()}-{secrets.token_hex(3)}" if name is None else name
         self.logs: Path | None = None
-        self.plays = control_plane.plays
-        """The value of the annotation on the nodes that this bed's KWOK plays."""
+        self.simulates = control_plane.simulates
+        """The value of the annotation on the nodes that this bed's KWOK simulates."""
         self._control_plane = control_plane
         self._root = (root or process_group.clusters_root(environ)).absolute()
         self._progress = progress
@@ -151,7 +151,7 @@ class Bed:
 
     def add_nodes(self, site: ResolvedCluster) -> int:
         """Create the simulated nodes of a cluster's pools, many at once; return how many."""
-        nodes = simulated_nodes(site, played=self.plays)
+        nodes = simulated_nodes(site, annotated=self.simulates)
         self.api.each(self.api.create, nodes)
         return len(nodes)
 

@@ -150,8 +150,8 @@ class Attached(Bed):
     JobSet and Kueue have to be installed there; the definitions of PathwaysJob and ProvisioningRequest are
     added where they are missing. What it adds to the cluster stays there.
 
-    Its KWOK plays the nodes whose annotation `kwok.x-k8s.io/node` has the value `plays`. Two that play the
-    same nodes disturb each other: where there is a KWOK already, another bed needs a value of its own.
+    Its KWOK simulates the nodes whose annotation `kwok.x-k8s.io/node` has the value `simulates`. Two KWOKs
+    that simulate the same nodes disturb each other: beside another KWOK, a bed needs its own value.
     """
 
     def __init__(
@@ -160,25 +160,27 @@ class Attached(Bed):
         name: str | None = None,
         *,
         context: str = "",
-        plays: str = nodes.KWOK_NODES,
+        simulates: str = nodes.KWOK_NODES,
         **options: Any,
     ) -> None:
-        connect = partial(_attach, kubeconfig_file, context, plays)
-        super().__init__(ControlPlane(("kwok",), 0, connect, plays), name, **options)
+        connect = partial(_attach, kubeconfig_file, context, simulates)
+        super().__init__(ControlPlane(("kwok",), 0, connect, simulates), name, **options)
 
 
-def _attach(file: Path, context: str, plays: str, boot: BootContext) -> Connection:
+def _attach(file: Path, context: str, simulates: str, boot: BootContext) -> Connection:
     access = kubeconfig.read(file, context)
     if context:  # the programs beside the cluster know the current context only
         file = kubeconfig.copy(file, context, boot.processes.folder / "kubeconfig")
     # A credential plugin may read more of the environment than other programs, such as CLOUDSDK_CONFIG.
     environ = {key: value for key, value in boot.environ.items() if access.plugin and key != "KUBECONFIG"}
-    return Connection(access, file, partial(_install_beside, boot, file, plays, environ))
+    return Connection(access, file, partial(_install_beside, boot, file, simulates, environ))
 
 
-def _install_beside(boot: BootContext, file: Path, plays: str, environ: Mapping[str, str], api: Api) -> None:
+def _install_beside(
+    boot: BootContext, file: Path, simulates: str, environ: Mapping[str, str], api: Api
+) -> None:
     processes = boot.processes
-    command = nodes.kwok_command(boot.paths["kwok"], file, plays=plays, heartbeats=True)
+    command = nodes.kwok_command(boot.paths["kwok"], file, simulates=simulates, heartbeats=True)
     processes.start("kwok", command, **environ)
     for item in (*manifests.for_host(manifests.released(PATHWAYS)), *manifests.provisioning_requests()):
         if item["kind"] == "CustomResourceDefinition":

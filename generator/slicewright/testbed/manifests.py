@@ -16,7 +16,7 @@ from slicewright.binaries.pins import versions
 from slicewright.core.compose.kustomization import compose
 from slicewright.core.document.read import read_documents
 from slicewright.core.platform import controllers
-from slicewright.core.platform.kueue_configuration import played
+from slicewright.core.platform.kueue_configuration import simulated
 from slicewright.core.platform.release import CONTROLLERS, MANIFESTS, Release
 from slicewright.core.run.folder import controllers_folder
 from slicewright.workspace.package import data_folder
@@ -137,7 +137,7 @@ class Installation:
 
 
 def installation(site: ResolvedCluster, read_text: ReadText) -> tuple[Installation, tuple[Problem, ...]]:
-    """Return what the folder of a cluster's controllers installs, and what stands against playing it.
+    """Return what the folder of a cluster's controllers installs, and the problems of installing it.
 
     Where the file has no `kueue`, Kueue looks after Jobs and JobSets; its release looks after pods too, which
     are asked about one by one. Another release than the test bed has the programs of is not installed.
@@ -145,7 +145,7 @@ def installation(site: ResolvedCluster, read_text: ReadText) -> tuple[Installati
     others = tuple(_others(site))
     installed = controllers.installed(controllers_folder(site.cluster.name), read_text)
     if installed is None or others or not site.cluster.installs:
-        return Installation(settings=played(site)), others
+        return Installation(settings=simulated(site)), others
     composed = compose(controllers_folder(site.cluster.name), read_text)
     documents, _ = read_documents(installed.configuration, "")
     settings = documents[0].data if documents else {}
@@ -153,7 +153,7 @@ def installation(site: ResolvedCluster, read_text: ReadText) -> tuple[Installati
 
 
 def _others(site: ResolvedCluster) -> Iterator[Problem]:
-    """Warn of each release that is not the one that is played."""
+    """Warn of each release that is not the one that is installed."""
     written = site.cluster.spec.get("versions", {})
     for controller in CONTROLLERS:
         ours = pinned(controller)

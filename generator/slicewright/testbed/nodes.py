@@ -56,22 +56,22 @@ KWOK_NODES = "fake"
 
 
 def kwok_command(
-    binary: Path, kubeconfig: Path, *, plays: str = KWOK_NODES, heartbeats: bool = False
+    binary: Path, kubeconfig: Path, *, simulates: str = KWOK_NODES, heartbeats: bool = False
 ) -> list[str]:
     """Return the command line. KWOK serves nothing here, so it listens nowhere.
 
-    It plays the nodes whose annotation has the value `plays`. With `heartbeats` they show that they live, as
-    kubelets do: without, a controller manager that waits for it takes them for dead.
+    It simulates the nodes whose annotation has the value `simulates`. With `heartbeats` the nodes renew their
+    status as kubelets do; without, a controller manager that waits for it marks them as not ready.
 
     There are no node leases. When a node goes and comes back while KWOK renews its lease, its queue of leases
-    holds the node twice and stands still from then on (KWOK 0.8.0): no later node would be played.
+    holds the node twice and stops then (KWOK 0.8.0): no later node would be simulated.
     """
     return [
         str(binary),
         f"--kubeconfig={kubeconfig}",
         f"--config={STAGES}",
         *([f"--config={HEARTBEATS}"] if heartbeats else []),
-        f"--manage-nodes-with-annotation-selector={NODE_ANNOTATION}={plays}",
+        f"--manage-nodes-with-annotation-selector={NODE_ANNOTATION}={simulates}",
         "--node-lease-duration-seconds=0",
     ]
 
@@ -104,15 +104,15 @@ _NODE_INFO = {
 """All fields are required."""
 
 
-def simulated_nodes(site: ResolvedCluster, *, played: str = KWOK_NODES) -> list[dict[str, Any]]:
+def simulated_nodes(site: ResolvedCluster, *, annotated: str = KWOK_NODES) -> list[dict[str, Any]]:
     """Return the nodes of all pools of a cluster: one node pool a slice, one node a TPU VM.
 
-    `played` is the value of the annotation by which a KWOK knows its nodes.
+    `annotated` is the value of the annotation by which a KWOK knows its nodes.
     """
     addresses = (f"10.{128 + n // 65536}.{n // 256 % 256}.{n % 256}" for n in count(1))
     nodes = [*_tpu_nodes(site), *_cpu_nodes(site)]
     for node, address in zip(nodes, addresses, strict=False):
-        node["metadata"]["annotations"] = {NODE_ANNOTATION: played}
+        node["metadata"]["annotations"] = {NODE_ANNOTATION: annotated}
         node["status"]["addresses"].insert(0, {"type": "InternalIP", "address": address})
     return nodes
 

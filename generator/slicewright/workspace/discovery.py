@@ -64,7 +64,7 @@ class Discovery:
         if is_folder:
             self._folder(path, found, cluster)
         elif not exists:
-            found.problems.append(Problem("FILE001", "there is no such file or folder", SPELLING, file=name))
+            found.problems.append(Problem("FILE001", "no such file or folder", SPELLING, file=name))
         elif self._kustomizations.is_kustomization(path):
             found.units.append(self._kustomization(str(path.parent), cluster, named=True))
         else:

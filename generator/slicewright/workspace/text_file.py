@@ -49,7 +49,7 @@ def read_stdin() -> str | Problem:
 def unreadable(name: str, error: OSError) -> Problem:
     """Return the problem of a file or folder that the system does not let us read."""
     if error.errno == errno.ENOENT:
-        return Problem("FILE001", "there is no such file or folder", SPELLING, file=name)
+        return Problem("FILE001", "no such file or folder", SPELLING, file=name)
     message = f"cannot be read: {error.strerror or error}"
     hint = "check its permissions" if isinstance(error, PermissionError) else "check the path"
     return Problem("FILE001", message, hint, file=name)

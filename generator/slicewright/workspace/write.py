@@ -86,7 +86,7 @@ def apply(
 
 
 def _stage(staged: str, target: str, text: str) -> None:
-    """Write a file as it will stand in the place of another one."""
+    """Write a file that will replace another one."""
     is_edited = not header.is_ours(text) and os.path.exists(target)
     mark = _mark(target) if is_edited else b""
     with open(staged, "wb") as file:

@@ -64,7 +64,7 @@ def _lacks(pattern: Pattern, components: tuple[str, ...], item: Object, schemas:
     if item["kind"] == "JobSet":
         yield from _replicated_jobs(item)
     if item["kind"] == "PathwaysJob" and "pathwaysVersion" not in item["spec"]:
-        yield "there is no spec.pathwaysVersion"
+        yield "spec.pathwaysVersion is missing"
     if builder:
         yield from _pods(item, schemas)
     if pattern in ("pathways", "pathways-headless") and item["kind"] == "JobSet":
@@ -126,7 +126,7 @@ def _mapping(item: Object, steps: Steps) -> Iterator[str]:
 
 
 def _find(item: Any, steps: Steps) -> tuple[Any, str]:
-    """Return what stands at the end of a way, and '' or why nothing does."""
+    """Return the value at the end of a way, and '' or why nothing does."""
     value = item
     for at, step in enumerate(steps):
         before = _written(steps[:at]) or "the object"
@@ -134,7 +134,7 @@ def _find(item: Any, steps: Steps) -> tuple[Any, str]:
             if not isinstance(value, dict):
                 return None, f"{before} must be a mapping"
             if step not in value:
-                return None, f"there is no {_written(steps[: at + 1])}"
+                return None, f"{_written(steps[: at + 1])} is missing"
             value = value[step]
             continue
         if not isinstance(value, list):

@@ -81,7 +81,7 @@ def is_fragile(objects: list[Object]) -> bool:
 
 
 def _lost(data: Any) -> Iterator[Loss]:
-    """Yield what kustomize loses or refuses wherever it stands."""
+    """Yield what kustomize loses or refuses wherever it is."""
     for path, value in values_in(data):
         if path and isinstance(path[-1], str):
             yield from _lost_key(path[-1], path)

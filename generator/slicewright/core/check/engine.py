@@ -153,7 +153,7 @@ class Engine:
 
     def _no_schema(self, resource: Resource) -> Problem:
         api_version = resource.data["apiVersion"]
-        message = f"there is no schema for {api_version} {resource.kind}"
+        message = f"no schema for {api_version} {resource.kind}"
         others = self._schemas.versions(resource.group or resource.version, resource.kind)
         elsewhere = self._schemas.api_versions(resource.kind)
         if others:

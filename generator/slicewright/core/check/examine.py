@@ -215,10 +215,10 @@ def _is_ours(resource: Resource) -> bool:
 
 
 def _input_problems(resource: Resource, schemas: Callable[[], Schemas]) -> Iterator[Problem]:
-    """Yield what stands against a document of our own input formats."""
+    """Yield the problems of a document of our own input formats."""
     schema = SCHEMA_OF.get(resource.kind)
     if schema is None:
-        yield resource.problem("IN007", ("kind",), f"there is no kind '{resource.kind}' in {OURS}")
+        yield resource.problem("IN007", ("kind",), f"unknown kind '{resource.kind}' of {OURS}")
         return
     refused = list(schemas().problems(schema, resource.data))
     if resource.kind == "TPUCluster" and not refused:

@@ -45,7 +45,7 @@ class _Node:
 
 
 class ListMaps:
-    """The list maps of a kind, as a tree of the places where they stand."""
+    """The list maps of a kind, as a tree of their places."""
 
     def __init__(self, entries: Iterable[dict[str, Any]]) -> None:
         """Take the entries of a side table: `path`, `keys`, and perhaps `defaults` and `tolerated`."""
@@ -176,7 +176,7 @@ class KindChecks:
 
     @cached_property
     def is_namespaced(self) -> bool | None:
-        """Whether objects of the kind stand in a namespace; None where the schema does not say."""
+        """Whether objects of the kind have a namespace; None where the schema does not say."""
         scope = self._beside.get("scope")
         return None if scope is None else scope == "Namespaced"
 

@@ -28,9 +28,9 @@ Made = TypeVar("Made")
 class Resource:
     """One Kubernetes object, and the way back to its place in a file.
 
-    `file` is the file in which it stands, or the overlay folder from which it was composed; `source` gives
+    `file` is the file that has it, or the overlay folder from which it was composed; `source` gives
     line and column, and is None for a composed object. `at` is the way from the root of the document to the
-    object, for one that stands in a List.
+    object, for one that is in a List.
     """
 
     data: dict[str, Any]

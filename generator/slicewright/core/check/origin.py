@@ -199,7 +199,7 @@ def _name(entry: Any) -> str:
 
 
 def _get(value: Any, path: Path) -> Any:
-    """Return what stands at a path, None where nothing does."""
+    """Return the value at a path, None where nothing does."""
     for part in path:
         if isinstance(value, dict):
             value = value.get(part)

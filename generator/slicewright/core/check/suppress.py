@@ -1,7 +1,7 @@
 """Problems are ignored with a reason: an annotation on the object, or an entry of `.slicewright-ignore.yaml`.
 
 Either may suppress any problem of an object. A reason that is empty suppresses nothing,
-and one that meets no problem is a problem itself. An annotation of a TPUWorkload or TPUCluster acknowledges
+and one that meets no problem is a problem itself. An annotation of a TPUWorkload or TPUCluster ignores
 warnings, of the file and of the objects that are rendered from it, and no errors. Nor does one of a rendered
 object, which patches and components of the same file write.
 """
@@ -84,7 +84,7 @@ def _entry(source: Source, index: int, known: tuple[str, ...]) -> tuple[Entry | 
         return None, [source.problem("IGN103", path, message, hint)]
     rule = written["rule"]
     if known and rule not in known:
-        message = f"there is no rule '{rule}'"
+        message = f"rule '{rule}' is not defined"
         return None, [source.problem("IGN103", (*path, "rule"), message, did_you_mean(rule, known))]
     if not text(written.get("reason")).strip():
         message = f"{rule} is ignored without a reason, so it is still reported"
@@ -162,7 +162,7 @@ def _holder(resource: Resource) -> _Holder:
 
 
 def _holders(problem: Problem) -> list[_Holder]:
-    """Return where a reason may stand: at the object of a problem, and at what it is rendered from."""
+    """Return where a reason may be: at the object of a problem, and at what it is rendered from."""
     folder = problem.folder or problem.file
     own = "" if problem.object.startswith(("TPUWorkload ", "TPUCluster ")) else folder
     match folder.split("/"):
@@ -194,7 +194,7 @@ def _of_annotations(
 
 def _idle(resource: Resource, path: Path, rule: str, known: Collection[str]) -> Problem:
     if known and rule not in known:
-        message = f"there is no rule '{rule}', so nothing is ignored"
+        message = f"rule '{rule}' is not defined, so nothing is ignored"
         return resource.problem(
             "IGN103", path, message, did_you_mean(rule, known), severity="warning", key=True
         )

@@ -1,6 +1,6 @@
 """Evaluate a kustomization as `kustomize build` does, for the subset that slicewright writes.
 
-The subset is `resources`, `components` and JSON 6902 `patches` with a target. Whatever else stands in a
+The subset is `resources`, `components` and JSON 6902 `patches` with a target. Whatever else is in a
 kustomization is reported as outside of it, so that the caller can turn to the real kustomize.
 """
 
@@ -71,7 +71,7 @@ class _Item:
     file: str = ""
     """Where it was read from."""
     is_own: bool = False
-    """Whether no value stands in two places, as one does that an alias names: then it may be patched."""
+    """Whether no value is in two places, as one does that an alias names: then it may be patched."""
 
     def own(self) -> dict[str, Any]:
         """Return the object, to be changed in place."""
@@ -198,7 +198,7 @@ def _load(target: str, kustomization: Kustomization, tree: _Tree, above: tuple[s
     if documents is None:
         if target.endswith(_FILE_SUFFIXES):
             raise Stopped(
-                Problem("KUS001", f"there is no file {target}", "check the path", file=kustomization.file)
+                Problem("KUS001", f"file {target} is missing", "check the path", file=kustomization.file)
             )
         return _step("Kustomization", target, [], tree, above)
     refuse_above(kustomization.folder, target, kustomization.file)

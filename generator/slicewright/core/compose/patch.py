@@ -32,7 +32,7 @@ def parse_pointer(pointer: str) -> Keys:
 
 
 def escape_key(token: str) -> str:
-    """Return a token as it stands in a pointer."""
+    """Return a token as a pointer has it."""
     return token.replace("~", "~0").replace("/", "~1")
 
 
@@ -119,7 +119,7 @@ def _keys(text: str) -> Keys:
 
 
 def _fitting(value: Any, keys: Keys) -> Any:
-    """Return a copy of a value that is to stand at a place, unless it would reach too deep there."""
+    """Return a copy of a value for a place, unless it would reach too deep there."""
     if len(keys) - 1 + _height(value) > _LEVELS:
         raise PatchError(f"the object would have more than {_LEVELS} levels of nesting")
     return copied(value)

@@ -140,7 +140,7 @@ def _find(folder: str, read_text: ReadText) -> tuple[str, str]:
     if not found:
         hint = f"check the path; a folder that is named needs a {FILE_NAME}"
         file = posixpath.normpath(posixpath.join(folder, FILE_NAME))
-        raise Stopped(Problem("KUS001", f"there is no file {file}", hint, file=file))
+        raise Stopped(Problem("KUS001", f"file {file} is missing", hint, file=file))
     if len(found) > 1:
         names = " and ".join(posixpath.basename(file) for file, _ in found)
         raise Stopped(Problem("KUS002", f"{names} are in one folder", "keep one", file=found[0][0]))
@@ -198,7 +198,7 @@ def _patch(entry: Any, folder: str, read_text: ReadText, file: str) -> Patch:
         refuse_above(folder, path, file)
         text, file = read_text(path), path
     if text is None:
-        raise Stopped(Problem("KUS001", f"there is no file {file}", "check the path of the patch", file=file))
+        raise Stopped(Problem("KUS001", f"file {file} is missing", "check the path of the patch", file=file))
     return Patch(target, _operations(text, file))
 
 

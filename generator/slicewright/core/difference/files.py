@@ -74,9 +74,9 @@ def _left(cluster: str, old: str, new: str, after: TreeVersion) -> str:
         )
     where = " ".join(f"--{key.lower()}={value}" for key, value in sorted(_WHERE.findall(old)))
     if len(gone) == 1:
-        what = f"node pool {names} is no longer in the file, and nothing deletes it"
+        what = f"node pool {names} was removed from the file, but nothing deletes it"
     else:
-        what = f"node pools {names} are no longer in the file, and nothing deletes them"
+        what = f"node pools {names} were removed from the file, but nothing deletes them"
     name = names if len(gone) == 1 else "NAME"
     return f"{what}: gcloud container node-pools delete {name} {where}"
 

@@ -30,7 +30,7 @@ class TreeVersion:
     paths: frozenset[str]
     """Every file under overlays/ and provision/."""
     read_text: ReadText
-    """Reads any file of this version, for the bases on which overlays stand."""
+    """Reads any file of this version, for the bases of overlays."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the values and the keys of one document stand: path to (line, column), both from 1."""
+    """The places of the values and the keys of one document: path to (line, column), both from 1."""
 
     values: dict[Path, tuple[int, int]]
     keys: dict[Path, tuple[int, int]]

@@ -23,7 +23,7 @@ readers disagree about a first line that is indented and about empty lines at th
 characters beyond ASCII for line breaks, and others turn the direction of writing.
 """
 _LONG_KEY = 1000
-"""Characters; a key that stands alone on its line may have 1024 (YAML 1.2.2, section 7.4.2)."""
+"""Characters; a key that is alone on its line may have 1024 (YAML 1.2.2, section 7.4.2)."""
 
 
 def write_documents(documents: Iterable[Any]) -> str:
@@ -45,7 +45,7 @@ def write_document(data: Any) -> str:
 
 
 def _mapping(data: dict[str, Any], indent: str, lines: list[str], lead: str) -> None:
-    """Append the lines of a mapping; `lead` stands before its first key, `indent` before the others."""
+    """Append the lines of a mapping; `lead` is before its first key, `indent` before the others."""
     prefix = lead or indent
     for key, value in data.items():
         head = prefix + _key(write_string(key), indent)

@@ -101,7 +101,7 @@ _TEMPLATE = re.compile(r"\{\{.*\}\}|\s*\{%")
 
 
 def _of_template(problem: Problem, text: str) -> Problem:
-    """Return the problem with the hint that a template needs, where it stands in a line of one."""
+    """Return the problem with the hint that a template needs, where it is in a line of one."""
     if problem.id not in ("YAML001", "YAML003"):
         return problem
     line = "".join(text.split("\n")[problem.line - 1 : problem.line])[:_LONG]

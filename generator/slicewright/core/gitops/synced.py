@@ -56,5 +56,5 @@ class SyncedControllers:
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """The namespaces in which objects stand."""
+        """The namespaces that have objects."""
         return tuple(sorted({namespace for _, _, namespace in self.kinds if namespace}))

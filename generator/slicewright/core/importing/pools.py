@@ -151,7 +151,7 @@ def _add_tpu_pools(
             what = f"{pool.labels.get(TOPOLOGY, 'no topology')} on {machine}"
             made.notes.append(f"node pool '{pool.name}' is left out: the catalogue has no slice of {what}")
             continue
-        # A flavor that is just right for some nodes does not stand for others that carry its labels too.
+        # A flavor that is just right for some nodes does not mean others that carry its labels too.
         free = [one for one in known if one.name not in taken_up or is_ours(one, *ways[pool.name])]
         flavor, best = flavor_of(pool, free), flavor_of(pool, known)
         if best is not None and best is not flavor:

@@ -169,7 +169,7 @@ def cluster_queues(inventory: Inventory, pools: Pools) -> Written:
     for entry in sorted(inventory.local_queues, key=_identity):
         if _queue_of(entry) not in known:
             where = "/".join(_identity(entry))
-            message = f"LocalQueue {where} is left out: there is no ClusterQueue '{_queue_of(entry)}'"
+            message = f"LocalQueue {where} is left out: ClusterQueue '{_queue_of(entry)}' is not defined"
             notes.append(Note(message))
     return queues, notes
 

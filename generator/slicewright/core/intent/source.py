@@ -29,7 +29,7 @@ class Source:
     file: SourceFile
     document: Document
     renamed: Mapping[Path, Path] = field(default_factory=dict)
-    """Keys that are read as others than they are written, and where those stand."""
+    """Keys that are read as others than they are written, and their places."""
 
     @property
     def data(self) -> Any:

@@ -171,5 +171,5 @@ The schemas are far too large to be read by every render. Kinds without a schema
 
 
 def is_namespaced(group: str, kind: str) -> bool:
-    """Tell whether objects of a kind stand in a namespace."""
+    """Tell whether objects of a kind have a namespace."""
     return (group, kind) not in CLUSTER_SCOPED

@@ -26,7 +26,7 @@ class Pods:
     """The pods that one template makes, and the Job around it."""
 
     path: Path
-    """The way to the template, below which `metadata` and `spec` stand."""
+    """The way to the template, which has `metadata` and `spec`."""
     template: dict[str, Any]
     job: dict[str, Any]
     """The Job's spec; empty for pods of no Job."""

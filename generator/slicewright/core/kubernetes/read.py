@@ -34,7 +34,7 @@ def count(value: Any) -> int:
 
 
 def at(value: Any, *keys: str) -> Any:
-    """Return what stands below some keys, None where the way breaks off."""
+    """Return the value below some keys, None where the way breaks off."""
     for key in keys:
         if not isinstance(value, dict):
             return None

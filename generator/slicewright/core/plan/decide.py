@@ -252,7 +252,7 @@ def _left_out(workload: Workload) -> Iterator[str]:
 
 
 def _annotations(workload: Workload) -> dict[str, str]:
-    """Return the annotations of the run: those that acknowledge problems stay in the file of the workload."""
+    """Return the annotations of the run: those that ignore problems stay in the file of the workload."""
     return {key: value for key, value in workload.annotations.items() if not key.startswith(ACKNOWLEDGED)}
 
 

@@ -19,7 +19,7 @@ _POD_SUFFIX = 6
 """A hyphen and the five characters that a Job controller appends to a pod's name."""
 PATHWAYS_HEAD = "pathways-head"
 _COORDINATOR = len(f"-{PATHWAYS_HEAD}-0-0.")
-"""What stands between a JobSet's name and its subdomain in the coordinator's address."""
+"""What is between a JobSet's name and its subdomain in the coordinator's address."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The patterns of runs: which base a workload stands on, what the base holds, and what counts in it."""
+"""The patterns of runs: which base a workload has, what the base holds, and what counts in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from slicewright.core.intent.workload import Workload
 
 Pattern = Literal["jobset", "job", "indexed-job", "pathways", "pathways-headless", "pathwaysjob"]
-"""The base that a workload stands on: the name of its folder below bases/."""
+"""The base of a workload: the name of its folder below bases/."""
 
 _HOSTS = ("completions, parallelism", "one pod a host")
 

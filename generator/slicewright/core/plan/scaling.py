@@ -1,7 +1,7 @@
 """How far a pool goes: its slices or nodes at least and at most. Whoever counts a pool asks here.
 
 Queues get all that a pool can have, not what it begins with: Kueue admits by quota, and GKE's autoscaler
-makes nodes only for pods that were admitted. A quota of what stands would keep the pool from ever growing.
+makes nodes only for pods that were admitted. With a quota of existing nodes a pool would never grow.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def _custom_components(workload: Workload, runtime: Pathways) -> Iterator[Proble
             hint = "write it here or in pathways.colocatedPython, not in both"
             yield source.problem("FIELD001", (*path, "image"), message, hint, key=True)
         elif workload.api != "PathwaysJob" and not runtime.colocated_python:
-            message = "there is no colocated-python sidecar to customize"
+            message = "the run has no colocated-python sidecar"
             hint = "add pathways.colocatedPython.image"
             yield source.problem("FIELD001", (*path, "componentType"), message, hint)
 

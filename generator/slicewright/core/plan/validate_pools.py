@@ -83,7 +83,7 @@ def _has_no_other_nodes(site: ResolvedCluster) -> bool:
     tell in part. A ComputeClass makes node pools by its ladder, for pods that name none too where it is the
     default of a namespace or of the cluster. There remains the Standard cluster that is ours. Nothing that we
     write turns node auto-provisioning on, and whoever did so by hand declares the shape all the same: queues
-    and rehearsals know of it by its pool alone, and with `autoscaling: {min: 0}` it stands empty.
+    and rehearsals know of it by its pool alone, and with `autoscaling: {min: 0}` it is empty.
     """
     cluster = site.cluster
     by_class = any(pool.provisioning.type == "ComputeClass" for pool in cluster.tpu_pools)

@@ -77,7 +77,7 @@ def _copies(workload: Workload, main: str) -> Iterator[Problem]:
 def _pods(
     workload: Workload, main: str
 ) -> Iterator[tuple[Path, dict[str, Any], tuple[str, ...], tuple[str, ...]]]:
-    """Yield each pod template with the containers and the sidecars that stand in it anyway."""
+    """Yield each pod template with the containers and the sidecars that it has anyway."""
     head = workload.pathways.head.pod_template if workload.pathways else {}
     copies = [f"{main}-{copy + 1}" for copy in range(workload.containers_per_host)]
     program_here = () if workload.pathways else (main, *copies) if len(copies) > 1 else (main,)
@@ -227,7 +227,7 @@ def _failure_rules(workload: Workload) -> Iterator[Problem]:
         for at, target in enumerate(rule.get("targetReplicatedJobs", [])):
             if target not in known:
                 place = (*path, "targetReplicatedJobs", at)
-                message = f"there is no replicatedJob '{target}'"
+                message = f"replicatedJob '{target}' is not defined"
                 yield workload.source.problem("FIELD001", place, message, did_you_mean(target, known))
         name = rule.get("name", f"failurePolicyRule{first + index}")
         if name in names:

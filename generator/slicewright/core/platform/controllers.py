@@ -122,7 +122,7 @@ def problems(
             continue
         if text is None:
             at: Path = ("spec", "versions", field) if field in written else ("metadata", "name")
-            message = f"{one.title} cannot be installed: there is no {one.folder}/{release.MANIFESTS}"
+            message = f"{one.title} cannot be installed: {one.folder}/{release.MANIFESTS} is missing"
             yield source.problem("CTRL001", at, message, _how(one, shipped))
             continue
         yield from release.problems(one, read_text, shipped, configures="kueue" in site.cluster.spec)

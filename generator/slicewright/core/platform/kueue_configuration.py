@@ -26,7 +26,7 @@ KIND = "Configuration"
 BEFORE_V1BETA2 = "config.kueue.x-k8s.io/v1beta1"
 
 _STANDING, _GROWING, _FLEX_START = "30m", "2h", "24h"
-"""For how long the pods of an admitted workload may take: on nodes that stand, that come on demand, and that
+"""For how long the pods of an admitted workload may take: on nodes that exist, that come on demand, and that
 come when there is capacity. A workload that waits longer goes back into the queue, for others to have its
 quota."""
 _IGNORES_UNDECLARED_SINCE = (0, 19)
@@ -58,7 +58,7 @@ _PLAYED = ("fairSharing", "admissionFairSharing", "resources")
 """What decides who is admitted; our timeouts are in real time, and a rehearsal has its own clock."""
 
 
-def played(site: ResolvedCluster) -> dict[str, Any]:
+def simulated(site: ResolvedCluster) -> dict[str, Any]:
     """Return the settings with which Kueue is rehearsed: as written, and what we add that decides."""
     written: dict[str, Any] | None = site.cluster.spec.get("kueue")
     if written is None:

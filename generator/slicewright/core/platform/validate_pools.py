@@ -37,7 +37,7 @@ def validate_pools(site: ResolvedCluster) -> Iterator[Problem]:
         name = pool.provisioning.name
         if known and pool.provisioning.type == "ComputeClass" and name not in known:
             place: Path = ("spec", "pools", pool.index, "provisioning", "name")
-            message = f"there is no ComputeClass '{name}'"
+            message = f"ComputeClass '{name}' is not defined"
             yield site.cluster.source.problem("POOL017", place, message, did_you_mean(name, known))
 
 

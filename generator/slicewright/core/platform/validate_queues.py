@@ -56,7 +56,7 @@ def _unknown(
     """Yield a problem where something is named and is not among what is known."""
     if name and name not in known:
         hint = did_you_mean(name, known) or f"declare it in {site.cluster.source.file.path}"
-        yield site.cluster.source.problem("QUOTA002", path, f"there is no {kind} '{name}'", hint)
+        yield site.cluster.source.problem("QUOTA002", path, f"{kind} '{name}' is not defined", hint)
 
 
 def _twice(site: ResolvedCluster) -> Iterator[Problem]:

@@ -1,1 +1,1 @@
-"""What stands below Kubernetes: node pools, the cluster and its environment, as scripts and Terraform."""
+"""What is below Kubernetes: node pools, the cluster and its environment, as scripts and Terraform."""

@@ -109,7 +109,7 @@ def problems(site: ResolvedCluster) -> Iterator[Problem]:
         other = ("gcloudFlags", "scopes") if by_terraform else ("terraformArguments",)
         for field in other:
             if field in config:
-                who = "Terraform makes the node pools" if by_terraform else "there is no 'environment'"
+                who = "Terraform makes the node pools" if by_terraform else "'environment' is missing"
                 message, hint = f"'{field}' has no effect: {who}", "leave the field out"
                 yield site.cluster.source.problem("FIELD002", (*path, field), message, hint, key=True)
         field = "terraformArguments" if by_terraform else "gcloudFlags"

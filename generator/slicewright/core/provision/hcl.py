@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """What stands in the text as it is: `var.region`, `each.value`, `"${var.project_id}.svc.id.goog"`."""
+    """What is written as it is: `var.region`, `each.value`, `"${var.project_id}.svc.id.goog"`."""
 
     text: str
 
@@ -86,7 +86,7 @@ def quoted(value: str) -> str:
 
 
 def _lines(items: Sequence[Item], indent: str) -> list[str]:
-    """Return the lines of a body: blocks stand apart, the `=` of neighbouring attributes align."""
+    """Return the lines of a body: blocks have an empty line between, neighbouring `=` align."""
     lines: list[str] = []
     at = 0
     while at < len(items):

@@ -112,7 +112,7 @@ def creates_itself(site: ResolvedCluster, pool: TpuPool) -> bool:
 
 
 def _slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[NodePool]:
-    """Yield one node pool a slice: the first ones stand, those above autoscaling.min come on demand."""
+    """Yield one node pool a slice: the first exist at once, those above autoscaling.min come on demand."""
     if creates_itself(site, pool):
         return
     written = declared(site, pool)

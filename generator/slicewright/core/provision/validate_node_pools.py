@@ -105,7 +105,7 @@ NODE_POOLS = 1000
 def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
     """Yield what is wrong with the pools and the environment of a cluster that we provision.
 
-    Nothing stands against the pools of one that somebody else provisions.
+    The pools of one that somebody else provisions have no problems.
     """
     if not site.cluster.managed:
         yield from validate_environment.problems(site)

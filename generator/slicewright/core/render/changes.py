@@ -165,7 +165,7 @@ def render(
 
 
 def _render_platforms(draft: _Draft, untainted: Mapping[str, Mapping[str, list[str]]]) -> None:
-    """Render what workloads stand on; the scripts that take down a cluster stay when its file goes."""
+    """Render what workloads need; the scripts that take down a cluster stay when its file goes."""
     sites = draft.repository.sites
     for name, flavors in untainted.items():
         draft.problems += waiting(sites[name], flavors)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slicewright.core.run.folder import NamespaceFolder
 
 _NAME = "\n  name: "
-"""How the name of an object stands in a frozen run, as we write it."""
+"""The name of an object in a frozen run, as we write it."""
 
 
 @dataclass(frozen=True, slots=True)

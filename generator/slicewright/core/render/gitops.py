@@ -173,7 +173,7 @@ def lasting(sites: Mapping[str, ResolvedCluster], existing: Existing) -> set[Nam
 
 
 def files(repository: Repository, cluster: str, trees: Trees) -> tuple[dict[str, str], list[Problem]]:
-    """Return the files that sync a cluster by path, and what stands against syncing its runs."""
+    """Return the files that sync a cluster by path, and the problems of syncing its runs."""
     site = repository.sites[cluster]
     found = list(against_namespaces(site, trees.sources))
     namespaces = _namespaces(repository, site, trees, found)
@@ -257,7 +257,7 @@ def _apart(folder: RunFolder, existing: Existing) -> frozenset[str]:
 
 
 class _Contents:
-    """What the folders of workloads make, and what they stand on."""
+    """What the folders of workloads make, and their bases."""
 
     def __init__(self, read_text: ReadText) -> None:
         self._read_text = read_text
@@ -292,7 +292,7 @@ class _Contents:
 
 
 def _entries(folder: str, text: str) -> Iterator[str]:
-    """Yield the folders on which a Fixed overlay stands: its base, then its components."""
+    """Yield the folders that a Fixed overlay uses: its base, then its components."""
     documents, _ = read_documents(text, "")
     data = documents[0].data if len(documents) == 1 else None
     overlay = data if isinstance(data, dict) else {}

@@ -36,7 +36,7 @@ class Outdated:
 def outdated(
     repository: Repository, existing: Mapping[str, str], selected: frozenset[str] | None = None
 ) -> tuple[tuple[Outdated, ...], tuple[Problem, ...]]:
-    """Return the live runs whose intent still stands and that today's tool would write differently.
+    """Return the live runs whose intent is current and that today's tool would write differently.
 
     Earlier runs that were kept (`onChange: Keep`) have no intent any more, and so nothing to compare with.
     """

@@ -26,7 +26,7 @@ class Planned:
 
 
 def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem, ...]]:
-    """Return the plan of every workload on each of its clusters, and all that stands against them."""
+    """Return the plan of every workload on each of its clusters, and all their problems."""
     planned: list[Planned] = []
     found: list[Problem] = []
     for workload in repository.workloads:
@@ -37,7 +37,7 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
             if site is None and name in repository.refused_clusters:
                 continue
             if site is None:
-                message = f"there is no TPUCluster '{name}'"
+                message = f"TPUCluster '{name}' is not defined"
                 hint = did_you_mean(name, repository.sites) or "declare it in clusters/"
                 hint += f"{' Or' if hint.endswith('?') else ', or'} remove it from spec.clusters"
                 found.append(workload.source.problem("REF001", ("spec", "clusters", index), message, hint))

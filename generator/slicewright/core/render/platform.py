@@ -1,4 +1,4 @@
-"""The platform in the tree: what workloads stand on, the scripts that make the cluster, what syncs it."""
+"""The platform in the tree: what workloads need, the scripts that make the cluster, what syncs it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PlatformChange:
 def files(
     repository: Repository, untainted: Mapping[str, Collection[str]] | None = None
 ) -> tuple[dict[str, str], list[Problem]]:
-    """Return the files of all platforms that are ours to make, by path, and what stands against them.
+    """Return the files of all platforms that are ours to make, by path, and their problems.
 
     `untainted` are the flavors of a cluster whose taint waits for runs that do not tolerate it.
     """
@@ -73,7 +73,7 @@ def left_behind(
         if not any(path.endswith(".tf") for path in files):
             files = [path for path in files if script in files and posixpath.basename(path) in _LAST]
         if files:
-            message = f"no file declares cluster '{cluster}', and it may still be there"
+            message = f"cluster '{cluster}' is not declared in any file, but may still exist"
             hint = f"run {script} and what it names, then delete {folder}"
             yield files, Problem("POOL045", message, hint, severity="warning", file=script)
 

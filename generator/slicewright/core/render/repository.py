@@ -210,7 +210,7 @@ def _schema_of(source: Source, problems: list[Problem]) -> str | None:
         return None
     kind, version = data.get("kind"), data.get("apiVersion")
     if not isinstance(kind, str) or kind not in SCHEMA_OF:
-        message = "'kind' is missing" if kind is None else f"there is no kind '{kind}' here"
+        message = "'kind' is missing" if kind is None else f"unknown kind '{kind}'"
         hint = did_you_mean(str(kind), SCHEMA_OF)
         problems.append(source.problem("IN007", ("kind",), message, hint))
         return None

@@ -38,7 +38,7 @@ class Base:
 
     objects: list[Object]
     fragile: bool
-    """Whether it holds something that may stand in an object, but not in a patch."""
+    """Whether it holds something that an object may have, but not a patch."""
 
 
 class Bases:
@@ -212,7 +212,7 @@ def brought(plan: Plan, bases: Bases) -> list[Identity]:
 
 
 def live_files(made: Made) -> tuple[dict[str, str], tuple[Problem, ...]]:
-    """Return the files of a Fixed workload's overlay by path, and what stands against them."""
+    """Return the files of a Fixed workload's overlay by path, and their problems."""
     plan, source = made.planned.plan, made.planned.workload.source
     documents = overlay(plan, made.base.objects, made.objects)
     lost = unsupported_values.in_patches(documents) if made.base.fragile else ()

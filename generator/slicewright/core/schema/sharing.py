@@ -32,7 +32,7 @@ _SINGLES = ("items", "additionalProperties", "not")
 
 
 def shared(root: Schema) -> Schema:
-    """Return an equal schema in which every larger subschema stands once.
+    """Return an equal schema in which every larger subschema is written once.
 
     Names come from the field where a subschema is met first, in the order of the fields' names; the result
     depends on nothing but the schema.
@@ -96,7 +96,7 @@ class _Plan:
     def __init__(self, roots: Mapping[str, Schema]) -> None:
         self._types: dict[str, Schema] = {}
         self._times: dict[str, int] = defaultdict(int)
-        """By text: in how many places it would stand if every repeated one were written once."""
+        """By text: in how many places it would be if every repeated one were written once."""
         self._files: dict[str, set[str]] = defaultdict(set)
         """By text, and by the name of a type: the files that need it."""
         self._names: dict[str, str] = {}
@@ -139,7 +139,7 @@ class _Plan:
         return {key: self._inside(key, value, name) for key, value in sorted(schema.items())}
 
     def _inside(self, key: str, value: Any, name: str) -> Any:
-        """Return what stands under a keyword, with shared subschemas replaced."""
+        """Return the value of a keyword, with shared subschemas replaced."""
         if key == "$ref":
             return self._reference(self._home(value.removeprefix(_HERE)), value.removeprefix(_HERE))
         if key in _MAPS and isinstance(value, dict):

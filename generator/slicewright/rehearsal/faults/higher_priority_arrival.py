@@ -1,6 +1,6 @@
 """HigherPriorityArrival: another workload of a higher class is submitted.
 
-What arrives is known before the play, so that what is said of it is told.
+What arrives is known before the rehearsal, so that what is said of it is told.
 """
 
 from __future__ import annotations
@@ -80,14 +80,14 @@ def arrivals(parts: Iterable[ScenarioPart]) -> Arrivals:
     Each fault brings one, also where earlier runs of its workload were kept. A number is passed over under
     which something else would have its name.
     """
-    playing = tuple(parts)
-    taken = {item["metadata"]["name"] for part in playing for item in (*part.runs, *part.others)}
+    all_parts = tuple(parts)
+    taken = {item["metadata"]["name"] for part in all_parts for item in (*part.runs, *part.others)}
     numbers = (number for number in itertools.count(1) if _name(number) not in taken)
     return {
         (part.current, index): _arrival(
             part.plan, fault, next(numbers), part.run["metadata"].get("labels", {})
         )
-        for part in playing
+        for part in all_parts
         if part.run
         for index, fault in enumerate(part.faults)
         if fault.kind is KIND

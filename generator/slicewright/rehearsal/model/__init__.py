@@ -1,1 +1,1 @@
-"""What a rehearsal plays, what it saw, and what that means: pure, without files, clock or network."""
+"""What a rehearsal runs, what it saw, and what that means: pure, without files, clock or network."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FASTEST = 1_000_000.0
 """A year in half a minute: above it no duration of the controllers can be told from another."""
 _PLAYED_SECONDS = 40.0
-"""How long the longest workload plays, in seconds of real time, where nobody says a speed.
+"""How long the longest workload runs, in seconds of real time, where nobody says a speed.
 
 A run is admitted, scheduled, started and ended, and each takes the controllers something like a second, which
 does not pass faster: a tenth of 40 seconds. Slower tells times better, and nobody waits for it.
@@ -26,7 +26,7 @@ _IDLE_SECONDS = 60.0
 _WORK_SECONDS = 120.0
 """How long all work may take then, where not all of it fits at once."""
 _LEAST_SECONDS = 1.0
-"""How long the longest workload plays at least: faster, nothing but the controllers' own time is seen."""
+"""How long the longest workload runs at least: faster, nothing but the controllers' own time is seen."""
 _MOST_SECONDS = 600.0
 """The deadline, in seconds of real time, where nobody says one."""
 
@@ -54,9 +54,9 @@ def clock_settings(
     idle: float | None = None,
     room: float | None = None,
 ) -> ClockSettings:
-    """Return how time passes, with what is not given chosen: the longest workload plays some seconds.
+    """Return how time passes, with what is not given chosen: the longest workload runs some seconds.
 
-    It plays faster where more work waits than fits at once into the `room`, all chips of the cluster.
+    Time passes faster where more work waits than fits at once into the `room`, all chips of the cluster.
     """
     every = tuple(parts)
     advised = min(FASTEST, max(1.0, *_needed(every, delay or 0.0), _for_work(every, room)))

@@ -109,11 +109,11 @@ def blame(run: str, injected: Iterable[Injected]) -> str:
 
 
 def validate_blocks(parts: Iterable[ScenarioPart], known: Known) -> tuple[Problem, ...]:
-    """Return what can be known before the play: names of no workload or class, slices and hosts of no run."""
-    playing = tuple(parts)
-    keys = [part.key for part in playing]
+    """Return the problems that are known before a rehearsal: unknown workloads, classes, slices and hosts."""
+    all_parts = tuple(parts)
+    keys = [part.key for part in all_parts]
     problems: list[Problem] = []
-    for part in playing:
+    for part in all_parts:
         for index, fault in enumerate(part.faults):
             problems += fault.kind.check(part, index, known)
         for path, name in _named(part):

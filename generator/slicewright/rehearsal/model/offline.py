@@ -1,4 +1,4 @@
-"""What the offline quota check says of the runs that a rehearsal is about to play."""
+"""What the offline quota check says of the runs that a rehearsal is about to run."""
 
 from __future__ import annotations
 

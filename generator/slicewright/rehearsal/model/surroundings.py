@@ -59,12 +59,12 @@ def surroundings(
     parts: Iterable[ScenarioPart], objects: Iterable[Object], existing: Iterable[Existing]
 ) -> Surroundings:
     """Return what is beside the runs of some parts, where the tree holds some `objects` beside theirs."""
-    playing, declared = tuple(parts), tuple(existing)
-    tree = (*objects, *(other for part in playing for other in part.others))
+    all_parts, declared = tuple(parts), tuple(existing)
+    tree = (*objects, *(other for part in all_parts for other in part.others))
     held = {need_of(item): item for item in tree}
     keys: dict[Need, set[str]] = {}
     missing: dict[str, tuple[Need, ...]] = {}
-    for item in (item for part in playing for item in part.runs):
+    for item in (item for part in all_parts for item in part.runs):
         lacks = []
         namespace = need_of(item).namespace
         for reference, is_declared in needed(pods_of(item, item["kind"]), namespace, declared):

@@ -32,7 +32,7 @@ def judge(
     injected: Iterable[Injected] = (),
     missing: Collection[str] = (),
 ) -> tuple[Problem, ...]:
-    """Return the problems of a rehearsal, which was played at some `speed` where that is known.
+    """Return the problems of a rehearsal, which ran at some `speed` where that is known.
 
     `never_fits` says of which runs the offline quota check knew that they can never be admitted, and why.
     `injected` are the faults: where a run did not do as it should, its own are told of. `missing` are the
@@ -87,13 +87,13 @@ def _finer(answer: Answer) -> str:
         return _UNTOLD[answer.kind]
     if answer.gap < 1:
         return "no rehearsal tells less than a second: change the times, or leave the expectation out"
-    return f"play slower: --speed {max(1, int(answer.gap / 2))}"
+    return f"use a lower speed: --speed {max(1, int(answer.gap / 2))}"
 
 
 _UNTOLD = {
     "notBefore": "the timeline shows why it did not start",
     "waitBelow": "give the workload a queueName, or leave the expectation out",
-    "finishes": "play longer with --deadline",
+    "finishes": "set a longer --deadline",
 }
 
 
@@ -101,9 +101,8 @@ def _slower(gap: float | None, speed: float | None) -> str:
     """Return what to do where a gap may be the controllers' own time, which does not pass faster."""
     if gap is None or speed is None or speed <= 1 or gap >= OWN_SECONDS * speed:
         return ""
-    return (
-        f"; or play slower, because the controllers' own time is not scaled: --speed {max(1, int(speed / 4))}"
-    )
+    lower = max(1, int(speed / 4))
+    return f"; or use a lower speed, because the controllers' own time is not scaled: --speed {lower}"
 
 
 def _joined(*parts: str) -> str:
@@ -189,9 +188,7 @@ def _not_together(part: ScenarioPart, timeline: Timeline, hurt: str) -> Problem:
 
 def _far(part: ScenarioPart, timeline: Timeline) -> str:
     if timeline.outcome == "notSubmitted":
-        return (
-            f"it is to be submitted at {shown(part.submit_at)}: play longer with --deadline, or submit sooner"
-        )
+        return f"it is submitted at {shown(part.submit_at)}: set a longer --deadline, or submit it earlier"
     return "the timeline shows how far it came; is the deadline long enough?"
 
 
@@ -233,20 +230,20 @@ def _beside(
         hint = f"FailedScheduling: {said[-1]}" if said else "the timeline shows what ran instead"
         if not is_certain:
             message += ", which may be the controllers' own time at this speed"
-            hint = f"to know it, {_play_slower(part)}"
+            hint = f"to find out, {_slower_speed(part)}"
         source = part.workload.source
         yield source.problem("REH001", ("metadata", "name"), message, hint, warning=not is_certain)
 
 
-def _play_slower(part: ScenarioPart) -> str:
-    """Return how to play a workload so that its program is not over before its pods have come."""
+def _slower_speed(part: ScenarioPart) -> str:
+    """Return how to run a workload so that its program is not over before its pods have come."""
     if part.duration < _LONG_SECONDS:
         return f"let it run longer: --duration {part.key}={_LONG_SECONDS:.0f}s --speed 1"
-    return f"play slower: --speed {int(part.duration / _LONG_SECONDS)}"
+    return f"use a lower speed: --speed {int(part.duration / _LONG_SECONDS)}"
 
 
 _LONG_SECONDS = 8.0
-"""A program that plays so long is not over because the controllers were slow to make its other pods."""
+"""A program that runs so long is not over because the controllers were slow to make its other pods."""
 _NOT_DONE = ("REH001", "REH011")
 """What tells that a run did not do what its kind does."""
 _DID_NOT_FINISH = {

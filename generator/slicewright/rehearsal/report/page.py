@@ -84,7 +84,7 @@ def _title(heading: str, verdict: str) -> str:
 
 def _played(record: Object) -> str:
     speed = record["speed"]
-    told = f"Played {shown(record['seconds'])}"
+    told = f"Simulated {shown(record['seconds'])}"
     if speed != 1:
         told += (
             f" in {shown(record['seconds'] / speed)}, at {factor(speed).removesuffix('x')} times the speed"
@@ -96,7 +96,7 @@ def _played(record: Object) -> str:
         made = (f"{need['kind']} {need['namespace']}/{need['name']}" for need in record["standIns"])
         told += f" Stand-ins for what exists on the cluster: {', '.join(made)}."
     if record["pathwaysOperator"]:
-        told += f" PathwaysJobs were played by the {record['pathwaysOperator']}."
+        told += f" PathwaysJobs were reconciled by the {record['pathwaysOperator']}."
     return f'<p class="dim">{told}</p>'
 
 
@@ -211,7 +211,7 @@ def _foretold(run: Object) -> str:
 def _timelines(record: Object, level: int, key: str) -> str:
     runs = record["workloads"]
     if not runs:
-        return '<section class="card"><p>No workload was played.</p></section>'
+        return '<section class="card"><p>No workload ran.</p></section>'
     end, most = _end(record), room(len(runs))
     events: dict[str, list[Object]] = {}
     for event in record["events"]:

@@ -30,7 +30,7 @@ class Report:
     seconds: float
     interrupted: bool
     operator: str = ""
-    """Who played the controller of PathwaysJobs; empty where there was none to play."""
+    """What reconciled the PathwaysJobs; empty where there were none."""
     timelines: tuple[tuple[str, Timeline], ...] = ()
     """(`namespace/name` of the workload, timeline of a run), in order of submission."""
     queues: tuple[Usage, ...] = ()

@@ -55,7 +55,7 @@ def text(report: Report, *, width: int = _WIDTH) -> str:
         made = (f"{need.kind} {need.namespace}/{need.name}" for need in report.stand_ins)
         parts += ["", f"Stand-ins for what exists on the cluster: {', '.join(made)}."]
     if report.operator:
-        parts += ["", f"PathwaysJobs were played by the {report.operator}."]
+        parts += ["", f"PathwaysJobs were reconciled by the {report.operator}."]
     return "\n".join([*parts, ""])
 
 
@@ -77,8 +77,8 @@ def _head(report: Report) -> str:
     verdict = report.verdict + (f", {_counted(wrong, 'error')}" if wrong else "")
     if report.untold:
         verdict += f", {_counted(report.untold, 'expectation')} could not be judged"
-    done = ", ".join([*ends, *beside]) or "nothing to play"
-    return f"{report.cluster}: {verdict}; {done}; played {played}"
+    done = ", ".join([*ends, *beside]) or "nothing to run"
+    return f"{report.cluster}: {verdict}; {done}; simulated {played}"
 
 
 def _resolution(report: Report) -> Iterable[str]:

@@ -19,7 +19,7 @@ A function raises KeyError, TypeError or IndexError where CEL would end with an 
 
 
 def has(value: dict[str, Any], *fields: str) -> bool:
-    """Tell whether something stands at the end of a way; CEL writes `has` of each step for it."""
+    """Tell whether something is at the end of a way; CEL writes `has` of each step for it."""
     found: Any = value
     for field in fields:
         found = found.get(field)
@@ -34,7 +34,7 @@ def count_of(value: dict[str, Any], *fields: str) -> int:
 
 
 def get(value: dict[str, Any], *fields: str) -> Any:
-    """Return what stands at the end of a way. Raises KeyError where nothing does."""
+    """Return the value at the end of a way. Raises KeyError where nothing does."""
     found: Any = value
     for field in fields:
         found = found[field]

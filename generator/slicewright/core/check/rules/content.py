@@ -1,4 +1,4 @@
-"""Rules of what stands in any object: images, quantities, scripts, nulls."""
+"""Rules for values of any object: images, quantities, scripts, nulls."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def _mounts(resource: Resource, _objects: ObjectSet) -> Findings:
             for index, mount in entries(container.get("volumeMounts")):
                 name = text(mount.get("name"))
                 if name not in known:
-                    yield Finding((*path, "volumeMounts", index, "name"), f"there is no volume '{name}'")
+                    yield Finding((*path, "volumeMounts", index, "name"), f"volume '{name}' is not defined")
 
 
 @rule("JS131", POD_KINDS)

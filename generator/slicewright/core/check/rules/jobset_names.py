@@ -54,7 +54,7 @@ def _renamed(jobset: str, replicated_job: str) -> str:
     """Return what to call a JobSet or a replicatedJob with a wrong character; nothing for long names."""
     for what, name in (("JobSet", jobset), ("replicatedJob", replicated_job)):
         right = as_dns1035(name)
-        # The second name stands after a letter and a hyphen, so it may begin with a digit.
+        # The second name is after a letter and a hyphen, so it may begin with a digit.
         if right != name and (what == "JobSet" or not is_subdomain(name) or "." in name):
             return f"rename the {what}" + (f", for example '{right}'" if right else "")
     return ""
@@ -104,7 +104,7 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
     job_index, pod_index = number(wanted.get("jobIndex"), 0) or 0, number(wanted.get("podIndex"), 0) or 0
     found = next((pods for pods in resource.pods if pods.name == name), None)
     if found is None:
-        yield Finding((*path, "replicatedJob"), f"there is no replicatedJob '{name}'")
+        yield Finding((*path, "replicatedJob"), f"replicatedJob '{name}' is not defined")
         return
     completions = number(found.job.get("completions"))
     if not 0 <= job_index < found.replicas:

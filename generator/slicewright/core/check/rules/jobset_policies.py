@@ -50,7 +50,7 @@ def _targets(resource: Resource, _objects: ObjectSet) -> Findings:
         for index, name in words(at(holder, "targetReplicatedJobs")):
             if name not in known:
                 yield Finding(
-                    (*path, index), f"there is no replicatedJob '{name}'", did_you_mean(name, known)
+                    (*path, index), f"replicatedJob '{name}' is not defined", did_you_mean(name, known)
                 )
 
 

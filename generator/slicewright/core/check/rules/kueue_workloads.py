@@ -263,7 +263,7 @@ _FIXED = tuple(f"{PODSET}{mode}-topology" for mode in ("required", "preferred"))
 _MOST_LAYERS = 3
 
 _Layer = tuple[str, int]
-"""The node label of a layer, and how many pods stand together in it."""
+"""The node label of a layer, and how many pods are together in it."""
 
 
 @rule("KQ142", {"JobSet", "Job"})

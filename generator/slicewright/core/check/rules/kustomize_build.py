@@ -36,7 +36,7 @@ _FIELDS = ("group", "version", "kind", "name", "namespace")
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A patch of a kustomization: where it stands, what it is for, and its content as far as it is known."""
+    """A patch of a kustomization: its place, what it is for, and its content as far as it is known."""
 
     path: Path
     target: dict[str, str]

@@ -33,7 +33,7 @@ def _dangling(objects: ObjectSet, kind: str, name: str, path: Path) -> Findings:
     """Yield a finding where objects of a kind are known and one that is named is not among them."""
     known = [resource.name for resource in objects.of_kind(kind)]
     if known and name and name not in known:
-        yield Finding(path, f"there is no {kind} '{name}'", did_you_mean(name, known))
+        yield Finding(path, f"{kind} '{name}' is not defined", did_you_mean(name, known))
 
 
 @rule("REF101", RUN_KINDS)
@@ -47,7 +47,7 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     hint = did_you_mean(name, here)
     if elsewhere:
         hint = f"it is in namespace {elsewhere[0]}: a LocalQueue serves its own namespace"
-    message = f"there is no LocalQueue '{name}' in namespace '{namespace}'"
+    message = f"LocalQueue '{name}' is not defined in namespace '{namespace}'"
     yield Finding(("metadata", "labels", QUEUE), message, hint)
 
 

@@ -141,7 +141,7 @@ def _namespaced(kind: str) -> Check:
             for pods in resource.pods:
                 for found in references(pods):
                     if found.kind == kind and found.name not in known:
-                        message = f"there is no {kind} '{found.name}' in namespace '{namespace}'"
+                        message = f"{kind} '{found.name}' is not defined in namespace '{namespace}'"
                         yield Finding(found.path, message, did_you_mean(found.name, known))
 
     return check
@@ -205,7 +205,7 @@ def _priority(resource: Resource, objects: ObjectSet) -> Findings:
         name = text(pods.spec.get("priorityClassName"))
         if known and name and name not in (*known, *_BUILT_IN):
             path = (*pods.spec_path, "priorityClassName")
-            yield Finding(path, f"there is no PriorityClass '{name}'", did_you_mean(name, known))
+            yield Finding(path, f"PriorityClass '{name}' is not defined", did_you_mean(name, known))
 
 
 @rule("REF126", POD_KINDS, "warning")
@@ -217,7 +217,7 @@ def _compute_class(resource: Resource, objects: ObjectSet) -> Findings:
         name = pods.selector.get(COMPUTE_CLASS, "")
         if known and name and name not in (*known, *_GKE_CLASSES):
             path = pods.selector_path(COMPUTE_CLASS)
-            yield Finding(path, f"there is no ComputeClass '{name}'", did_you_mean(name, known))
+            yield Finding(path, f"ComputeClass '{name}' is not defined", did_you_mean(name, known))
 
 
 @rule("REF127", POD_KINDS, "warning")

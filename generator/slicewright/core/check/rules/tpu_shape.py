@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
 _TOPOLOGY = re.compile(r"[1-9][0-9]{0,5}(x[1-9][0-9]{0,5}){1,2}")
 PLACEHOLDER = "replaced-by-slicewright"
-"""What stands in a base where an overlay puts a value."""
+"""What a base has where an overlay puts a value."""
 
 
 def asks_for_tpu(pods: Pods) -> bool:

@@ -150,7 +150,7 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
         service = objects.find("Service", name, resource.namespace)
         if service is None:
             if objects.of_kind("Service"):
-                yield Finding(path, f"there is no Service '{name}' among the objects")
+                yield Finding(path, f"Service '{name}' is not among the objects")
         elif at(service.data, "spec", "clusterIP") != "None":
             yield Finding(path, f"Service '{name}' is not headless", "write clusterIP: None in the Service")
         elif not _selects(texts(at(service.data, "spec", "selector")), resource, pods):
