@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -55,6 +56,30 @@ def test_every_listed_row_is_shown() -> None:
     assert len(found) == 239
     assert [shape.record() for shape in catalogue().rows("listed")] == found
     assert all(row.keys() >= KEYS for row in found)
+
+
+def test_machine_types_are_listed_first() -> None:
+    """Without a name, each machine type is a line that counts its shapes; the JSON form has every shape."""
+    out, err = run()
+    head, *lines = (re.split(r"  +", line) for line in out.splitlines())
+
+    machines = dict.fromkeys(row["machineType"] for row in rows())
+    assert list(machines) == [line[2] for line in lines]
+    assert 239 == sum(int(line[3]) for line in lines)
+    assert ["FLEX-START", "MULTISLICE", "PATHWAYS", "SUCH AS"] == head[5:]
+    fields = [
+        "v5e",
+        "tpu-v5-lite-podslice",
+        "ct5lp-hightpu-4t",
+        "7",
+        "4 to 256",
+        "yes",
+        "some",
+        "yes",
+        "v5litepod-256",
+    ]
+    assert fields in lines
+    assert "slicewright catalog NAME lists shapes of a generation, accelerator or machine type\n" == err
 
 
 @pytest.mark.slow

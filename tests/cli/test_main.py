@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -107,7 +108,19 @@ def test_unknown_command_is_a_usage_error_with_the_nearest() -> None:
     _, option = invoke("--nonsense", code=2)
 
     assert near.endswith("Error: there is no command 'rendr'; did you mean 'render'?\n")
+    assert invoke("nonsense", code=2)[1].endswith("Error: there is no command 'nonsense'\n")
     assert "No such option" in option
+
+
+@pytest.mark.parametrize("name", [name for names in main._INSTEAD.values() for name in names])
+def test_command_of_another_tool_is_answered_by_what_to_do_here(name: str) -> None:
+    """`delete` is not near to any command, but people know it."""
+    _, said = invoke(name, code=2)
+    (hint,) = [hint for hint, names in main._INSTEAD.items() if name in names]
+
+    assert f"Error: there is no command '{name}'; {hint}" == said.splitlines()[-1]
+    assert name not in main._COMMANDS
+    assert set(re.findall(r"slicewright ([a-z]+)", hint)) <= set(main._COMMANDS)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -363,3 +367,38 @@ def test_no_reason_lets_a_wrong_workload_be_rendered(repo: Repo) -> None:
     said = repo.run("render", code=1).err
 
     assert [True, False] == ["REF002" in said, "REF006" in said]
+
+
+def on_a_terminal(repo: Repo) -> str:
+    """Render with a terminal as stderr, and return what it shows there."""
+    terminal, end = os.openpty()
+    command = [sys.executable, "-m", "slicewright", "render", "-C", str(repo.root)]
+    environ = {**os.environ, "PATH": str(Path(sys.executable).parent)}
+    subprocess.run(command, stderr=end, stdout=subprocess.DEVNULL, env=environ, check=True)
+    os.write(end, b"\n")
+    shown = os.read(terminal, 10_000).decode().replace("\r\n", "\n")
+    for handle in (terminal, end):
+        os.close(handle)
+    return shown.rstrip("\n")
+
+
+@pytest.mark.slow
+def test_first_render_of_a_clone_says_what_to_do_next(repo: Repo) -> None:
+    """Where nothing changed, a person on a terminal reads one line of what there is to do; CI does not."""
+    new = "slicewright new NAME --tpu TPU --image IMAGE"
+    changing = on_a_terminal(repo)
+    current = on_a_terminal(repo)
+    in_a_pipe = repo.run("render").err
+    for path in (repo.root / "workloads").iterdir():
+        path.unlink()
+    repo.run("render")
+    without_workloads = on_a_terminal(repo)
+    (repo.root / "clusters" / "c1.yaml").unlink()
+    repo.run("render")
+
+    assert "nothing changed" not in changing + in_a_pipe
+    assert current.endswith(
+        f"nothing changed; next: slicewright explain a, slicewright rehearse c1, or {new}"
+    )
+    assert f"nothing changed; next: {new}" == without_workloads
+    assert "nothing changed; next: write a TPUCluster into a file of clusters/" == on_a_terminal(repo)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,15 +10,18 @@ import click
 
 from slicewright.cli import candidates, show
 from slicewright.cli.command import command
+from slicewright.cli.streams import say
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.workspace.repository_reader import catalogue_at
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
 
 
-@command("slicewright catalog v5e", "slicewright catalog v5p-4x4x8 -o json")
+@command("slicewright catalog", "slicewright catalog v5e", "slicewright catalog v5p-4x4x8 -o json")
 @click.argument("name", required=False, shell_complete=candidates.catalogue_names)
 @click.option(
     "--tier",
@@ -28,8 +32,9 @@ if TYPE_CHECKING:
 def catalog(name: str | None, tier: str, output: str) -> None:
     """Show accelerators, machine types and topologies.
 
-    NAME is a generation (v5e), an accelerator label (tpu-v5-lite-podslice), a machine type
-    (ct5lp-hightpu-4t) or a Cloud TPU name (v5litepod-16). The JSON form has the sources of each shape.
+    Without NAME, each machine type is a line. NAME lists shapes; it is a generation (v5e), an accelerator
+    label (tpu-v5-lite-podslice), a machine type (ct5lp-hightpu-4t) or a Cloud TPU name (v5litepod-16). The
+    JSON form has all shapes, with the sources of each.
     """
     known, problems = catalogue_at(Path())
     show.messages(problems)
@@ -37,8 +42,35 @@ def catalog(name: str | None, tier: str, output: str) -> None:
     if output == "json":
         show.as_json([shape.record() for shape in shapes])
         return
+    if not name:
+        _say_machines(shapes)
+        return
     head = "NAME, MACHINE TYPE, TOPOLOGY, CHIPS, HOSTS, FLEX-START, MULTISLICE, PATHWAYS, NOTES"
     show.table(tuple(head.split(", ")), (_row(shape) for shape in shapes))
+
+
+def _say_machines(shapes: Iterable[Shape]) -> None:
+    """Print a line for each machine type."""
+    machines: dict[tuple[str, ...], list[Shape]] = {}
+    for shape in shapes:
+        machines.setdefault((shape.generation, shape.accelerator, shape.machine_type), []).append(shape)
+    head = "GENERATION, ACCELERATOR, MACHINE TYPE, SHAPES, CHIPS, FLEX-START, MULTISLICE, PATHWAYS, SUCH AS"
+    show.table(tuple(head.split(", ")), starmap(_summary, machines.items()))
+    say("slicewright catalog NAME lists shapes of a generation, accelerator or machine type", err=True)
+
+
+def _summary(names: tuple[str, ...], shapes: list[Shape]) -> tuple[str, ...]:
+    """Return the line of a machine type."""
+    chips = sorted(shape.chips for shape in shapes)
+    named = next((shape.names[0] for shape in reversed(shapes) if shape.names), "-")
+    has = (
+        [shape.flex_start for shape in shapes],
+        [shape.multislice for shape in shapes],
+        [bool(shape.pathways_instance_type) for shape in shapes],
+    )
+    words = ("yes" if all(values) else "some" if any(values) else "-" for values in has)
+    size = f"{chips[0]:,}" if chips[0] == chips[-1] else f"{chips[0]:,} to {chips[-1]:,}"
+    return (*names, str(len(shapes)), size, *words, named)
 
 
 def _row(shape: Shape) -> tuple[str, ...]:

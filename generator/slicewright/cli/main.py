@@ -54,6 +54,35 @@ GROUPS = {
 
 _COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 
+_INSTEAD = {
+    "slicewright new writes a workload, slicewright render starts it": ("create", "submit", "run", "start"),
+    "delete workloads/NAME.yaml; the next slicewright render ends its run": (
+        "delete",
+        "remove",
+        "stop",
+        "cancel",
+    ),
+    "slicewright capacity lists workloads, kubectl get jobsets what runs": (
+        "list",
+        "ls",
+        "get",
+        "status",
+        "ps",
+    ),
+    "commit overlays/; Argo CD, Flux or kubectl apply -k applies them": ("apply", "deploy", "sync"),
+    "slicewright validate checks objects, slicewright render --check the tree": (
+        "check",
+        "lint",
+        "verify",
+        "test",
+    ),
+    "slicewright render writes the tree": ("build", "generate", "template"),
+    "slicewright diff says what a change does": ("plan", "preview"),
+    "slicewright init --upgrade brings bases and schemas to this version": ("upgrade", "update"),
+    "slicewright --version": ("version",),
+}
+"""What to do instead of commands that other tools have."""
+
 _MODULES = {"import": "import_cluster"}
 """Modules of commands whose name is a word of Python."""
 
@@ -108,7 +137,9 @@ class Commands(click.Group):
         if name not in _COMMANDS and not name.startswith("-"):
             from slicewright.core.problem import did_you_mean  # noqa: PLC0415
 
-            ctx.fail(f"there is no command '{name}'; {did_you_mean(name, _COMMANDS)}".rstrip("; "))
+            instead = next((hint for hint, names in _INSTEAD.items() if name in names), "")
+            hint = instead or did_you_mean(name, _COMMANDS)
+            ctx.fail(f"there is no command '{name}'; {hint}".rstrip("; "))
         return super().resolve_command(ctx, args)
 
     def _helped(self, ctx: click.Context) -> NoReturn:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -93,7 +95,21 @@ def render(
             say(f"  - {_name(run)} would end: {run.reason}", err=True)
     problems = (*rendering.problems, *refused)
     _report(checkout, rendering, problems, output, check=False)
+    if output == "text" and rendering.is_current and sys.stderr.isatty():
+        say(f"nothing changed; next: {_next_step(checkout)}", err=True)
     sys.exit(1 if errors(problems) else 0)
+
+
+def _next_step(checkout: Checkout) -> str:
+    """Return what a person may do after a render that changed nothing, as the first one in a clone."""
+    command = "slicewright" if shutil.which("slicewright") else shlex.quote(sys.argv[0])
+    new = f"{command} new NAME --tpu TPU --image IMAGE"
+    if not checkout.repository.sites:
+        return "write a TPUCluster into a file of clusters/"
+    for workload in checkout.repository.workloads:
+        name, cluster = workload.key.removeprefix("default/"), workload.clusters[0]
+        return f"{command} explain {name}, {command} rehearse {cluster}, or {new}"
+    return new
 
 
 def _exclude(
