@@ -104,7 +104,7 @@ e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their ow
 	@SLICEWRIGHT_E2E_KIND=1 $(BIN)/python -m pytest tests/e2e $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-html
-e2e-html: $(VENV)/.dev ## Look at the page of a rehearsal in a browser: needs chromium and chromium-driver.
+e2e-html: site ## Look at the page of a rehearsal and at the site in a browser: needs chromium and chromium-driver.
 	@$(BIN)/python -m pytest $(BROWSER_TESTS) $(PYTEST_ARGS)
 
 .PHONY: e2e-argocd

@@ -1,4 +1,4 @@
-"""A headless Chromium that opens a page from disk, in a scheme and a width of choice."""
+"""A headless Chromium that opens a page, in a scheme and a width of choice."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.wait import WebDriverWait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 _MOST_STOPS = 500
+_PATIENCE = 30.0
 
 
 class NoBrowserError(Exception):
@@ -50,17 +52,21 @@ class Browser:
         """End it."""
         self._driver.quit()
 
-    def open(self, file: Path, *, scheme: str = "light", width: int = 1280, media: str = "") -> None:
-        """Open a file; `scheme` is light or dark, `media` is print or nothing."""
+    def open(self, page: Path | str, *, scheme: str = "light", width: int = 1280, media: str = "") -> None:
+        """Open a file or an address; `scheme` is light or dark, `media` is print or nothing."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self._cdp("Emulation.setEmulatedMedia", media=media, features=features)
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self._cdp("Emulation.setDeviceMetricsOverride", **metrics)
-        self._driver.get(file.resolve().as_uri())
+        self._driver.get(page if isinstance(page, str) else page.resolve().as_uri())
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Return what a script returns in the page; the page's policy does not bind the test."""
         return self._driver.execute_script(script, *arguments)
+
+    def waited(self, script: str) -> Any:
+        """Return what a script returns as soon as that is something."""
+        return WebDriverWait(self._driver, _PATIENCE).until(lambda _: self.run(script))
 
     def console(self) -> list[str]:
         """Return what the console has got since the last look."""
