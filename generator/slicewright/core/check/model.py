@@ -91,11 +91,10 @@ class Resource:
         """The pod templates of the object."""
         return pods_of(self.data, self.kind) if self.is_known else ()
 
-    @property
-    def containers(self) -> Iterator[tuple[Path, dict[str, Any]]]:
+    @cached_property
+    def containers(self) -> tuple[tuple[Path, dict[str, Any]], ...]:
         """The containers of all pods with their paths, those of each template before its init containers."""
-        for pods in self.pods:
-            yield from (*pods.containers, *pods.init_containers)
+        return tuple(found for pods in self.pods for found in (*pods.containers, *pods.init_containers))
 
     @property
     def subject(self) -> str:

@@ -11,6 +11,7 @@ from slicewright.core.check.assignment import PODS
 from slicewright.core.check.quota import PodSet
 from slicewright.core.check.scheduler import NodeSelector, node_selector
 from slicewright.core.kubernetes.labels import MIN_PARALLELISM, PODSET, TPU
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, text, texts
 from slicewright.core.plan.placement import shape_selector
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.check.model import ObjectSet, Resource
-    from slicewright.core.kubernetes.pods import Pods
 
 _ZERO = Fraction(0)
 _LEVELS = ("required-topology", "preferred-topology", "slice-required-topology")
@@ -42,19 +42,41 @@ def pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
 
 
 def _pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
+    """Return the pod sets of an object; objects that ask for the same share them."""
     if resource.kind == "PathwaysJob":
         return list(_of_pathwaysjob(resource, objects))
-    return [
-        replace(_pod_set(pods, pods.name or "main", count), least=_least(resource, count))
-        for pods in resource.pods
-        for count in (max(0, pods.replicas * pods.pods_per_job),)
-    ]
+    least = resource.annotations.get(MIN_PARALLELISM) if resource.kind == "Job" else None
+    read = [(_template(pods), _some(pods.job, _OF_JOB), (pods.name, pods.replicas)) for pods in resource.pods]
+    key = repr((least, read))
+    shared: dict[str, list[PodSet]] = objects.once("shared pod sets", lambda _: {})
+    if key not in shared:
+        shared[key] = [_of_job(Pods((), pod, job, (), {}, *more), least) for pod, job, more in read]
+    return shared[key]
 
 
-def _least(resource: Resource, whole: int) -> int | None:
-    """Return how many pods will do, where a Job says that fewer than all will."""
-    least = amount(resource.annotations.get(MIN_PARALLELISM)) if resource.kind == "Job" else None
-    return int(least) if least is not None and 0 < least < whole else None
+_OF_JOB = ("parallelism", "completions")
+_OF_POD = ("nodeSelector", "affinity", "tolerations", "resources", "overhead")
+_OF_CONTAINER = ("resources", "restartPolicy")
+
+
+def _template(pods: Pods) -> dict[str, Any]:
+    """Return a pod template with nothing but what Kueue and the scheduler look at."""
+    spec = _some(pods.spec, _OF_POD)
+    for key in ("containers", "initContainers"):
+        spec[key] = [_some(container, _OF_CONTAINER) for _, container in entries(pods.spec.get(key))]
+    return {"metadata": {"annotations": pods.annotations}, "spec": spec}
+
+
+def _some(whole: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: whole[key] for key in keys if key in whole}
+
+
+def _of_job(pods: Pods, least: str | None) -> PodSet:
+    """Return a pod set, with how many pods will do where a Job says that fewer than all will."""
+    count = max(0, pods.replicas * pods.pods_per_job)
+    few = amount(least)
+    found = _pod_set(pods, pods.name or "main", count)
+    return replace(found, least=int(few)) if few is not None and 0 < few < count else found
 
 
 def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Fraction] | None = None) -> PodSet:

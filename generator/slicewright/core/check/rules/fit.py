@@ -48,10 +48,10 @@ def needs(names: list[str]) -> str:
 def beyond(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Finding, str, str]]:
     """Yield what a pod asks for beyond a node of its pool, with the names of its pod set and the resource."""
     for pods, asked in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=False):
-        pool, machine = objects.once("node pools", _pools).get(pods.selector.get(NODE_POOL, ""), (None, None))
-        if pool is None or machine is None or not asked.count:
+        pool, sizes = objects.once("node pools", _pools).get(pods.selector.get(NODE_POOL, ""), (None, {}))
+        if pool is None or not asked.count:
             continue
-        for name, most in _sizes(machine).items():
+        for name, most in sizes.items():
             wanted = asked.requests.get(name, Fraction(0)) / asked.count
             if wanted > most:
                 each = " each" if asked.count > 1 else ""
@@ -62,13 +62,13 @@ def beyond(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Finding, st
                 yield Finding(pods.spec_path, message, hint), asked.name, name
 
 
-def _pools(objects: ObjectSet) -> dict[str, tuple[CpuPool, CpuMachine]]:
-    """Return the CPU pools of a cluster whose machines are known, by the names of their node pools."""
+def _pools(objects: ObjectSet) -> dict[str, tuple[CpuPool, dict[str, Fraction]]]:
+    """Return the CPU pools whose machines are known, with the size of a node, by names of node pools."""
     site = objects.site
     if site is None:
         return {}
     return {
-        name: (pool, site.machines[pool.name])
+        name: (pool, _sizes(site.machines[pool.name]))
         for pool in site.cluster.cpu_pools
         for name in pool.node_pool_names
         if pool.name in site.machines
@@ -119,33 +119,34 @@ def queue_of(resource: Resource, objects: ObjectSet) -> quota.Node | None:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a workload asks its queue for; the resource is kept, so that no other object can get its id."""
+    """What workloads ask their queue for; those with the same pod sets share it."""
 
-    resource: Resource
     queue: quota.Node
     sets: list[quota.PodSet]
     choices: list[assignment.Choice]
+    wanted: list[assignment.Choice]
+    """The choices that decide on admission, for as few pods as will do."""
+    fits: bool
 
 
 def asked(resource: Resource, objects: ObjectSet) -> Asked | None:
     """Return what a workload asks its queue for, as far as the queue is known."""
-    seen: dict[int, Asked] = objects.once("what is asked for", lambda _: {})
-    queue = None if id(resource) in seen else queue_of(resource, objects)
-    if queue is not None:
-        sets = quota_workload.pod_sets(resource, objects)
-        found = assignment.choices(quota_read.quotas(objects), queue, sets)
-        seen[id(resource)] = Asked(resource, queue, sets, found)
-    return seen.get(id(resource))
+    seen: dict[tuple[int, int], Asked] = objects.once("what is asked for", lambda _: {})
+    queue = queue_of(resource, objects)
+    if queue is None:
+        return None
+    sets = quota_workload.pod_sets(resource, objects)
+    key = id(queue), id(sets)
+    if key not in seen:
+        seen[key] = _asked(resource, queue, sets, objects)
+    return seen[key]
 
 
-@rule("FIT101", RUN_KINDS, hint="ask for fewer slices, or raise the quota, the borrowing limit or the cohort")
-def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
-    ask, known = asked(resource, objects), quota_read.quotas(objects)
-    if ask is None:
-        return
-    queue, found = ask.queue, ask.choices
-    if any(pods.least is not None for pods in ask.sets):
-        least = [pods if pods.least is None else pods.of(pods.least) for pods in ask.sets]
+def _asked(resource: Resource, queue: quota.Node, sets: list[quota.PodSet], objects: ObjectSet) -> Asked:
+    known = quota_read.quotas(objects)
+    choices = found = assignment.choices(known, queue, sets)
+    if any(pods.least is not None for pods in sets):
+        least = [pods if pods.least is None else pods.of(pods.least) for pods in sets]
         found = assignment.choices(known, queue, least)
     # What no node can hold is said once, by FIT130.
     small = {name for _, name, _ in beyond(resource, objects)}
@@ -154,8 +155,16 @@ def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
         for choice in found
         if choice.flavors and (TPU in choice.requests or choice.pods[0].name not in small)
     ]
-    if assignment.assign(known, queue, wanted) is not None:
+    fits = assignment.assign(known, queue, wanted) is not None
+    return Asked(queue, sets, choices, wanted, fits)
+
+
+@rule("FIT101", RUN_KINDS, hint="ask for fewer slices, or raise the quota, the borrowing limit or the cohort")
+def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
+    ask, known = asked(resource, objects), quota_read.quotas(objects)
+    if ask is None or ask.fits:
         return
+    queue, wanted = ask.queue, ask.wanted
     alone = [choice for choice in wanted if assignment.assign(known, queue, [choice]) is None]
     for choice in alone:
         for name, value in choice.requests.items():

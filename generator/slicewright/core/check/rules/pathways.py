@@ -72,16 +72,12 @@ def _one_chip(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("PW102", {"JobSet", "Job", "Pod"})
 def _env_order(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, container in resource.containers:
-        if "$(" not in repr(container):
-            continue
-        defined: set[str] = set()
-        own = {text(entry.get("name")) for _, entry in entries(container.get("env"))}
-        for index, entry in entries(container.get("env")):
+        own = [text(entry.get("name")) for _, entry in entries(container.get("env"))]
+        for place, (index, entry) in enumerate(entries(container.get("env"))):
             for name in _REFERENCE.findall(text(entry.get("value"))):
-                if name in own and name not in defined:
+                if name in own[place:] and name not in own[:place]:
                     message = f"$({name}) is used before env '{name}' is defined, so it is not expanded"
                     yield Finding((*path, "env", index, "value"), message)
-            defined.add(text(entry.get("name")))
         for key in ("command", "args"):
             for index, word in words(container.get(key)):
                 for name in _REFERENCE.findall(word):
@@ -113,8 +109,8 @@ def _backend(resource: Resource, _objects: ObjectSet) -> Findings:
         proxies = {
             flags(container)[_SERVER_PORT][1]
             for _, container in _all(pods)
-            if {_SERVER_PORT, _MANAGER_ADDRESS} <= set(flags(container))
-            and "proxy" in text(container.get("image"))
+            if "proxy" in text(container.get("image"))
+            and {_SERVER_PORT, _MANAGER_ADDRESS} <= flags(container).keys()
         }
         for path, container in _all(pods):
             for index, entry in entries(container.get("env")):
@@ -224,7 +220,7 @@ def _scratch(resource: Resource, _objects: ObjectSet) -> Findings:
 def _proxies(resource: Resource) -> Iterator[tuple[Path, dict[str, tuple[int, str]]]]:
     """Yield the proxies with their flags."""
     for path, container in resource.containers:
-        if _MANAGER_ADDRESS in (found := flags(container)) and "proxy" in text(container.get("image")):
+        if "proxy" in text(container.get("image")) and _MANAGER_ADDRESS in (found := flags(container)):
             yield path, found
 
 

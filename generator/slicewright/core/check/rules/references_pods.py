@@ -76,8 +76,11 @@ def _of_volumes(pods: Pods) -> Iterator[Reference]:
     for index, volume in entries(pods.spec.get("volumes")):
         path = (*pods.spec_path, "volumes", index)
         yield from _source(volume, path)
-        yield Reference("PersistentVolumeClaim", text(at(volume, "persistentVolumeClaim", "claimName")), path)
-        yield Reference("Secret", text(at(volume, "csi", "nodePublishSecretRef", "name")), (*path, "csi"))
+        if "persistentVolumeClaim" in volume:
+            claim = text(at(volume, "persistentVolumeClaim", "claimName"))
+            yield Reference("PersistentVolumeClaim", claim, path)
+        if "csi" in volume:
+            yield Reference("Secret", text(at(volume, "csi", "nodePublishSecretRef", "name")), (*path, "csi"))
         for place, source in entries(at(volume, "projected", "sources")):
             yield from _source(source, (*path, "projected", "sources", place))
 
@@ -85,7 +88,7 @@ def _of_volumes(pods: Pods) -> Iterator[Reference]:
 def _source(holder: dict[str, Any], path: Path) -> Iterator[Reference]:
     for kind, key, name in (("ConfigMap", "configMap", "name"), ("Secret", "secret", "secretName")):
         source = mapping(holder.get(key))
-        if source.get("optional") is not True:
+        if source and source.get("optional") is not True:
             keys = tuple(text(resource.get("key")) for _, resource in entries(source.get("items")))
             named = text(source.get(name)) or text(source.get("name"))
             yield Reference(kind, named, (*path, key), keys)
@@ -98,13 +101,13 @@ def _of_containers(pods: Pods) -> Iterator[Reference]:
                 continue
             for kind, key in (("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")):
                 source = mapping(at(entry, "valueFrom", key))
-                if source.get("optional") is not True:
+                if source and source.get("optional") is not True:
                     place = (*path, "env", index, "valueFrom", key)
                     yield Reference(kind, text(source.get("name")), place, (text(source.get("key")),))
         for index, entry in entries(container.get("envFrom")):
             for kind, key in (("ConfigMap", "configMapRef"), ("Secret", "secretRef")):
                 source = mapping(entry.get(key))
-                if source.get("optional") is not True:
+                if source and source.get("optional") is not True:
                     yield Reference(kind, text(source.get("name")), (*path, "envFrom", index, key))
 
 

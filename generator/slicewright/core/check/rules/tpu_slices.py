@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check import assignment, quota_read, quota_workload
+from slicewright.core.check import quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.fit import queue_of
+from slicewright.core.check.rules.fit import asked
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import RUN_KINDS
@@ -195,10 +195,8 @@ _TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
 
 def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodSet, str, Flavor]]:
     """Yield the TPU pods that can get only flavors with a Topology: name and facts of the first of these."""
-    queue, known = queue_of(resource, objects), quota_read.quotas(objects)
-    if queue is None:
-        return
-    for choice in assignment.choices(known, queue, quota_workload.pod_sets(resource, objects)):
+    ask, known = asked(resource, objects), quota_read.quotas(objects)
+    for choice in ask.choices if ask else ():
         flavors = [known.flavors[name] for name in choice.flavors if name in known.flavors]
         if TPU not in choice.requests or not flavors or not all(flavor.has_topology for flavor in flavors):
             continue
