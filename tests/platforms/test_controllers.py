@@ -21,6 +21,7 @@ from slicewright.core.platform.controllers import Installed, installed
 from slicewright.core.platform.release import CONTROLLERS, JOBSET, KUEUE, PATHWAYS, Release
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
+from slicewright.core.run.folder import is_controllers_folder
 from slicewright.workspace.package import releases
 
 from .kit import POOLS, released, site
@@ -366,8 +367,8 @@ def test_a_folder_of_controllers_that_is_not_ours_is_composed_as_any_other(text:
 
 def test_folders_are_told_apart() -> None:
     """By their names: a release of a controller that is known."""
-    assert controllers.is_folder(HERE)
-    assert not controllers.is_folder("overlays/c1/_platform")
+    assert is_controllers_folder(HERE)
+    assert not is_controllers_folder("overlays/c1/_platform")
     assert release.release_of("bases/controllers/pathways-job-v0.1.4") == Release(PATHWAYS, "v0.1.4")
     assert release.release_of("bases/controllers/jobset-v1.0.0-rc.1") == Release(JOBSET, "v1.0.0-rc.1")
     assert release.release_of("bases/controllers/other-v1") is None

@@ -18,7 +18,6 @@ from slicewright.cli.repository import open_checkout, repository_root, versions_
 from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine, SkipKind
 from slicewright.core.check.examine import Report, examine
-from slicewright.core.check.run import RuleSet
 from slicewright.core.problem import Problem, errors
 from slicewright.workspace import package
 from slicewright.workspace.discovery import STDIN, Discovery, Found, of_overlays, printable
@@ -100,6 +99,8 @@ def validate(
     # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(kind_schemas(schemas), [SkipKind(text) for text in skip_kind])
     reading = examine_each(found.units, by_schema, metadata_only=schemas_only and second is None)
+    from slicewright.core.check.run import RuleSet  # noqa: PLC0415
+
     rules = RuleSet(() if schemas_only else semantic_rules(), package.hint_of)
     unusable = () if schemas_only else added().problems
     of_input, sites, origins = ((), {}, None) if paths else _input(root)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.compose.kustomization import Composed, compose
 from slicewright.core.compose.spec import Stopped
 from slicewright.core.document.read import Document, paired, read_documents
-from slicewright.core.platform import controllers
-from slicewright.core.platform.release import problems as release_problems
 from slicewright.core.problem import Problem
+from slicewright.core.run.folder import is_controllers_folder
 from slicewright.core.run.header import is_ours
 from slicewright.workspace import kustomize
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetch_problems
@@ -97,8 +96,11 @@ def _controllers(folder: str, tree: _Tree) -> tuple[list[Any] | None, tuple[Prob
     folder that is not as slicewright writes it None is returned, so that all of it is composed.
     """
     root, _, cluster = folder.lstrip("/").rpartition("/overlays/")
-    if not controllers.is_folder(cluster):
+    if not is_controllers_folder(cluster):
         return None, ()
+    # Few clusters have such a folder.
+    from slicewright.core.platform import controllers  # noqa: PLC0415
+    from slicewright.core.platform.release import problems as release_problems  # noqa: PLC0415
 
     def read_text(path: str) -> str | None:
         return tree(f"{root}/{path}")

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from slicewright.core.catalogue.fields import CatalogueError
-from slicewright.core.catalogue.read import read_catalogue
 from slicewright.core.compose.spec import FILE_NAME
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.check import Schemas
 from slicewright.core.intent.source import Source
-from slicewright.core.platform import kueue_configuration
-from slicewright.core.platform.release import recorded
+from slicewright.core.kubernetes.kinds import KUEUE_CONFIGURATION_VERSION
 from slicewright.core.problem import Problem
-from slicewright.core.render.repository import Package
+from slicewright.core.schema.kind import file_of
 from slicewright.version import __version__
 
 if TYPE_CHECKING:
@@ -27,16 +25,18 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.intent.source import SourceFile
     from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.core.render.repository import Package
 
 
-_INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", kueue_configuration.SCHEMA)
+_KUEUE = f"kinds/{file_of(KUEUE_CONFIGURATION_VERSION, 'Configuration')}"
+_INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", _KUEUE)
 """Files of schemas/ that input files are checked with."""
 
 
 @cache
 def catalogue() -> Catalogue:
     """Return the TPU catalogue."""
-    return read_catalogue(_documents())
+    return _read(_documents())
 
 
 def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem]]:
@@ -55,13 +55,19 @@ def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem
             continue
         documents[file.path] = read[0].data
         try:
-            known = read_catalogue(documents)
+            known = _read(documents)
         except CatalogueError as error:
             del documents[file.path]
             hint = "docs/how-to/extend-slicewright.md shows a file; delete it if the generation is built in"
             message = str(error).removeprefix(f"{file.path}: ")
             problems.append(Source(file, read[0]).problem("CAT001", error.path, message, hint))
     return known, problems
+
+
+def _read(documents: dict[str, Any]) -> Catalogue:
+    from slicewright.core.catalogue.read import read_catalogue  # noqa: PLC0415 - as in `package`
+
+    return read_catalogue(documents)
 
 
 def _documents() -> dict[str, Any]:
@@ -97,6 +103,8 @@ def health() -> dict[str, str]:
 @cache
 def releases() -> dict[str, str]:
     """Return the digests of the manifests of controllers, by the names of their folders."""
+    from slicewright.core.platform.release import recorded  # noqa: PLC0415 - few need it
+
     files = (data_folder("bases") / "controllers").glob(f"*/{FILE_NAME}")
     return {path.parent.name: recorded(path.read_text(encoding="utf-8")) for path in files}
 
@@ -122,10 +130,11 @@ def hint_of(ident: str) -> str:
 
 @cache
 def package() -> Package:
-    """Return all of it."""
-    return Package(
-        __version__, catalogue(), schemas(), health(), releases(), provision(), hint_of, _check_platform
-    )
+    """Return all of it; what few commands need is read when it is asked for."""
+    # `validate` imports it while other processes read.
+    from slicewright.core.render.repository import Package  # noqa: PLC0415
+
+    return Package(__version__, catalogue(), schemas(), health, releases, provision, hint_of, _check_platform)
 
 
 def _check_platform(site: ResolvedCluster, known: Catalogue) -> Iterable[Problem]:

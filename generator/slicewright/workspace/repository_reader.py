@@ -12,7 +12,6 @@ from slicewright.core.compose.spec import Stopped
 from slicewright.core.document.read import paired, read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem
-from slicewright.core.render.repository import Repository, Settings, against_schema, causes, read_repository
 from slicewright.core.run.folder import PROVISION, ROOT
 from slicewright.workspace.package import catalogue, catalogue_with, package
 from slicewright.workspace.text_file import read_file, unreadable
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.render.repository import Repository, Settings
 
 SETTINGS = "slicewright.yaml"
 INPUT_FOLDERS = ("clusters", "workloads")
@@ -76,6 +76,9 @@ def read_checkout(root: Path) -> Checkout:
 
 def read_input(root: Path) -> Repository:
     """Read what people wrote: settings, clusters and workloads. Raises WrongVersionError."""
+    # `validate` imports it while other processes read.
+    from slicewright.core.render.repository import causes, read_repository  # noqa: PLC0415
+
     problems: list[Problem] = []
     settings = _read_settings(root, problems)
     if not (root / "bases").is_dir():
@@ -93,6 +96,8 @@ def read_input(root: Path) -> Repository:
 
 
 def _read_settings(root: Path, problems: list[Problem]) -> Settings:
+    from slicewright.core.render.repository import Settings, against_schema  # noqa: PLC0415
+
     text = _read(root, SETTINGS, problems)
     if text is None:
         return Settings()

@@ -14,9 +14,7 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import KUSTOMIZATION_VERSION
 from slicewright.core.kubernetes.labels import OURS
-from slicewright.core.platform.kueue_configuration import validate_configuration
 from slicewright.core.problem import Problem, errors, in_order
-from slicewright.core.render.repository import SCHEMA_OF
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -216,6 +214,10 @@ def _is_ours(resource: Resource) -> bool:
 
 def _input_problems(resource: Resource, schemas: Callable[[], Schemas]) -> Iterator[Problem]:
     """Yield the problems of a document of our own input formats."""
+    # Few files that are checked hold one.
+    from slicewright.core.platform.kueue_configuration import validate_configuration  # noqa: PLC0415
+    from slicewright.core.render.repository import SCHEMA_OF  # noqa: PLC0415
+
     schema = SCHEMA_OF.get(resource.kind)
     if schema is None:
         yield resource.problem("IN007", ("kind",), f"unknown kind '{resource.kind}' of {OURS}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.quota import Cell, Flavor, Key, Node, Quotas
 from slicewright.core.document.read import read_documents
+from slicewright.core.kubernetes.kinds import CONFIGURATION_KEY, KUEUE_CONFIG_MAP
 from slicewright.core.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, TPU
 from slicewright.core.kubernetes.quantity import UNLIMITED, amount
 from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, words
@@ -14,7 +15,6 @@ from slicewright.core.plan.placement import shape_selector
 from slicewright.core.plan.scaling import slice_names
 from slicewright.core.plan.ways import node_labels
 from slicewright.core.platform.flavor import TpuCapacity, capacities
-from slicewright.core.platform.kueue_configuration import KEY, NAME
 from slicewright.core.platform.quota import chips
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _configuration(objects: ObjectSet) -> dict[str, Any]:
         if resource.group == "config.kueue.x-k8s.io":
             return resource.data
     for resource in objects.of_kind("ConfigMap"):
-        if resource.name == NAME:
-            documents, _ = read_documents(text(at(resource.data, "data", KEY)), resource.file)
+        if resource.name == KUEUE_CONFIG_MAP:
+            documents, _ = read_documents(text(at(resource.data, "data", CONFIGURATION_KEY)), resource.file)
             return mapping(documents[0].data) if documents else {}
     return mapping(objects.site.cluster.spec.get("kueue")) if objects.site else {}

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.model import Resource
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
-from slicewright.core.kubernetes.kinds import JOBSET_VERSION
+from slicewright.core.kubernetes.kinds import (
+    CONFIGURATION_KEY,
+    JOBSET_VERSION,
+    KUEUE_CONFIG_MAP,
+    OLD_KUEUE_CONFIGURATION_VERSION,
+)
 from slicewright.core.kubernetes.read import at
-from slicewright.core.platform.kueue_configuration import BEFORE_V1BETA2, KEY, NAME
 from slicewright.core.problem import dotted
 
 if TYPE_CHECKING:
@@ -67,14 +71,13 @@ def _without(resource: Resource, key: str) -> Problem:
 _EXAMPLES = {"apiVersion": JOBSET_VERSION, "kind": "JobSet"}
 
 
-_CONFIG_MAPS = (NAME, "jobset-manager-config")
-"""Both keep their configuration under the key that kubebuilder chose."""
+_CONFIG_MAPS = (KUEUE_CONFIG_MAP, "jobset-manager-config")
 
 
 def nested(resource: Resource) -> Iterator[Resource | Problem]:
     """Yield the Configuration that a ConfigMap of Kueue or JobSet holds, or why it cannot be read."""
     written = (
-        at(resource.data, "data", KEY)
+        at(resource.data, "data", CONFIGURATION_KEY)
         if resource.kind == "ConfigMap" and resource.name in _CONFIG_MAPS
         else None
     )
@@ -89,12 +92,14 @@ def nested(resource: Resource) -> Iterator[Resource | Problem]:
         ):
             if not isinstance(found, Resource):
                 yield outside(resource, found)
-            elif found.data["apiVersion"] != BEFORE_V1BETA2:  # of which there is no schema
+            elif found.data["apiVersion"] != OLD_KUEUE_CONFIGURATION_VERSION:  # of which there is no schema
                 yield found
 
 
 def outside(resource: Resource, problem: Problem) -> Problem:
     """Return a problem of the text as one of the ConfigMap around it; its line is that in the text."""
     within = f", {dotted(problem.path)}" if problem.path else ""
-    message = f"{KEY} line {problem.line}{within}: {problem.message}"
-    return resource.problem(problem.id, ("data", KEY), message, problem.hint, severity=problem.severity)
+    message = f"{CONFIGURATION_KEY} line {problem.line}{within}: {problem.message}"
+    return resource.problem(
+        problem.id, ("data", CONFIGURATION_KEY), message, problem.hint, severity=problem.severity
+    )

@@ -8,12 +8,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.difference.tree_version import folders
-from slicewright.core.platform.controllers import installed, is_folder
+from slicewright.core.platform.controllers import installed
 from slicewright.core.platform.release import CONTROLLERS, content
 from slicewright.core.render.outdated import unified
 from slicewright.core.render.platform import DESTROY
 from slicewright.core.run import header
-from slicewright.core.run.folder import PROVISION
+from slicewright.core.run.folder import PROVISION, is_controllers_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,6 +113,6 @@ def _versions(version: TreeVersion) -> dict[tuple[str, str], tuple[str, str]]:
     return {
         (folder.cluster, one.controller.title): (one.version, digest(one))
         for folder in folders(version)
-        if is_folder(folder.path) and (found := installed(folder.path, version.read_text))
+        if is_controllers_folder(folder.path) and (found := installed(folder.path, version.read_text))
         for one in found.releases
     }

@@ -18,9 +18,10 @@ from slicewright.core.difference.tree_version import (
 )
 from slicewright.core.document.document import same
 from slicewright.core.document.write import write_document
-from slicewright.core.platform.controllers import installed, is_folder
+from slicewright.core.platform.controllers import installed
 from slicewright.core.problem import Problem
 from slicewright.core.render.outdated import unified
+from slicewright.core.run.folder import is_controllers_folder
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
@@ -110,7 +111,7 @@ def _compose(folder: Folder, version: TreeVersion, known: dict[str, _Reading]) -
 
     part = _in_part(folder, recorded)
     if part is not None:
-        is_patch = not folder.namespace and not is_folder(folder.path)
+        is_patch = not folder.namespace and not is_controllers_folder(folder.path)
         known[folder.path] = made = _Reading(part, None, read, is_patch)
         return made
     composed = compose(folder.path, recorded)
@@ -130,7 +131,7 @@ def _in_part(folder: Folder, read_text: ReadText) -> tuple[Object, ...] | None:
     patches: it changes what somebody else has, and says no more of it. Of controllers it is what is not as
     released.
     """
-    controllers = installed(folder.path, read_text) if is_folder(folder.path) else None
+    controllers = installed(folder.path, read_text) if is_controllers_folder(folder.path) else None
     if controllers is not None and not controllers.edited:
         return controllers.objects
     kustomization = None if folder.workload else document(read_text(f"{folder.path}/{FILE_NAME}"))

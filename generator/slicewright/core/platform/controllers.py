@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.spec import FILE_NAME, Stopped, read_kustomization
 from slicewright.core.document.write import write_document
+from slicewright.core.kubernetes.kinds import CONFIGURATION_KEY
 from slicewright.core.platform import release
 from slicewright.core.platform.kueue import has_kueue
-from slicewright.core.platform.kueue_configuration import KEY, config_map, configuration
+from slicewright.core.platform.kueue_configuration import config_map, configuration
 from slicewright.core.platform.release import CONTROLLERS, JOBSET, KUEUE, PATHWAYS, Release, release_of
 from slicewright.core.run import header
 from slicewright.core.run.folder import controllers_folder
@@ -27,18 +28,12 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
-NAME = "_controllers"
 PATCH = "kueue-manager-config.patch.yaml"
 RESTART = "kueue-restart.patch.yaml"
 _UP = "../../../"
 """The way from the folder to the root of the tree."""
 _CONFIGURED = "slicewright.dev/configuration"
 """An annotation of Kueue's pods: another configuration is another pod, for Kueue reads it when it starts."""
-
-
-def is_folder(path: str) -> bool:
-    """Tell whether a folder of a tree holds the controllers of a cluster, wherever the tree is."""
-    return posixpath.basename(path) == NAME
 
 
 def releases(site: ResolvedCluster, workloads: Iterable[Workload]) -> tuple[Release, ...]:
@@ -97,7 +92,7 @@ def _targets() -> Iterator[dict[str, Any]]:
 
 
 def _replace(text: str) -> list[dict[str, str]]:
-    return [{"op": "replace", "path": f"/data/{KEY}", "value": text}]
+    return [{"op": "replace", "path": f"/data/{CONFIGURATION_KEY}", "value": text}]
 
 
 def _restart(text: str) -> list[dict[str, str]]:

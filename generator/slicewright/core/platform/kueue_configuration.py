@@ -6,7 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.write import write_document
-from slicewright.core.kubernetes.kinds import JOBSET_GROUP, KUEUE_CONFIGURATION_VERSION
+from slicewright.core.kubernetes.kinds import (
+    CONFIGURATION_KEY,
+    JOBSET_GROUP,
+    KUEUE_CONFIG_MAP,
+    KUEUE_CONFIGURATION_VERSION,
+    OLD_KUEUE_CONFIGURATION_VERSION,
+)
 from slicewright.core.platform.flavor import holders
 from slicewright.core.platform.kueue import DEFAULT_RELEASE, V1BETA2_SINCE, is_v1beta2, release, release_of
 from slicewright.core.platform.queues import shares_by_usage
@@ -20,10 +26,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Problem
 
 NAMESPACE = "kueue-system"
-NAME = "kueue-manager-config"
-KEY = "controller_manager_config.yaml"
 KIND = "Configuration"
-BEFORE_V1BETA2 = "config.kueue.x-k8s.io/v1beta1"
 
 _STANDING, _GROWING, _FLEX_START = "30m", "2h", "24h"
 """For how long the pods of an admitted workload may take: on nodes that exist, that come on demand, and that
@@ -49,8 +52,8 @@ def config_map(text: str) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": NAME, "namespace": NAMESPACE},
-        "data": {KEY: text},
+        "metadata": {"name": KUEUE_CONFIG_MAP, "namespace": NAMESPACE},
+        "data": {CONFIGURATION_KEY: text},
     }
 
 
@@ -70,7 +73,7 @@ def simulated(site: ResolvedCluster) -> dict[str, Any]:
 def configuration(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:
     """Return the Configuration: addresses as in the release, our defaults, and over them what is written."""
     ours: dict[str, Any] = {
-        "apiVersion": KUEUE_CONFIGURATION_VERSION if is_v1beta2(site) else BEFORE_V1BETA2,
+        "apiVersion": KUEUE_CONFIGURATION_VERSION if is_v1beta2(site) else OLD_KUEUE_CONFIGURATION_VERSION,
         "kind": KIND,
         "health": {"healthProbeBindAddress": ":8081"},
         "metrics": {"bindAddress": ":8443"},

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.compose.spec import FILE_NAME, OTHER_NAMES, second
 from slicewright.core.document.write import write_document
+from slicewright.core.kubernetes.kinds import KUEUE_CONFIG_MAP
 from slicewright.core.kubernetes.labels import KEPT
 from slicewright.core.platform.kueue import DEFAULT_RELEASE
-from slicewright.core.platform.kueue_configuration import NAME
 from slicewright.core.problem import Problem
 from slicewright.core.run.listing import KUSTOMIZATION
 
@@ -214,4 +214,4 @@ def _tags(name: str, manifests: str) -> frozenset[str]:
 
 def lacks_configuration(text: str) -> bool:
     """Tell whether manifests of Kueue have no ConfigMap or Deployment under the names of its release."""
-    return f"name: {NAME}\n" not in text or f"name: {KUEUE.deployment}\n" not in text
+    return f"name: {KUEUE_CONFIG_MAP}\n" not in text or f"name: {KUEUE.deployment}\n" not in text

@@ -49,10 +49,10 @@ def files(
     read_text = cache(repository.read_text)  # clusters share their releases
     for name, site in repository.sites.items():
         wanted = controllers.releases(site, repository.workloads)
-        problems += controllers.problems(site, wanted, read_text, repository.package.releases)
+        problems += controllers.problems(site, wanted, read_text, repository.package.releases())
         made |= controllers.files(site, wanted)
         made |= platform.files(site, (untainted or {}).get(name, ()))
-        made |= provision.files(site, repository.package.provision)
+        made |= provision.files(site, repository.package.provision())
     return made, problems
 
 

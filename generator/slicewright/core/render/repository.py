@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
@@ -48,11 +48,11 @@ class Package:
     version: str
     catalogue: Catalogue
     schemas: Schemas
-    health: Mapping[str, str] = field(default_factory=dict)
+    health: Callable[[], Mapping[str, str]] = dict
     """Health checks for Argo CD, in Lua, by `<group>_<Kind>`."""
-    releases: Mapping[str, str] = field(default_factory=dict)
+    releases: Callable[[], Mapping[str, str]] = dict
     """Digests of the manifests of controllers, by the names of their folders, such as `kueue-v0.19.2`."""
-    provision: Mapping[str, str] = field(default_factory=dict)
+    provision: Callable[[], Mapping[str, str]] = dict
     """Files of `provision/<cluster>/` that are equal for all clusters, by name."""
     hint_of: Callable[[str], str] = str
     """Returns the hint of a rule by its id; the texts are read when a rule is broken."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 ROOT = "overlays"
 PROVISION = "provision"
 """The folder of what is not a Kubernetes object: scripts and Terraform."""
+_CONTROLLERS = "_controllers"
 
 
 class NamespaceFolder(NamedTuple):
@@ -65,4 +66,9 @@ def platform_folder(cluster: str) -> str:
 
 def controllers_folder(cluster: str) -> str:
     """Return the folder of what installs the controllers of a cluster."""
-    return f"{ROOT}/{cluster}/_controllers"
+    return f"{ROOT}/{cluster}/{_CONTROLLERS}"
+
+
+def is_controllers_folder(path: str) -> bool:
+    """Tell whether a folder of a tree holds the controllers of a cluster, wherever the tree is."""
+    return path.rpartition("/")[2] == _CONTROLLERS
