@@ -188,7 +188,8 @@ def _build(
         items = _step("Component", inside(folder, entry, file), items, tree, above)
     for change in kustomization.patches:
         _apply(change, items, file)
-    _refuse_twins(items, file)
+    if kustomization.components or kustomization.patches:
+        _refuse_twins(items, file)
     return items
 
 
