@@ -71,7 +71,7 @@ def test_every_kind_that_is_rendered_or_checked_is_there() -> None:
     assert set() == wanted - found
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_rebuild_is_byte_identical() -> None:
     """`make schemas` writes exactly the bytes that are committed."""
     present = {
@@ -123,6 +123,7 @@ def test_schema_compiles_in_python_and_rust(file: str) -> None:
         re.compile(pattern)
 
 
+@pytest.mark.ci
 @pytest.mark.tools
 def test_schemas_compile_in_kubeconform() -> None:
     """Kubeconform finds and compiles every schema: the barest object of each kind gets a verdict.
