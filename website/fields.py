@@ -21,10 +21,11 @@ _HEAD = """\
 
 Made from the JSON Schemas in `schemas/slicewright` (`make docs`); editors read the same schemas.
 An unknown field is an error.
-`[]` is an element of a list, `{}` a value of a map.
+`[]` is an element of a list, `{}` a value of a map. A **required** field is required where its object is.
 """
 
 Schema = dict[str, Any]
+_PIPE = "\\|"
 
 
 class Schemas:
@@ -55,28 +56,35 @@ class Schemas:
         return name, schema
 
 
-def fields(schemas: Schemas, name: str, schema: Schema, path: str = "") -> Iterator[tuple[str, str, str]]:
+def fields(
+    schemas: Schemas, name: str, schema: Schema, path: str = "", *, is_required: bool = False
+) -> Iterator[tuple[str, str, str]]:
     """Yield (path, type, description) of every field below a schema; vendored schemas are not opened."""
     name, schema = schemas.resolve(name, schema)
     if path and path not in {"apiVersion", "kind"}:
-        yield path, _type(schema), _description(schema)
+        yield path, _type(schema) + (", **required**" if is_required else ""), _description(schema)
     if not name.startswith("slicewright/"):
         return
-    for key, value in schema.get("properties", {}).items():
-        yield from fields(schemas, name, value, f"{path}.{key}".lstrip("."))
+    yield from _below(schemas, name, schema, path)
     items = schema.get("items")
     if isinstance(items, dict):
-        below, item = schemas.resolve(name, items)
-        for key, value in item.get("properties", {}).items():
-            if below.startswith("slicewright/"):
-                yield from fields(schemas, below, value, f"{path}[].{key}")
+        name, item = schemas.resolve(name, items)
+        if name.startswith("slicewright/"):
+            yield from _below(schemas, name, item, f"{path}[]")
+
+
+def _below(schemas: Schemas, name: str, schema: Schema, path: str) -> Iterator[tuple[str, str, str]]:
+    required = schema.get("required", ())
+    for key, value in schema.get("properties", {}).items():
+        where = f"{path}.{key}".lstrip(".")
+        yield from fields(schemas, name, value, where, is_required=key in required)
 
 
 def _type(schema: Schema) -> str:
     if "enum" in schema:
-        return " \\| ".join(f"`{value}`" for value in schema["enum"])
+        return f" {_PIPE} ".join(f"`{value}`" for value in schema["enum"])
     kind = schema.get("type", "any")
-    kind = " \\| ".join(kind) if isinstance(kind, list) else kind
+    kind = f" {_PIPE} ".join(kind) if isinstance(kind, list) else kind
     if kind == "array":
         items = schema.get("items", {})
         return f"list of {_type({'type': items.get('type', 'object')})}" if "$ref" not in items else "list"
@@ -84,9 +92,12 @@ def _type(schema: Schema) -> str:
 
 
 def _description(schema: Schema) -> str:
-    text = str(schema.get("description", "")).replace("|", "\\|").replace("\n", " ")
+    text = str(schema.get("description", "")).replace("|", _PIPE).replace("\n", " ")
     if "default" in schema and "default" not in text.lower():
         text += f" Default: `{json.dumps(schema['default'])}`."
+    for value in schema.get("examples", ())[:1]:
+        shown = value if isinstance(value, str) else json.dumps(value)
+        text += f" Example: `{shown.replace('|', _PIPE)}`."
     return text
 
 
