@@ -90,13 +90,15 @@ class Fields:
         return self.fields(key) if key in self._left else None
 
     def each(self, key: str, name: str) -> Iterator[Fields]:
-        """Yield the mappings of a list, their place told by the value of one of their fields."""
+        """Yield the mappings of a list, each named by one of its fields; refuse what was not read of it."""
         value = self._left.pop(key, [])
         if not isinstance(value, list):
             raise self.wrong(f"{key} must be a list")
         for index, item in enumerate(value):
             label = item.get(name, index) if isinstance(item, dict) else index
-            yield Fields(item, f"{self.where}: {key} {label}", (*self._path, key, index))
+            entry = Fields(item, f"{self.where}: {key} {label}", (*self._path, key, index))
+            yield entry
+            entry.finish()
 
     def unread(self) -> tuple[str, ...]:
         """Return the names of the fields that were not read yet."""

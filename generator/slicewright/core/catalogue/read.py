@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
 from slicewright.core.catalogue import geometry
@@ -24,7 +25,7 @@ from slicewright.core.catalogue.shape import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
 FILES = ("v3.yaml", "v4.yaml", "v5e.yaml", "v5p.yaml", "v6e.yaml", "tpu7x.yaml")
 """The data files, in the order in which the catalogue shows them whatever order they are given in."""
@@ -99,7 +100,10 @@ def _once(seen: dict[str, str], where: str, words: Iterable[str]) -> None:
 def _generation(file: Fields) -> Generation:
     name = file.text("generation")
     sources = _Sources(file.fields("sources"))
-    families = tuple(_families(file))
+    families = tuple(
+        Family(entry.text("prefix"), entry.texts("aliases"), entry.texts("accelerators"))
+        for entry in file.each("names", "prefix")
+    )
     if not families or name not in families[0].prefixes:
         raise file.wrong(f"the first of names must have {name} as its prefix or as an alias")
     cores_per_chip = file.number("coresPerChip")
@@ -112,7 +116,6 @@ def _generation(file: Fields) -> Generation:
             raise entry.wrong(f"{machine.accelerator} is not an accelerator of names")
         machines.append(machine)
         listings += (_listing(row, machine, sources) for row in entry.each("topologies", "topology"))
-        entry.finish()
     documented = file.fields_or_none("documentedMaxChips")
     generation = Generation(
         name=name,
@@ -134,12 +137,6 @@ def _generation(file: Fields) -> Generation:
     file.finish()
     _check_listings(file, generation)
     return generation
-
-
-def _families(file: Fields) -> Iterator[Family]:
-    for entry in file.each("names", "prefix"):
-        yield Family(entry.text("prefix"), entry.texts("aliases"), entry.texts("accelerators"))
-        entry.finish()
 
 
 def _sides(file: Fields) -> int:
@@ -238,30 +235,25 @@ def _machine(
 
 def _listing(row: Fields, machine: MachineType, sources: _Sources) -> Listing:
     keys = tuple(row.text("listedBy").split())
-    default_for_name = row.flag_or_none("defaultForName")
-    listing = Listing(
+    return Listing(
         machine=machine,
         topology=row.text("topology"),
-        default_for_name=default_for_name is not False,
+        default_for_name=row.flag_or_none("defaultForName") is not False,
         zones=row.texts("zones", machine.zones),
         listed_by=keys,
         sources=tuple(dict.fromkeys((*sources.cited(row, keys), *machine.sources))),
         note=row.text("note", ""),
     )
-    row.finish()
-    return listing
 
 
 def _not_offered(entry: Fields, sources: _Sources) -> NotOffered:
-    left_out = NotOffered(
+    return NotOffered(
         machine_type=entry.text("machineType"),
         accelerator=entry.text("accelerator"),
         prefix=entry.text("prefix", ""),
         why=entry.text("why"),
         sources=sources.cited(entry, entry.texts("sources")),
     )
-    entry.finish()
-    return left_out
 
 
 def _check_listings(file: Fields, generation: Generation) -> None:
@@ -275,8 +267,8 @@ def _check_listings(file: Fields, generation: Generation) -> None:
             raise file.wrong(f"{machine.machine_type} has no topology")
     rows: set[tuple[str, str]] = set()
     counts: dict[str, str] = {}
-    defaults: dict[tuple[str, str], int] = {}
-    alone: dict[tuple[str, str], int] = {}
+    defaults: Counter[tuple[str, str]] = Counter()
+    of_label: Counter[tuple[str, str]] = Counter()
     for row in generation.listings:
         machine, topology = row.machine, row.topology
         place = f"{machine.machine_type} {topology}"
@@ -290,8 +282,8 @@ def _check_listings(file: Fields, generation: Generation) -> None:
         if row.default_for_name:
             _once(counts, f"{file.where}: {place}", [count_name(generation, machine, math.prod(lengths))])
         label = (machine.accelerator, topology)
-        alone[label] = alone.get(label, 0) + 1
-        defaults[label] = defaults.get(label, 0) + row.default_for_name
-    for label, several in alone.items():
+        of_label[label] += 1
+        defaults[label] += row.default_for_name
+    for label, several in of_label.items():
         if several > 1 and defaults[label] != 1:
             raise file.wrong(f"{' '.join(label)}: needs one default, has {defaults[label]}")
