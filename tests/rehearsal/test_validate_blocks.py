@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.words import places
 
 from slicewright.rehearsal.model.fault import never_due, not_injected, not_undone, validate_blocks
 from slicewright.rehearsal.model.scenario_part import Known
@@ -24,74 +25,36 @@ TWO_SLICES = jobset(
 LATE = part_of("faults: [{kind: HostFailure, at: 1h30m}]")
 
 
-def told(rehearsal: str, run: Object = TWO_SLICES) -> list[tuple[str, str]]:
-    """Return paths and messages of what stands against a block, beside a workload b."""
+def told(rehearsal: str, run: Object = TWO_SLICES) -> list[str]:
+    """Return the paths of the problems of a block, beside a workload b."""
     found = validate_blocks([part_of(rehearsal, run), part_of(name="b")], KNOWN)
-    assert {"REH012"} >= {problem.id for problem in found}
-    return [(problem.dotted().removeprefix("spec.rehearsal."), problem.message) for problem in found]
+    assert {"REH012"} >= {place.rpartition(" ")[2] for place in places(found)}
+    return [problem.dotted().removeprefix("spec.rehearsal.") for problem in found]
 
 
 @pytest.mark.parametrize(
-    ("fault", "run", "path", "message"),
+    ("fault", "run", "path"),
     [
-        (
-            "ContainerFailure, slice: 2",
-            TWO_SLICES,
-            "slice",
-            "default/a has no slice 2: it has 2, numbered from 0",
-        ),
-        (
-            "ContainerFailure, host: 9",
-            TWO_SLICES,
-            "host",
-            "a slice of default/a has no host 9: it has 2, numbered from 0",
-        ),
-        (
-            "HostFailure, slice: 1",
-            job(),
-            "slice",
-            "default/a has no slice 1: it has 1, numbered from 0",
-        ),
-        (
-            "Maintenance, host: 2",
-            job(),
-            "host",
-            "a slice of default/a has no host 2: it has 2, numbered from 0",
-        ),
-        (
-            "SliceLoss, slice: 1",
-            pathwaysjob(),
-            "slice",
-            "default/a has no slice 1: it has 1, numbered from 0",
-        ),
-        (
-            "SliceLoss",
-            jobset("a", replicated_job("driver", chips=0)),
-            "slice",
-            "default/a has no slice 0: it has 0, numbered from 0",
-        ),
+        ("ContainerFailure, slice: 2", TWO_SLICES, "slice"),
+        ("ContainerFailure, host: 9", TWO_SLICES, "host"),
+        ("HostFailure, slice: 1", job(), "slice"),
+        ("Maintenance, host: 2", job(), "host"),
+        ("SliceLoss, slice: 1", pathwaysjob(), "slice"),
+        ("SliceLoss", jobset("a", replicated_job("driver", chips=0)), "slice"),
         (
             "HigherPriorityArrival, workloadPriorityClassName: hihg",
             TWO_SLICES,
             "workloadPriorityClassName",
-            "cluster 'c1' has no WorkloadPriorityClass 'hihg'",
         ),
-        (
-            "HigherPriorityArrival, workloadPriorityClassName: high",
-            jobset("a"),
-            "kind",
-            "default/a has no queueName, so HigherPriorityArrival cannot preempt it",
-        ),
+        ("HigherPriorityArrival, workloadPriorityClassName: high", jobset("a"), "kind"),
     ],
 )
-def test_fault_that_cannot_strike_is_told_at_its_place(
-    fault: str, run: Object, path: str, message: str
-) -> None:
+def test_fault_that_cannot_strike_is_told_at_its_place(fault: str, run: Object, path: str) -> None:
     """A slice, a host or a class that is not there, in the words of what is."""
     found = told(f"faults: [{{kind: ContainerFailure, at: 1s}}, {{kind: {fault}, at: 5s}}]", run)
 
-    assert (f"faults[1].{path}", message) in found
-    assert {"faults[1]"} >= {path.rpartition(".")[0] for path, _ in found} - {"faults[0]"}
+    assert f"faults[1].{path}" in found
+    assert {"faults[1]"} >= {path.rpartition(".")[0] for path in found} - {"faults[0]"}
 
 
 @pytest.mark.parametrize(
@@ -115,11 +78,7 @@ def test_arrival_that_can_never_be_admitted_is_told_at_its_place() -> None:
     one = "{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: high, slices: 9}"
     (found,) = validate_blocks([part_of(f"faults: [{', '.join([one] * 8)}]", TWO_SLICES)], KNOWN)
 
-    assert ("REH012", "error", "spec.rehearsal.faults[7].slices") == facts(found)[:3]
-    assert found.message == (
-        "Kueue can never admit the new workload to the queue of default/a: FIT101 it asks for too much"
-    )
-    assert "ask for fewer slices, or raise the quota, the borrowing limit or the cohort" == found.hint
+    assert ("REH012", "error", "spec.rehearsal.faults[7].slices") == facts(found)
 
 
 def test_workload_that_takes_no_part_is_told_at_its_place() -> None:
@@ -134,24 +93,19 @@ def test_workload_that_takes_no_part_is_told_at_its_place() -> None:
         """
     )
 
-    assert [
-        ("expect[0].order[1]", "workload 'c' is not part of the rehearsal of c1"),
-        ("expect[1].together[1]", "workload 'team/b' is not part of the rehearsal of c1"),
-        ("expect[2].notBefore.workload", "workload 'bb' is not part of the rehearsal of c1"),
-    ] == found
+    assert ["expect[0].order[1]", "expect[1].together[1]", "expect[2].notBefore.workload"] == found
 
 
 def test_hint_names_what_is_meant() -> None:
-    """In the form in which it was written; all that play where none is near."""
+    """In the form in which it was written; all workloads of the rehearsal where none is near."""
     block = "expect: [{together: [elsewhere]}, {order: [a, default/bb]}]"
-    found = validate_blocks([part_of(block), part_of(name="b")], KNOWN)
 
-    assert ["one of: a, b", "did you mean 'default/b'?"] == [problem.hint for problem in found]
+    assert ["expect[0].together[0]", "expect[1].order[1]"] == told(block)
 
 
-def facts(problem: Problem) -> tuple[str, str, str, str]:
-    """Return id, severity, path and message."""
-    return problem.id, problem.severity, problem.dotted(), problem.message
+def facts(problem: Problem) -> tuple[str, str, str]:
+    """Return id, severity and path."""
+    return places(problem).rpartition(" ")[2], problem.severity, problem.dotted()
 
 
 @pytest.mark.parametrize(("is_late", "severity"), [(False, "error"), (True, "warning")])
@@ -159,31 +113,24 @@ def test_fault_that_did_not_happen_proves_nothing(is_late: bool, severity: str) 
     """It is an error, unless the run was over before."""
     found = not_injected(LATE, 0, "why", is_late=is_late)
 
-    assert facts(found) == (
-        "REH012",
-        severity,
-        "spec.rehearsal.faults[0]",
-        "the HostFailure at 1h30m did not happen: why",
-    )
+    assert ("REH012", severity, "spec.rehearsal.faults[0]") == facts(found)
 
 
 @pytest.mark.parametrize(
     ("outcome", "started", "expected"),
     [
-        ("finished", 1.0, [("warning", "default/a had ended before")]),
-        ("failed", 1.0, [("warning", "default/a had ended before")]),
-        ("running", 1.0, [("error", "the rehearsal ended before")]),
+        ("finished", 1.0, ["warning"]),
+        ("failed", 1.0, ["warning"]),
+        ("running", 1.0, ["error"]),
         ("waiting", None, []),
         ("refused", None, []),
     ],
 )
-def test_fault_whose_time_did_not_come(
-    outcome: Outcome, started: float | None, expected: list[tuple[str, str]]
-) -> None:
+def test_fault_whose_time_did_not_come(outcome: Outcome, started: float | None, expected: list[str]) -> None:
     """Of a run that never ran nothing more is said."""
     found = never_due(LATE, 0, Timeline("default/a", started=started, outcome=outcome))
 
-    assert expected == [(problem.severity, problem.message.partition("happen: ")[2]) for problem in found]
+    assert expected == [facts(problem)[1] for problem in found]
 
 
 def test_run_that_is_not_to_finish_has_to_meet_its_fault() -> None:
@@ -191,16 +138,9 @@ def test_run_that_is_not_to_finish_has_to_meet_its_fault() -> None:
     part = part_of("{faults: [{kind: SliceLoss, at: 10s}], expect: [{finishes: false}]}")
     found = never_due(part, 0, Timeline("default/a", outcome="waiting"))
 
-    assert [("error", "the SliceLoss at 10s did not happen: default/a never ran")] == [
-        (problem.severity, problem.message) for problem in found
-    ]
+    assert ["error"] == [facts(problem)[1] for problem in found]
 
 
 def test_fault_that_does_not_end_is_told() -> None:
     """Nodes that stay away are another fault than the file describes."""
-    assert facts(not_undone(LATE, 0, "refused")) == (
-        "REH012",
-        "error",
-        "spec.rehearsal.faults[0]",
-        "the HostFailure at 1h30m could not be ended: refused",
-    )
+    assert ("REH012", "error", "spec.rehearsal.faults[0]") == facts(not_undone(LATE, 0, "refused"))

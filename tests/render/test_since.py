@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.conftest import JOB
 from tests.difference.kit import commit, git
+from tests.words import places
 
 from slicewright.core.run import header
 
@@ -138,7 +139,7 @@ def test_clone_without_the_default_branch_is_warned(branched: Repo) -> None:
     commit(branched)
     git(branched.root, "branch", "--delete", "--force", "main")
 
-    assert branched.run("render", "--check").err.startswith("warning: RUN009 git has no default branch here")
+    assert places(branched.run("render", "--check").err).startswith("warning: RUN009\n")
 
 
 def test_worktree_whose_repository_is_gone_is_warned(repo: Repo) -> None:
@@ -195,7 +196,7 @@ def test_git_that_is_missing_is_said_where_a_commit_is_named(
     monkeypatch.setenv("PATH", "/nonexistent")
 
     assert "GIT001" in branched.run("render", "--check", "--since", "main", code=3).err
-    assert branched.run("render", "--check").err.startswith("warning: RUN009 git is missing, so new runs")
+    assert places(branched.run("render", "--check").err).startswith("warning: RUN009\n")
 
 
 COLLIDING = (36244, 45392)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.rules.kit import run
@@ -17,6 +18,9 @@ from slicewright.core.kubernetes.labels import ACKNOWLEDGED
 from slicewright.core.problem import Problem
 from slicewright.workspace.package import catalogue
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 IDS = [rule.id for rule in RULES]
 
 
@@ -29,22 +33,23 @@ def _queue(name: str, **annotations: str) -> Resource:
     return Resource(data, "queues.yaml")
 
 
-def _left(*items: Resource, ignore: str = "") -> list[tuple[str, str]]:
-    """Return (id, message) of what is left of KQ111, which every queue here breaks."""
+def _left(*items: Resource, ignore: str = "") -> list[str]:
+    """Return the ids of what is left of KQ111, which every queue here breaks."""
     found = run(ObjectSet(items, catalogue()), [rule for rule in RULES if rule.id == "KQ111"])
     ignores = read_ignores(ignore, FILE_NAME, IDS)
     left = (*ignores.problems, *suppress(found, items, ignores.entries, lambda: IDS))
-    return [(problem.id, problem.message) for problem in left]
+    return _ids(left)
 
 
-NOTHING = "the queue admits nothing: without namespaceSelector it selects no namespace"
+def _ids(problems: Iterable[Problem]) -> list[str]:
+    return [place.rpartition(" ")[2] for place in places([*problems])]
 
 
 def test_annotation_silences_its_rule_on_its_object() -> None:
     """The reason stands where the problem is, and other objects keep theirs."""
     left = _left(_queue("a", KQ111="a queue that is closed"), _queue("b"))
 
-    assert left == [("KQ111", NOTHING)]
+    assert left == ["KQ111"]
 
 
 def test_annotation_without_a_reason_silences_nothing() -> None:
@@ -52,8 +57,8 @@ def test_annotation_without_a_reason_silences_nothing() -> None:
     left = _left(_queue("a", KQ111=" "))
 
     assert left == [
-        ("KQ111", NOTHING),
-        ("IGN101", "KQ111 is ignored without a reason, so it is still reported"),
+        "KQ111",
+        "IGN101",
     ]
 
 
@@ -61,23 +66,21 @@ def test_annotation_that_meets_no_problem_is_reported() -> None:
     """A silence that outlives its problem would hide the next one."""
     left = _left(_queue("a", KQ111="closed", KQ105="once negative"))
 
-    assert left == [("IGN102", "nothing here breaks KQ105")]
+    assert left == ["IGN102"]
 
 
 def test_annotation_with_an_unknown_id_is_reported() -> None:
     """An id that does not exist silences nothing, and is a misspelt one more often than an old one."""
     (problem,) = suppress([], [_queue("a", KQ1111="closed")], (), lambda: IDS)
 
-    assert ("IGN103", "warning") == (problem.id, problem.severity)
-    assert problem.message == "rule 'KQ1111' is not defined, so nothing is ignored"
-    assert problem.hint == "did you mean 'KQ111'?"
+    assert (["IGN103"], "warning") == (_ids([problem]), problem.severity)
 
 
 def test_entry_silences_by_rule_and_object() -> None:
     """An entry names a rule, and objects by a pattern of kind and name."""
     text = "ignore:\n- {rule: KQ111, object: 'ClusterQueue a*', reason: closed}\n"
 
-    assert _left(_queue("a-1"), _queue("a-2"), _queue("b"), ignore=text) == [("KQ111", NOTHING)]
+    assert _left(_queue("a-1"), _queue("a-2"), _queue("b"), ignore=text) == ["KQ111"]
 
 
 def test_entry_silences_by_file() -> None:
@@ -86,14 +89,14 @@ def test_entry_silences_by_file() -> None:
     other = "ignore:\n- {rule: KQ111, file: 'custom/*', reason: closed}\n"
 
     assert _left(_queue("a"), ignore=text) == []
-    assert _left(_queue("a"), ignore=other) == [("KQ111", NOTHING), ("IGN102", "nothing here breaks KQ111")]
+    assert _left(_queue("a"), ignore=other) == ["KQ111", "IGN102"]
 
 
 def test_entry_of_another_rule_is_unused() -> None:
     """An entry that silences nothing is itself reported, at its line."""
     text = "ignore:\n- {rule: KQ105, reason: closed}\n"
 
-    assert _left(_queue("a"), ignore=text) == [("KQ111", NOTHING), ("IGN102", "nothing here breaks KQ105")]
+    assert _left(_queue("a"), ignore=text) == ["KQ111", "IGN102"]
 
 
 def test_entry_beside_an_annotation_counts_as_used() -> None:
@@ -116,30 +119,30 @@ def test_object_without_a_namespace_is_in_default() -> None:
     [
         (
             "ignore:\n- {rule: KQ111, reason: ''}",
-            ("IGN101", "KQ111 is ignored without a reason, so it is still reported"),
+            "IGN101",
         ),
         (
             "ignore:\n- {rule: KQ111}",
-            ("IGN101", "KQ111 is ignored without a reason, so it is still reported"),
+            "IGN101",
         ),
-        ("ignore:\n- {reason: r}", ("IGN103", "an entry names no rule")),
-        ("ignore:\n- text", ("IGN103", "an entry names no rule")),
-        ("ignore:\n- {rule: KQ11, reason: r}", ("IGN103", "rule 'KQ11' is not defined")),
+        ("ignore:\n- {reason: r}", "IGN103"),
+        ("ignore:\n- text", "IGN103"),
+        ("ignore:\n- {rule: KQ11, reason: r}", "IGN103"),
         (
             "ignore:\n- {rule: KQ111, reason: r, until: x}",
-            ("IGN103", "an entry has no field 'until' of that kind"),
+            "IGN103",
         ),
-        ("ignore:\n- {rule: KQ111, reason: 5}", ("IGN103", "an entry has no field 'reason' of that kind")),
-        ("rules: []", ("IGN103", "expected a mapping with the one key 'ignore'")),
-        ("ignore: {}", ("IGN103", "expected a mapping with the one key 'ignore'")),
-        ("- a", ("IGN103", "expected a mapping with the one key 'ignore'")),
+        ("ignore:\n- {rule: KQ111, reason: 5}", "IGN103"),
+        ("rules: []", "IGN103"),
+        ("ignore: {}", "IGN103"),
+        ("- a", "IGN103"),
     ],
 )
-def test_file_that_is_no_ignore_file_is_reported(text: str, expected: tuple[str, str]) -> None:
+def test_file_that_is_no_ignore_file_is_reported(text: str, expected: str) -> None:
     """The format is closed: what it does not know is a problem, never overlooked."""
     found = read_ignores(text, FILE_NAME, IDS)
 
-    assert [(problem.id, problem.message) for problem in found.problems] == [expected]
+    assert [expected] == _ids(found.problems)
     assert found.entries == ()
 
 
