@@ -43,7 +43,7 @@ def stocked(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (["re"], ["render", "rerun", "rehearse"]),
+        (["ca"], ["catalog", "capacity"]),
         (["render", "--end"], ["--end-runs"]),
         (["rerun", ""], ["a", "default/gemma", "llama", "team/gemma"]),
         (["explain", "l"], ["llama"]),

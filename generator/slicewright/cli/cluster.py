@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import candidates, show
-from slicewright.cli.command import BROKEN, command, epilog, output_option
+from slicewright.cli.command import BROKEN, HELP, command, epilog, output_option
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, did_you_mean, errors
 from slicewright.testbed import process_group
@@ -27,7 +27,10 @@ _name_option = click.option(
 )
 
 
-@click.group(epilog=epilog("cluster", "slicewright cluster up", "slicewright cluster down --all"))
+@click.group(
+    context_settings=HELP,
+    epilog=epilog("cluster", "slicewright cluster up", "slicewright cluster down --all"),
+)
 def cluster() -> None:
     """Run a real control plane with JobSet and Kueue on this machine, with simulated TPU nodes.
 
@@ -80,7 +83,7 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
         say(f"export KUBECONFIG={shlex.quote(started.state['kubeconfig'])}")
 
 
-@cluster.command(epilog=epilog("cluster", "slicewright cluster down --all"))
+@cluster.command(context_settings=HELP, epilog=epilog("cluster", "slicewright cluster down --all"))
 @_name_option
 @click.option("--all", "everything", is_flag=True, help="End every cluster that runs.")
 def down(name: str, *, everything: bool) -> None:
@@ -98,7 +101,11 @@ def down(name: str, *, everything: bool) -> None:
         show.stop(failed, BROKEN)
 
 
-@cluster.command(params=[output_option()], epilog=epilog("cluster", "slicewright cluster status -o json"))
+@cluster.command(
+    context_settings=HELP,
+    params=[output_option()],
+    epilog=epilog("cluster", "slicewright cluster status -o json"),
+)
 def status(output: str) -> None:
     """Show the clusters that run."""
     running = process_group.running(clusters_root())

@@ -43,11 +43,11 @@ GROUPS = {
         "rehearse": "Play the tree on the real controllers, with simulated TPU nodes.",
     },
     "Operate": {
-        "completion": "Print a script that completes commands, options and names.",
         "doctor": "Say what is missing or wrong on this machine, and what mends it.",
-        "comment": "Write a comment on the pull request that a CI job is about.",
-        "cluster": "Start and stop test clusters with simulated TPU nodes.",
         "tools": "List and build the pinned programs of the test bed.",
+        "cluster": "Start and stop test clusters with simulated TPU nodes.",
+        "comment": "Write a comment on the pull request that a CI job is about.",
+        "completion": "Print a script that completes commands, options and names.",
     },
 }
 """Commands in the order of work. Each is a module of this package, with a function of the same name."""
@@ -55,33 +55,17 @@ GROUPS = {
 _COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 _INSTEAD = {
-    "slicewright new writes a workload, slicewright render starts it": ("create", "submit", "run", "start"),
-    "delete workloads/NAME.yaml; the next slicewright render ends its run": (
-        "delete",
-        "remove",
-        "stop",
-        "cancel",
-    ),
-    "slicewright capacity lists workloads, kubectl get jobsets what runs": (
-        "list",
-        "ls",
-        "get",
-        "status",
-        "ps",
-    ),
-    "commit overlays/; Argo CD, Flux or kubectl apply -k applies them": ("apply", "deploy", "sync"),
-    "slicewright validate checks objects, slicewright render --check the tree": (
-        "check",
-        "lint",
-        "verify",
-        "test",
-    ),
-    "slicewright render writes the tree": ("build", "generate", "template"),
-    "slicewright diff says what a change does": ("plan", "preview"),
-    "slicewright init --upgrade brings bases and schemas to this version": ("upgrade", "update"),
-    "slicewright --version": ("version",),
+    "create submit run start": "slicewright new writes a workload, slicewright render starts it",
+    "delete remove stop cancel": "delete workloads/NAME.yaml; the next slicewright render ends its run",
+    "list ls get status ps": "slicewright capacity lists workloads, kubectl get jobsets what runs",
+    "apply deploy sync": "commit overlays/; Argo CD, Flux or kubectl apply -k applies them",
+    "check lint verify test": "slicewright validate checks objects, slicewright render --check the tree",
+    "build generate template": "slicewright render writes the tree",
+    "plan preview": "slicewright diff says what a change does",
+    "upgrade update": "slicewright init --upgrade brings bases and schemas to this version",
+    "version": "slicewright --version",
 }
-"""What to do instead of commands that other tools have."""
+"""Commands that other tools have, and what to do instead."""
 
 _MODULES = {"import": "import_cluster"}
 """Modules of commands whose name is a word of Python."""
@@ -137,7 +121,7 @@ class Commands(click.Group):
         if name not in _COMMANDS and not name.startswith("-"):
             from slicewright.core.problem import did_you_mean  # noqa: PLC0415
 
-            instead = next((hint for hint, names in _INSTEAD.items() if name in names), "")
+            instead = next((hint for names, hint in _INSTEAD.items() if name in names.split()), "")
             hint = instead or did_you_mean(name, _COMMANDS)
             ctx.fail(f"there is no command '{name}'; {hint}".rstrip("; "))
         return super().resolve_command(ctx, args)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
 from slicewright.core.problem import Problem
+from slicewright.documentation import page
 from slicewright.testbed.api import Api
 from slicewright.testbed.errors import ApiError, BedError
 
@@ -50,5 +51,5 @@ def _has_controllers(api: Api) -> None:
             if error.reason != "NotFound":
                 raise
             message = f"the cluster has no {name} ({kind[0]})"
-            hint = "install it, as docs/explanation/testbed.md says"
+            hint = f"install it, as {page('explanation/testbed')} says"
             raise BedError(Problem("REH009", message, hint)) from error

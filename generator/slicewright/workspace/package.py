@@ -17,6 +17,7 @@ from slicewright.core.intent.source import Source
 from slicewright.core.kubernetes.kinds import KUEUE_CONFIGURATION_VERSION
 from slicewright.core.problem import Problem
 from slicewright.core.schema.kind import file_of
+from slicewright.documentation import page
 from slicewright.version import __version__
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from slicewright.core.render.repository import Package
 
 
+_HOW_TO = page("how-to/extend-slicewright")
 _KUEUE = f"kinds/{file_of(KUEUE_CONFIGURATION_VERSION, 'Configuration')}"
 _INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", _KUEUE)
 """Files of schemas/ that input files are checked with."""
@@ -58,7 +60,7 @@ def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem
             known = _read(documents)
         except CatalogueError as error:
             del documents[file.path]
-            hint = "docs/how-to/extend-slicewright.md shows a file; delete it if the generation is built in"
+            hint = f"{_HOW_TO} shows a file; delete it if the generation is built in"
             message = str(error).removeprefix(f"{file.path}: ")
             problems.append(Source(file, read[0]).problem("CAT001", error.path, message, hint))
     return known, problems
