@@ -61,7 +61,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder,
     ]
     subprocess.run([*pip, "--require-hashes", "-r", PROJECT / "requirements/run.txt"], check=True)
-    build = [BIN / "python", "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+    build: list[str | Path] = [BIN / "python", "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
     subprocess.run(build, cwd=PROJECT, check=True, capture_output=True)
     return folder
 
@@ -137,7 +137,7 @@ def test_hooks_of_pre_commit_find_a_tree_that_is_not_rendered(
     (root / ".pre-commit-config.yaml").write_text(config, encoding="utf-8")
     git(root, "init", "--quiet")
     git(root, "add", "--all")
-    command = [BIN / "pre-commit", "run", "--all-files", "--color=never"]
+    command: list[str | Path] = [BIN / "pre-commit", "run", "--all-files", "--color=never"]
 
     fresh = run(*command, environ=environ, cwd=root)
     workload = root / "workloads/hello.yaml"
