@@ -50,17 +50,18 @@ def run(*command: str | Path, environ: dict[str, str], cwd: Path | None = None, 
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheels of slicewright, of its requirements, and of its build."""
     folder = tmp_path_factory.mktemp("wheels")
-    pip = [
-        BIN / "python",
-        "-m",
-        "pip",
+    pins = PROJECT / "requirements/run.txt"
+    download: list[str | Path] = [
+        BIN / "pip",
         "download",
         "--quiet",
-        "--disable-pip-version-check",
-        "--dest",
+        "--require-hashes",
+        "-r",
+        pins,
+        "-d",
         folder,
     ]
-    subprocess.run([*pip, "--require-hashes", "-r", PROJECT / "requirements/run.txt"], check=True)
+    subprocess.run(download, check=True)
     build: list[str | Path] = [BIN / "python", "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
     subprocess.run(build, cwd=PROJECT, check=True, capture_output=True)
     return folder
