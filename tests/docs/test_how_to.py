@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 import pytest
-from tests.docs.transcript import DOCS, Shell, blocks
+from tests.docs.transcript import DOCS, blocks
 
 from slicewright.cli.main import cli
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.docs.transcript import Shell
 
 CLUSTER = "slicewright cluster up"
 """The command of pages that need a cluster; tests/e2e_rehearsal/test_tutorial.py plays them."""
@@ -27,9 +29,8 @@ PLAYED = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PLAYED)
-def test_commands_of_the_page_print_what_it_shows(name: str, tmp_path: Path) -> None:
+def test_commands_of_the_page_print_what_it_shows(name: str, shell: Shell) -> None:
     """A page without sessions shows only commands for other machines, which the next test reads."""
-    shell = Shell(tmp_path / "home").begin().sample()
     page = DOCS / name
 
     assert len([language for language, *_ in blocks(page) if language == "console"]) <= shell.play(page)

@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.docs.transcript import DOCS, Shell
+from tests.docs.transcript import DOCS
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.docs.transcript import Shell
 
 TEXT = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
 HELLO = "workloads/hello.yaml"
@@ -31,10 +31,9 @@ SYMPTOMS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("heading", SYMPTOMS)
-def test_message_is_what_the_command_prints(heading: str, tmp_path: Path) -> None:
+def test_message_is_what_the_command_prints(heading: str, shell: Shell) -> None:
     """Whoever searches for a message finds its words."""
     section = re.split(r"^##+ ", TEXT.partition(f"# {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
     (message,) = re.findall(r"^```text\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
-    shell = Shell(tmp_path / "home").begin().sample()
 
     assert message in shell.run(SYMPTOMS[heading])[1]

@@ -68,7 +68,8 @@ class Shell:
     home: Path
 
     @property
-    def _state(self) -> Path:
+    def state(self) -> Path:
+        """The file that holds what the next command starts with."""
         return self.home / "state"
 
     def begin(self, **programs: Path) -> Shell:
@@ -81,7 +82,7 @@ class Shell:
             (bin_ / name).symlink_to(path)
         (self.home / "cache").mkdir()
         (self.home / "cache/tools").symlink_to(cache_root(os.environ) / "tools")
-        self._state.write_text(f"cd '{self.home}'\n", encoding="utf-8")
+        self.state.write_text(f"cd '{self.home}'\n", encoding="utf-8")
         return self
 
     def sample(self) -> Shell:
@@ -99,8 +100,8 @@ class Shell:
 
     def run(self, command: str) -> tuple[int, str]:
         """Run a command; return its exit code and what it prints on both streams."""
-        keep = f"{{ export -p; echo \"cd '$PWD'\"; }} > {self._state}"
-        script = f". {self._state}\n{command}\ncode=$?\n{keep}\nexit $code"
+        keep = f"{{ export -p; echo \"cd '$PWD'\"; }} > {self.state}"
+        script = f". {self.state}\n{command}\ncode=$?\n{keep}\nexit $code"
         environ = {**os.environ, **_GIT, "SLICEWRIGHT_CACHE": str(self.home / "cache")}
         environ["PATH"] = f"{self.home / 'bin'}:{os.environ['PATH']}"
         done = subprocess.run(
