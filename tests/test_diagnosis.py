@@ -24,11 +24,8 @@ def brief(check: Check) -> tuple[str, str, str]:
 def test_package_is_of_a_version_that_slicewright_accepts() -> None:
     """A package of another version is wrong, one that is not there as well; an extra may be left out."""
     requires = (
-        "click>=8.1,<9",
-        "pyyaml>=6",
-        "rich>=1",
-        "urllib3>=2; extra == 'testbed'",
-        "celly; extra == 'cel'",
+        *("click>=8.1,<9", "pyyaml>=6", "rich>=1", "urllib3>=2; extra == 'testbed'", "celly; extra == 'cel'"),
+        "pywin32; sys_platform == 'win32' and extra == 'cel'",
     )
     installed = {"click": "8.2", "pyyaml": "5.4", "rich": "", "urllib3": "", "celly": "1.0rc1"}
     python = "/my python"

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 
 from slicewright import gitrepo
 from slicewright.binaries.build import available
-from slicewright.binaries.find import cache_root, in_checkout, install_testbed, locate, which
+from slicewright.binaries.find import WHEELS, cache_root, in_checkout, install_testbed, locate, which
 from slicewright.core import diagnosis
 from slicewright.core.diagnosis import Check
 from slicewright.core.document.read import read_documents
@@ -53,9 +53,11 @@ def _python() -> Iterator[Check]:
 
 def _packages() -> Iterable[Check]:
     try:
-        requires = distribution("slicewright").requires or []
+        listed = distribution("slicewright").requires or []
     except PackageNotFoundError:
         return [Check("package", "slicewright", "missing", "not installed, so its packages are not compared")]
+    # What wheels of programs hold is said of each program.
+    requires = [line for line in listed if not line.replace("-", "_").startswith(WHEELS)]
     installed = {}
     for line in requires:
         name = Requirement(line).name

@@ -52,6 +52,8 @@ def packages(requires: Iterable[str], installed: Mapping[str, str], python: str)
     pip = f"{shlex.quote(python)} -m pip install"
     for line in requires:
         wanted, extra = Requirement(line), _EXTRA.search(line)
+        if wanted.marker and not wanted.marker.evaluate({"extra": extra[1] if extra else ""}):
+            continue  # for another system, or another Python
         have = installed[wanted.name]
         package = f"slicewright[{extra[1]}]" if extra else f"{wanted.name}{wanted.specifier}"
         mend = f"{pip} {shlex.quote(package)}"
