@@ -74,8 +74,8 @@ def test_text_lists_each_command_once(bare: Path) -> None:
     done = CliRunner().invoke(cli, ["doctor"], prog_name="slicewright", catch_exceptions=False)
     head, mends, numbers = done.stdout.split("\n\n")
 
-    built = [tool.title for tool in tools().values() if not tool.asked]
-    assert f"missing  program {built[0]}" in head
+    built = [tool.name for tool in tools().values() if not tool.asked]
+    assert f"missing  program {built[0]} " in head
     assert 1 == mends.count("  slicewright tools build  ")
     assert ", ".join(built) in mends
     assert numbers.endswith("missing, 0 wrong\n")

@@ -48,4 +48,10 @@ def _say(checks: list[Check]) -> None:
 
 
 def _names(checks: Iterable[Check], mend: str) -> list[str]:
-    return [check.name or check.topic for check in checks if check.mend == mend]
+    mended = [check for check in checks if check.mend == mend]
+    return [
+        check.name.split()[0]
+        if check.topic in ("program", "package")
+        else f"{check.topic} {check.name}".rstrip()
+        for check in mended
+    ]
