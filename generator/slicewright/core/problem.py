@@ -125,7 +125,7 @@ def foremost(problems: Sequence[Problem]) -> tuple[Sequence[Problem], str]:
         return problems, ""
     ranked = sorted(range(len(problems)), key=lambda at: problems[at].severity != "error")
     left = len(problems) - MOST
-    more = f"and {left:,} more {'problem' if left == 1 else 'problems'}, which -o json lists"
+    more = f"and {counted(left, 'more problem')}, which -o json lists"
     return [problems[at] for at in sorted(ranked[:MOST])], more
 
 
@@ -144,6 +144,11 @@ def nearest(word: str, choices: Iterable[str], *, count: int = 1) -> list[str]:
     by_lower = {choice.lower(): choice for choice in pool}
     found = difflib.get_close_matches(word.lower(), list(by_lower), n=count, cutoff=0.6)
     return [by_lower[match] for match in found]
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 slice`, `2 slices` or `1,024 slices`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 _MEANT = "did you mean '"

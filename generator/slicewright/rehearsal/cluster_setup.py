@@ -17,6 +17,7 @@ from slicewright.core.kubernetes.kinds import (
     SCHEDULING_VERSION,
 )
 from slicewright.core.kubernetes.labels import JOB_NAME, JOBSET_NAME
+from slicewright.core.problem import counted
 from slicewright.rehearsal.model.simulate import OWNER_LABEL, owned
 from slicewright.rehearsal.model.surroundings import volume
 from slicewright.testbed import wait
@@ -91,7 +92,7 @@ class ClusterSetup:
         make = partial(self._make, against)
         nodes = [node for pool in capacity.fixed for node in pool.nodes]
         self.api.each(make, nodes)
-        self._progress(_counted(len(nodes), "simulated node"))
+        self._progress(counted(len(nodes), "simulated node"))
         wanted = [item for item in platform if item["kind"] in _ORDER]
         named = {item["metadata"]["name"] for item in wanted if item["kind"] == "Namespace"}
         wanted += [_namespace(name) for name in namespaces if name not in named]
@@ -99,7 +100,7 @@ class ClusterSetup:
             make(item)
         queues = [item["metadata"]["name"] for item in wanted if item["kind"] == "ClusterQueue"]
         self._bed.until("the queues to be known to Kueue", lambda: self._known(queues))
-        self._progress(_counted(len(queues), "ClusterQueue"))
+        self._progress(counted(len(queues), "ClusterQueue"))
         for name in {*namespaces, *named}:
             self._bed.until(
                 f"the service account of {name}",
@@ -234,10 +235,6 @@ def _name(item: Object) -> str:
 def _runs_of(pod: Object) -> set[str]:
     labels = pod["metadata"].get("labels", {})
     return {f"{pod['metadata']['namespace']}/{labels[key]}" for key in _RUN_LABELS if key in labels}
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _namespace(name: str) -> Object:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from slicewright.core.kubernetes.kinds import KUEUE_VERSION, RUN_VERSIONS
 from slicewright.core.kubernetes.labels import NODE_POOL
-from slicewright.core.problem import Problem
+from slicewright.core.problem import Problem, counted
 from slicewright.rehearsal.model.event import Event, Kind
 from slicewright.rehearsal.model.observe import Observer
 from slicewright.rehearsal.model.timeline import Timelines
@@ -64,7 +64,7 @@ class EventLog:
         self, kind: Kind, node_pool: str, nodes: Collection[Object], what: str, *, reason: str = ""
     ) -> None:
         """Take in that nodes of a node pool were made or taken away: `2 nodes`, and what there is to say."""
-        text = f"{len(nodes)} node{'' if len(nodes) == 1 else 's'}{what}"
+        text = f"{counted(len(nodes), 'node')}{what}"
         self.note(kind, reason=reason, node_pool=node_pool, chips=chips_of(nodes), text=text)
 
     @contextmanager

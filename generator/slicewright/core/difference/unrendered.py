@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.difference.compare import compare
 from slicewright.core.difference.tree_version import TreeVersion
-from slicewright.core.problem import Problem, errors
+from slicewright.core.problem import Problem, counted, errors
 from slicewright.core.run.folder import namespace_folder, run_folder
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def refused(rendering: Rendering) -> Problem | None:
     wrong = len(errors(rendering.problems))
     if not wrong:
         return None
-    said = "1 error" if wrong == 1 else f"{wrong:,} errors"
-    message = f"your unrendered edits are not shown, because slicewright render finds {said}"
+    message = (
+        f"your unrendered edits are not shown, because slicewright render finds {counted(wrong, 'error')}"
+    )
     return Problem("RUN020", message, "run slicewright render --check", severity="warning")

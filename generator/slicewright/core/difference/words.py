@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.difference.stop_policies import DRAIN, HOLD
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.problem import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,7 @@ def words(difference: Difference) -> str:
 def waiting(unrendered: Unrendered) -> str:
     """Return as text what is edited and not rendered yet, and what the render does."""
     parts = ((unrendered.workloads, "workload"), (unrendered.clusters, "cluster"))
-    counts = " and ".join(_count(len(names), noun) for names, noun in parts if names)
+    counts = " and ".join(counted(len(names), noun) for names, noun in parts if names)
     what = "edited and not rendered yet" if unrendered.edited else "not as slicewright renders today"
     names = ", ".join((*unrendered.workloads, *unrendered.clusters))
     return f"{counts} {what}: {names}; slicewright render does this:\n\n{words(unrendered.difference)}"
@@ -66,7 +67,7 @@ def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
     for run in difference.runs:
         if run.cluster == cluster:
             sign, happens, *_ = _HAPPENS[run.effect]
-            yield f"  {sign} {run.namespace}/{run.name} {happens}, {_count(run.chips, 'chip')}: {run.reason}"
+            yield f"  {sign} {run.namespace}/{run.name} {happens}, {counted(run.chips, 'chip')}: {run.reason}"
     for controller in difference.controllers:
         if controller.cluster == cluster:
             yield f"  {_controller(controller)}"
@@ -122,7 +123,7 @@ def _quota(move: QuotaMove) -> str:
 
 def _stop(stop: StopChange) -> str:
     name = "/".join(filter(None, (stop.namespace, stop.queue)))
-    runs = f"{_count(stop.runs, 'run')} of {_count(stop.chips, 'chip')}"
+    runs = f"{counted(stop.runs, 'run')} of {counted(stop.chips, 'chip')}"
     if stop.after == DRAIN:
         means = f"it admits nothing, and evicts what runs; {runs} behind it"
     elif stop.after == HOLD:
@@ -157,14 +158,10 @@ def _summary(difference: Difference) -> str:
     )
     number = len(difference.objects)
     objects = (
-        f"{_count(number, 'object')} of {_clusters(difference)} {'differs' if number == 1 else 'differ'}"
+        f"{counted(number, 'object')} of {_clusters(difference)} {'differs' if number == 1 else 'differ'}"
     )
     return f"{difference.before} -> {difference.after}: {runs}; {objects}"
 
 
 def _clusters(difference: Difference) -> str:
-    return _count(len({change.cluster for change in difference.objects}), "cluster")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return counted(len({change.cluster for change in difference.objects}), "cluster")

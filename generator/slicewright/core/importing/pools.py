@@ -25,6 +25,7 @@ from slicewright.core.intent.decode import provisioning
 from slicewright.core.kubernetes.labels import GPU, INSTANCE_TYPE, MAX_RUN_DURATION, NODE_POOL, TOPOLOGY, TPU
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.plan.placement import flavor_name, tolerations
+from slicewright.core.problem import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -124,12 +125,8 @@ def pools_of(
     _add_empty_pools(made, inventory, known, catalogue, cpu.names)
     strays = sum(NODE_POOL not in labels_of(node) for node in inventory.nodes)
     if strays:
-        made.notes.append(f"{_many(strays, 'node')} of no GKE node pool: left out")
+        made.notes.append(f"{counted(strays, 'node')} of no GKE node pool: left out")
     return Pools([*made.pools, *cpu.pools], [*made.notes, *cpu.notes])
-
-
-def _many(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _add_tpu_pools(
@@ -199,7 +196,7 @@ def _tpu_pool(group: list[NodePool], shape: Shape, flavor: Flavor | None, taken:
     for pool, slices in zip(group, each, strict=True):
         if pool.nodes != slices * shape.hosts:
             of = f"{pool.nodes} of the {slices * shape.hosts} nodes"
-            notes.append(f"node pool '{pool.name}' has {of} of its {_many(slices, 'slice')} now")
+            notes.append(f"node pool '{pool.name}' has {of} of its {counted(slices, 'slice')} now")
     if sum(each) != len(group):
         written.pop("nodePoolNames", None)
         held = ", ".join(f"{pool.name} ({slices})" for pool, slices in zip(group, each, strict=True))

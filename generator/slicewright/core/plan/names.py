@@ -6,6 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slicewright.core.problem import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -85,7 +87,7 @@ def problems(workload: Workload, plan: Plan) -> Iterator[Problem]:
     if len(plan.name) <= room.length:
         return
     left = room.length - (len(plan.name) - len(workload.name))
-    has = "1 character" if len(workload.name) == 1 else f"{len(workload.name)} characters"
+    has = counted(len(workload.name), "character")
     message = f"name '{workload.name}' has {has}; {max(left, 0)} are available: {room.because}"
     hint = f"shorten it to {left} characters" if left > 0 else "shorten the name of the auxiliary job"
     if plan.run:

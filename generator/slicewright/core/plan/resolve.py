@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.intent.cluster import CpuPool, TpuPool
 from slicewright.core.plan.placement import NOT_SERVED, is_served, lifetime_problem
+from slicewright.core.problem import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,8 +59,7 @@ def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedClu
         if shape is not None:
             pools.append((pool, shape))
         if pool.node_pool_names and len(pool.node_pool_names) != pool.slices:
-            slices = "1 slice" if pool.slices == 1 else f"{pool.slices} slices"
-            message = f"{len(pool.node_pool_names)} node pool names for {slices}"
+            message = f"{len(pool.node_pool_names)} node pool names for {counted(pool.slices, 'slice')}"
             hint = "each slice is one node pool: write one name a slice, or leave the list out"
             problems.append(cluster.source.problem("POOL002", (*path, "nodePoolNames"), message, hint))
     problems += _twice(cluster)

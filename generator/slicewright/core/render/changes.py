@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.compose.spec import OTHER_NAMES, second
 from slicewright.core.gitops import anchor, place
-from slicewright.core.problem import Problem, errors, in_order
+from slicewright.core.problem import Problem, counted, errors, in_order
 from slicewright.core.render import gitops, platform, tree
 from slicewright.core.render.conflicts import conflicts
 from slicewright.core.render.existing import Existing, edited, reused
@@ -84,8 +84,7 @@ class Rendering:
         ended = len(self.ended)
         if ended <= most:
             return None
-        noun = "run" if ended == 1 else "runs"
-        message = f"this render would end {ended:,} {noun}, and {most:,} may end at once"
+        message = f"this render would end {counted(ended, 'run')}, and {most:,} may end at once"
         return Problem("RUN004", message, f"if that is what you want: slicewright render --end-runs {ended}")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, PRIORITY_CLASS, QUEUE, TPU
 from slicewright.core.kubernetes.types import Object
-from slicewright.core.problem import did_you_mean
+from slicewright.core.problem import counted, did_you_mean
 from slicewright.rehearsal.model.fault import problem
 from slicewright.rehearsal.model.offline import advice, never_admitted
 from slicewright.rehearsal.model.scenario_part import FaultKind, is_queued, run_key
@@ -43,8 +43,7 @@ def inject(injection: Injection) -> None:
 
 
 def _describe(fault: Fault) -> str:
-    slices = _slices(fault)
-    return f"{'1 slice' if slices == 1 else f'{slices:,} slices'} of class {_class(fault)}"
+    return f"{counted(_slices(fault), 'slice')} of class {_class(fault)}"
 
 
 def _check(part: ScenarioPart, index: int, known: Known) -> Iterator[Problem]:

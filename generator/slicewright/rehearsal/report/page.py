@@ -7,6 +7,7 @@ import hashlib
 from string import Template
 from typing import TYPE_CHECKING
 
+from slicewright.core.problem import counted
 from slicewright.rehearsal.model.clock import factor
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.report.charts import (
@@ -249,7 +250,7 @@ def _facts(run: Object, resolution: float) -> Iterator[str]:
         yield f"waited {shown(run['wait'])}"
     for count, noun in ((len(run["evictions"]), "eviction"), (run["restarts"], "restart")):
         if count:
-            yield f"{count} {noun}" + ("" if count == 1 else "s")
+            yield counted(count, noun)
 
 
 def _when(end: float) -> str:

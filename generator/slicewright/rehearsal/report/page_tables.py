@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from slicewright.core.problem import counted
 from slicewright.rehearsal.model.duration import shown, shown_within
 from slicewright.rehearsal.report.charts import OUTCOMES, borrowed_seconds, icon
 
@@ -161,9 +162,8 @@ def _pod_entry(pods: list[Object]) -> tuple[str, str]:
     pools = list(dict.fromkeys(pod["nodePool"] for pod in pods if pod.get("nodePool")))
     few = 4
     where = ", ".join(pools[:few]) + (f" and {len(pools) - few} more" if len(pools) > few else "")
-    count = "1 pod" if len(pods) == 1 else f"{len(pods)} pods"
     reason = pods[0].get("reason", "")
-    return f"{count} {_PODS[pods[0]['kind']]}", ", ".join(
+    return f"{counted(len(pods), 'pod')} {_PODS[pods[0]['kind']]}", ", ".join(
         part for part in (reason, f"on {where}" if where else "") if part
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.problem import errors
+from slicewright.core.problem import counted, errors
 from slicewright.rehearsal.model.clock import factor
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.report.report import summary
@@ -71,12 +71,12 @@ def width_in(report: Report, columns: int | None) -> int:
 def _head(report: Report) -> str:
     counts = summary(report.timelines)
     ends = [f"{counts[key]} {_ENDS[key]}" for key in _ENDS if counts[key]]
-    beside = [_counted(counts[key], key[:-1]) for key in ("evictions", "restarts") if counts[key]]
+    beside = [counted(counts[key], key[:-1]) for key in ("evictions", "restarts") if counts[key]]
     played = f"{shown(report.seconds)} in {shown(report.seconds / report.speed)} at {factor(report.speed)}"
     wrong = len(errors(report.problems))
-    verdict = report.verdict + (f", {_counted(wrong, 'error')}" if wrong else "")
+    verdict = report.verdict + (f", {counted(wrong, 'error')}" if wrong else "")
     if report.untold:
-        verdict += f", {_counted(report.untold, 'expectation')} could not be judged"
+        verdict += f", {counted(report.untold, 'expectation')} could not be judged"
     done = ", ".join([*ends, *beside]) or "nothing to run"
     return f"{report.cluster}: {verdict}; {done}; simulated {played}"
 
@@ -87,10 +87,6 @@ def _resolution(report: Report) -> Iterable[str]:
         is_finer = 0 < report.advised < report.speed
         finer = f"; for finer times: --speed {report.advised:.0f}" if is_finer else ""
         yield f"time resolution: {shown(report.speed)}, a second of the controllers' own time{finer}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _column(report: Report) -> int:
@@ -106,7 +102,7 @@ def _runs(report: Report, column: int, width: int) -> Iterable[str]:
         facts = [_outcome(timeline)]
         facts += _wait(timeline, report.speed)
         if timeline.restarts:
-            facts.append(_counted(timeline.restarts, "restart"))
+            facts.append(counted(timeline.restarts, "restart"))
         facts += _evictions(timeline)
         why = f": {timeline.why}" if timeline.outcome != "finished" and timeline.why else ""
         yield f"{timeline.run:{column}}  {bar}  {', '.join(facts)}{why}"
@@ -128,7 +124,7 @@ def _evictions(timeline: Timeline) -> Iterable[str]:
     for eviction in timeline.evictions:
         moments.setdefault(eviction.reason, []).append(eviction.at)
     for reason, (first, *others) in moments.items():
-        more = f" and {_counted(len(others), 'time')} more" if others else ""
+        more = f" and {counted(len(others), 'time')} more" if others else ""
         yield f"{reason} at {shown(first)}{more}"
 
 
