@@ -90,9 +90,10 @@ coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full br
 	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) $(CHOSEN) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 .PHONY: snapshots
-snapshots: $(VENV)/.dev tools ## Write tests/messages: the words of every message that tests assert.
+snapshots: $(VENV)/.dev tools ## Write the words of messages into tests/messages and how-to pages.
 	@rm -f tests/messages/*.txt
-	@$(PYTEST) -q --no-header --snapshots $$(grep -rl --include='test_*.py' 'words import places' tests) $(PYTEST_ARGS)
+	@$(PYTEST) -q --no-header --snapshots $$(grep -rl --include='test_*.py' 'words import places' tests) \
+	  tests/docs/test_how_to.py $(PYTEST_ARGS)
 
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster of processes.

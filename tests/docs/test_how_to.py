@@ -29,11 +29,15 @@ PLAYED = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PLAYED)
-def test_commands_of_the_page_print_what_it_shows(name: str, shell: Shell) -> None:
+def test_commands_of_the_page_print_what_it_shows(
+    name: str, shell: Shell, pytestconfig: pytest.Config
+) -> None:
     """A page without sessions shows only commands for other machines, which the next test reads."""
     page = DOCS / name
 
-    assert len([language for language, *_ in blocks(page) if language == "console"]) <= shell.play(page)
+    assert len([language for language, *_ in blocks(page) if language == "console"]) <= shell.play(
+        page, mend=pytestconfig.getoption("--snapshots")
+    )
 
 
 def commands(page: Path) -> list[list[str]]:
