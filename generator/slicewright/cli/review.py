@@ -8,17 +8,18 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from slicewright.cli import show
+from slicewright.cli import candidates, show
 from slicewright.cli.command import BROKEN, command, output_option
 from slicewright.cli.report.plain import annotation, line
 from slicewright.cli.report.review import COMMENT, SUMMARY, Check, code, markdown
 from slicewright.cli.streams import exact, say
-from slicewright.core.problem import Problem
+from slicewright.core.problem import Problem, foremost
 
 _CLUSTER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LINK = re.compile(r"https?://[\w./:%?=&@+-]+", re.ASCII)
@@ -44,7 +45,12 @@ def _link(_context: click.Context, _option: click.Parameter, link: str) -> str:
 )
 @click.argument("rev", default="")
 @click.option(
-    "--rehearse", multiple=True, metavar="CLUSTER", callback=_clusters, help="Rehearse it too. Repeatable."
+    "--rehearse",
+    multiple=True,
+    metavar="CLUSTER",
+    callback=_clusters,
+    shell_complete=candidates.clusters,
+    help="Rehearse it too. Repeatable.",
 )
 @click.option(
     "--report",
@@ -76,7 +82,7 @@ def review(rev: str, rehearse: tuple[str, ...], report: Path | None, link: str, 
     exact(summary)
     if output == "github":
         problems += [Problem(f"slicewright {check.name}", check.words) for check in checks if check.code]
-        exact("".join(f"{annotation(problem)}\n" for problem in problems))
+        exact("".join(f"{annotation(_in_checkout(problem))}\n" for problem in foremost(problems)[0]))
     if report:
         texts = {f"{check.name}.txt": check.text for check in checks}
         _written(report, {"comment.md": markdown(checks, COMMENT, whole), "summary.md": summary, **texts})
@@ -153,6 +159,12 @@ def _problem(record: dict[str, Any]) -> Problem:
     """Return a problem that `-o json` printed; the path, which is text there, leads the message."""
     path = "" if record["line"] or not record["path"] else f"{record['path']}: "
     return Problem(**{**record, "message": path + record["message"], "path": ()})
+
+
+def _in_checkout(problem: Problem) -> Problem:
+    """Return a problem with its file as GitHub names it: from the top of the checkout, not of this folder."""
+    top = os.environ.get("GITHUB_WORKSPACE", ".")
+    return replace(problem, file=problem.file and os.path.relpath(problem.file, top))
 
 
 def _diff(rev: str) -> Check:
