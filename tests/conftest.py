@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, settings
 from tests import words
 
+from slicewright.binaries import find
 from slicewright.cli.main import cli
 from slicewright.workspace.package import package
 
@@ -46,6 +47,16 @@ JOB = """
     container: {image: python:3.12, script: python train.py}
 """
 """The spec of a workload in the fewest lines."""
+
+
+@pytest.fixture
+def no_wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the wheels of the test bed, where they are installed, from the test and from what it starts."""
+    package = tmp_path / "no-wheels" / find.WHEELS / "__init__.py"
+    package.parent.mkdir(parents=True)
+    package.touch()  # a package hides all folders of its name that are none
+    monkeypatch.syspath_prepend(package.parents[1])
+    monkeypatch.setenv("PYTHONPATH", str(package.parents[1]))
 
 
 def _keep_files_in_memory() -> None:

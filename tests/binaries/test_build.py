@@ -294,7 +294,7 @@ def test_an_interrupted_build_leaves_nothing(
     os.mkfifo(pipe)
     body = f"""exec 9> {pipe}\n{trap}\necho half > "$2"; echo go >&9; sleep 600 & wait"""
     variables = fake_go(script, environ, body)
-    command = [sys.executable, "-m", "slicewright", "tools", "build", "jobset"]
+    command = [sys.executable, "-m", "slicewright", "tools", "build", "kind"]
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     with subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True) as process:
         select.select([reader], [], [], 300)
@@ -305,10 +305,11 @@ def test_an_interrupted_build_leaves_nothing(
         assert os.read(reader, 9) == b""  # the last holder of the other end is gone
     os.close(reader)
     assert 128 + number == process.returncode
-    assert re.search(r"\[1/1\] jobset v\S+: building \(about .*\) \.\.\. stopped\n$", printed)
+    assert re.search(r"\[1/1\] kind v\S+: building \(about .*\) \.\.\. stopped\n$", printed)
     assert files(environ) == [".lock"]
 
 
+@pytest.mark.usefixtures("no_wheels")
 def test_the_list_shows_what_is_there(
     environ: dict[str, str], script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -257,4 +257,4 @@ def test_find_returns_a_path_or_a_problem(tmp_path: Path, script: Script) -> Non
     own = script("kustomize", f"echo {versions()['kustomizeOldest']}")
     variables = environ(tmp_path, SLICEWRIGHT_KUSTOMIZE_OLDEST=str(own))
     assert own == find("kustomize-oldest", variables)
-    assert isinstance(find("kustomize", variables), Problem)
+    assert isinstance(find("kind", variables), Problem)
