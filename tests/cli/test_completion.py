@@ -67,6 +67,19 @@ def test_names_of_the_repository_are_candidates(stocked: Repo, line: list[str], 
     assert expected == words(*line)
 
 
+def test_commands_complete_without_being_imported() -> None:
+    """It takes as long as `slicewright --version`."""
+    code = (
+        "import sys\nfrom click.shell_completion import ShellComplete\nfrom slicewright.cli.main import cli\n"
+        "found = ShellComplete(cli, {}, 'slicewright', 'X').get_completions([], 'ren')\n"
+        "core = [name for name in sys.modules if name.startswith('slicewright.core')]\n"
+        "print([item.value for item in found], core)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+    assert "['render'] []\n" == done.stdout
+
+
 def test_folder_of_the_command_line_counts(stocked: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     """After -C DIR, before the command or after it, names are those of DIR."""
     monkeypatch.chdir("/")

@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -17,6 +17,9 @@ from slicewright.cli.command import BROKEN, COMPLETION, HELP, INTERRUPTED, folde
 from slicewright.cli.streams import say
 from slicewright.documentation import DOCS
 from slicewright.version import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 GROUPS = {
     "Start": {
@@ -86,6 +89,15 @@ class Commands(click.Group):
         module = importlib.import_module(f"slicewright.cli.{name}")
         command: click.Command = getattr(module, name)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Return commands, without importing them, and options."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - it is loaded where a shell asks
+
+        commands = [
+            CompletionItem(name, help=text) for name, text in _COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Explain that an option before its command must come after it."""
