@@ -17,6 +17,7 @@ SYMPTOMS = {
     "A queue that is not there": f"sed -i 's/queueName: team/&s/' {HELLO}; slicewright render",
     "A run that never fits": f"sed -i 's/^  tpu: .*/&\\n  slices: 5/' {HELLO}; slicewright render",
     "A topology that does not exist": f"sed -i 's/v5litepod-8/v5p-2x2x3/' {HELLO}; slicewright render",
+    "A run without TPUs": f"sed -i '/^  tpu:/d' {HELLO}; slicewright render",
     "Too many runs would end": (
         f'for n in 1 2 3; do sed "s/name: hello/name: s$n/" {HELLO} > workloads/s$n.yaml; done; '
         "slicewright render; rm workloads/*; slicewright render"
