@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from website.rules import REPOSITORY, example
+from website.inputs import REPOSITORY, command, example
 
 from slicewright.workspace.meaning import EXAMPLES, Meaning, all_rules, subjects
 
@@ -61,12 +61,12 @@ def test_explanation_says_what_is_wrong_why_and_what_to_do(one: Meaning) -> None
 
 @pytest.mark.parametrize("one", TRIED, ids=lambda one: one.id)
 def test_example_has_the_problem_that_it_explains(repo: Repo, one: Meaning) -> None:
-    """The example of an id, rendered, has this problem and no other error."""
+    """The example of an id, rendered or validated, has this problem and no other error."""
     for path, text in {**REPOSITORY, **example(one)}.items():
         repo.write(path, text)
     code = 0 if one.severity == "warning" else 1
 
-    found = repo.run("render", "-o", "json", code=code).json["problems"]
+    found = repo.run(*command(one), "-o", "json", code=code).json["problems"]
 
     assert {(one.id, one.severity)} == {
         (problem["id"], problem["severity"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 import pytest
-from website import commands, rules
+from website import commands, inputs, rules
 
 from slicewright.cli.main import GROUPS, cli
 from slicewright.workspace.meaning import all_rules, rule_subjects, subjects
@@ -48,7 +48,7 @@ def test_page_of_a_command_has_its_options_and_examples(name: str) -> None:
 def test_input_of_a_page_has_the_output_of_the_page(tmp_path: Path, ident: str) -> None:
     """Whoever copies the files of a page and validates them reads the lines of the page, among others."""
     subject, one = next((at, one) for at in rule_subjects() for one in at.meanings if one.id == ident)
-    blocks = _BLOCK.findall(rules.page(one, subject, *rules.of_rule(ident)))
+    blocks = _BLOCK.findall(rules.page(one, subject, *inputs.of_rule(ident)))
     for path, text in blocks[:-1]:
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
@@ -74,7 +74,7 @@ def test_each_id_has_a_page_and_each_rule_an_output() -> None:
     made = dict(rules.pages())
     of_rules = [one.id for subject in rule_subjects() for one in subject.meanings]
     with_input = of_rules + [
-        one.id for subject in subjects() for one in subject.meanings if rules.example(one)
+        one.id for subject in subjects() for one in subject.meanings if inputs.example(one)
     ]
     outputs = {
         ident: blocks[-1]

@@ -24,6 +24,7 @@ _EXAMPLES = {
     "workload": "example, in the spec of a TPUWorkload",
     "cluster": "example, in the spec of a TPUCluster",
     "file": "example, a file in workloads/",
+    "manifest": "example, a manifest",
     "message": "example, as it is printed",
 }
 

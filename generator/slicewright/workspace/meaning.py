@@ -34,8 +34,8 @@ SUBJECTS = (
 """The files of problems/, in the order of their page."""
 RULE_SUBJECTS = ("tpu", "js", "kq", "pw", "ref", "fit", "git", "kus")
 """The files of problems/rules/ in the order of their page, by the letters of the ids."""
-ExampleOf = Literal["workload", "cluster", "file", "message"]
-EXAMPLES: tuple[ExampleOf, ...] = ("workload", "cluster", "file", "message")
+ExampleOf = Literal["workload", "cluster", "file", "manifest", "message"]
+EXAMPLES: tuple[ExampleOf, ...] = ("workload", "cluster", "file", "manifest", "message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Meaning:
     sources: tuple[str, ...] = ()
     example: str = ""
     example_of: ExampleOf = "message"
-    """Where the example belongs: lines of a workload's or cluster's spec, a file, or what is printed."""
+    """Where it belongs: lines of a spec, a file of the input, a manifest; or it is what is printed."""
     is_retired: bool = False
     """Whether no command prints it any more; notes and old output still name it."""
 
