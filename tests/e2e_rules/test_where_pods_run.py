@@ -29,6 +29,9 @@ TAINT = {"key": SPOT, "value": "true", "effect": "NoSchedule"}
 KIND = "example.com/flavor"
 """Label of nodes: the name that a flavor has in the fixtures."""
 
+CASE = "example.com/case"
+"""Label of nodes and flavors: the fixture that they are of."""
+
 
 def _objects(case: str) -> Iterator[Object]:
     """Yield the objects of a fixture, in a namespace and under names of its own."""
@@ -41,6 +44,8 @@ def _objects(case: str) -> Iterator[Object]:
             item["metadata"]["namespace"] = case
         if item["kind"] in ("ResourceFlavor", "ClusterQueue"):
             item["metadata"]["name"] = f"{case}.{item['metadata']['name']}"
+        if item["kind"] == "ResourceFlavor":  # else pods of one case may run on nodes of another one
+            item["spec"]["nodeLabels"] = {**item["spec"].get("nodeLabels", {}), CASE: case}
         if item["kind"] == "LocalQueue":
             item["spec"]["clusterQueue"] = f"{case}.{item['spec']['clusterQueue']}"
         for group in item["spec"].get("resourceGroups", ()):
