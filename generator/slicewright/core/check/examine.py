@@ -142,20 +142,23 @@ def examine(
     others += (Checked(resource, "skipped", clean=True) for _, resource in written)
     object_sets = _object_sets(others, cluster_of, catalogue(), sites or {}) if rules else {}
     remaining = [checked for checked in others if rules or not checked.clean]
+    rendered = {(checked.resource.file, checked.resource.subject): checked.resource for checked in others}
+
+    def placed(one: Problem) -> Problem:
+        return origins.placed(one, rendered.get((one.file, one.object))) if origins else one
 
     def work(number: int) -> Iterator[Problem]:
         checked = remaining[number]
         if not checked.clean:
-            yield from engine.object_problems(checked.resource, checked.verdict)
+            yield from map(placed, engine.object_problems(checked.resource, checked.verdict))
         if rules:
-            yield from rules.problems(object_sets[cluster_of[id(checked.resource)]], (checked.resource,))
+            object_set = object_sets[cluster_of[id(checked.resource)]]
+            yield from map(placed, rules.problems(object_set, (checked.resource,)))
 
-    problems += each(work, len(remaining))
-    problems += engine.unevaluated(checked.resource for checked in others if not checked.clean)
+    problems = [*map(placed, problems), *each(work, len(remaining))]
+    unevaluated = engine.unevaluated(checked.resource for checked in others if not checked.clean)
+    problems += map(placed, unevaluated)
     problems += engine.idle_skips(checked.resource for checked in objects)
-    if origins is not None:
-        rendered = {(checked.resource.file, checked.resource.subject): checked.resource for checked in others}
-        problems = [origins.placed(one, rendered.get((one.file, one.object))) for one in problems]
     entries = ignores.entries if ignores else ()
     resources = [checked.resource for checked in (*objects, *others)]
     resources += inputs(origins.sources) if origins else ()

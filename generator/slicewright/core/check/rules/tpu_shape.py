@@ -65,8 +65,11 @@ def shapes(pods: Pods, objects: ObjectSet) -> list[Shape]:
     """
     selector = pods.selector
     topology = pods.annotations.get(SLICE_TOPOLOGY) or selector.get(TOPOLOGY, "")
-    labels = (selector.get(ACCELERATOR, ""), topology, selector.get(ACCELERATOR_COUNT, ""))
-    seen: dict[tuple[str, str, str], list[Shape]] = objects.once("rows by labels", lambda _: {})
+    return _rows(objects, selector.get(ACCELERATOR, ""), topology, selector.get(ACCELERATOR_COUNT, ""))
+
+
+def _rows(objects: ObjectSet, *labels: str) -> list[Shape]:
+    seen: dict[tuple[str, ...], list[Shape]] = objects.once("rows by labels", lambda _: {})
     if labels not in seen:
         seen[labels] = of_labels(objects.catalogue, *labels)
     return seen[labels]
@@ -126,7 +129,7 @@ def _topology(resource: Resource, objects: ObjectSet) -> Findings:
         label, topology = pods.selector.get(ACCELERATOR, ""), pods.selector.get(TOPOLOGY)
         if topology in (None, PLACEHOLDER) or label not in objects.catalogue.accelerators:
             continue
-        if of_labels(objects.catalogue, label, topology):
+        if _rows(objects, label, topology):
             continue
         refused = refusal(objects.catalogue, label, topology)
         message = refused.message if refused else f"{label} has no topology '{topology}'"
