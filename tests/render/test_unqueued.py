@@ -50,8 +50,8 @@ def test_workload_that_forgets_its_queue_is_warned_about(empty: Repo) -> None:
         "column": 1,
         "object": "TPUWorkload vision/a",
         "path": "spec",
-        "message": "the workload names no queue, and namespace 'vision' has a LocalQueue on cluster 'c1': "
-        "it starts at once, beside Kueue, on nodes that are counted for others",
+        "message": "the workload has no queueName, but namespace 'vision' has a LocalQueue on cluster 'c1': "
+        "it starts at once, without Kueue, on nodes that Kueue counts for others",
         "hint": "add queueName: vision-q to spec; if it is meant, say so with a reason in "
         ".slicewright-ignore.yaml",
     } == problem

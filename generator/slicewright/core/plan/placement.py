@@ -154,7 +154,9 @@ def refusals(workload: Workload, shape: Shape | None) -> list[Problem]:
             message = f"{shape.machine_type} is not available as {way.type}"
             problems.append(source.problem("TPU011", place, message, NOT_SERVED))
     if seconds is not None and workload.alternative_provisioning and not queued:
-        message = "the run may take several ways, whose nodes have no maxRunDurationSeconds in common"
+        message = (
+            "the run may use several kinds of provisioning, which have no maxRunDurationSeconds in common"
+        )
         hint = "leave it out: of several ways it limits FlexStartQueued alone"
         problems.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint, key=True))
     elif seconds is not None and wanted.type == "ComputeClass":

@@ -135,7 +135,7 @@ def _ranges(site: ResolvedCluster) -> Iterator[Problem]:
     for one, other in combinations(found, 2):
         if found[one].overlaps(found[other]):
             message = f"{found[other]} ({other}) overlaps {found[one]} ({one})"
-            yield _problem(site, "ENV004", other, message, "choose ranges that lie apart")
+            yield _problem(site, "ENV004", other, message, "choose ranges that do not overlap")
     pools = node_pools(site)
     nodes = sum(_most(pool) for pool in pools)
     pods = sum(_most(pool) * _addresses(pool) for pool in pools)

@@ -87,8 +87,8 @@ def _in_text(text: str, run: str) -> list[tree.Identity]:
 
 def _meets_anchor(identified: tree.Identity, claim: _Claim) -> Problem:
     message = (
-        f"run '{claim.run}' would bring the object {tree.shown(identified)}, which slicewright makes itself: "
-        "it keeps the namespace from running empty"
+        f"run '{claim.run}' contains the object {tree.shown(identified)}, which slicewright creates itself "
+        "to keep the namespace from running empty"
     )
     hint = "give it another name in its component"
     source = claim.planned.workload.source
@@ -101,6 +101,8 @@ def _conflict(identified: tree.Identity, first: _Claim, second: _Claim) -> Probl
     if one.key != other.key:
         runs = f"workloads '{one.key}' and '{other.key}'"
     place: Path = ("spec", "components") if other.components else ("metadata", "name")
-    message = f"{runs} would both bring the object {tree.shown(identified)}, and kustomize takes it once"
+    message = (
+        f"{runs} both contain the object {tree.shown(identified)}, but kustomize accepts each object once"
+    )
     hint = "give it a name of its own in each component, or declare it once in custom/"
     return other.source.problem("NAME004", place, message, hint, key=True)

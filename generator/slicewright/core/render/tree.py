@@ -88,7 +88,7 @@ class Bases:
         some = next(some for some in leading if self._lacks(plan, some))
         if some:
             file, what = f"{some[-1]}/{FILE_NAME}", f"after this component, {file} does not fit: {what}"
-        message = f"{what}, and {plan.pattern} workloads are filled in there"
+        message = f"{what}, so slicewright cannot fill in {plan.pattern} workloads"
         return Problem("BASE001", message, _COMPARE, file=file)
 
     def _lacks(self, plan: Plan, components: tuple[str, ...]) -> bool:
@@ -130,7 +130,7 @@ def _twins(plan: Plan, objects: list[Object], source: Source) -> Iterator[Proble
     for item in objects if len(objects) > 1 else ():
         found = identity(item)
         if found in seen:
-            message = f"the run '{plan.name}' would hold the object {shown(found)} twice"
+            message = f"the run '{plan.name}' would contain the object {shown(found)} twice"
             hint = "give what your components bring names of their own"
             yield source.problem("NAME004", ("spec", "components"), message, hint, key=True)
         seen.add(found)
@@ -220,7 +220,7 @@ def live_files(made: Made) -> tuple[dict[str, str], tuple[Problem, ...]]:
     # The difference holds by itself where nothing but our own objects is there; to try it takes its time.
     own_words = plan.patches or made.planned.workload.components
     if own_words and not makes(documents, made.base.objects, made.objects):
-        message = "the overlay would not make the objects that were planned: its patches meet others as well"
+        message = "the overlay would not produce the planned objects: its patches match other objects too"
         hint = "give what your components bring names of their own"
         problems.append(source.problem("BUILD003", ("spec",), message, hint, key=True))
     files = {

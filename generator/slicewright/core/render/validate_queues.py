@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def against_flavors(workload: Workload, plan: Plan, site: ResolvedCluster) -> Iterator[Problem]:
     """Say where the flavors of a run's queue are not those on whose nodes it can run."""
     if plan.pattern == "pathwaysjob" and plan.apart.required:
-        message = "nothing keeps the workers of a PathwaysJob off nodes that are had in another way"
+        message = "the workers of a PathwaysJob can also run on nodes with another provisioning"
         hint = "write api: JobSet with the same pathways block: its pods can say so"
         yield workload.source.problem("POOL031", ("spec", "api"), message, hint, warning=True)
     queue = site.cluster.queue_behind(workload.queue_name, workload.namespace)
@@ -113,7 +113,7 @@ def against_queueless(workload: Workload, site: ResolvedCluster) -> Iterator[Pro
     if workload.queue_name or not cluster.managed or not queues or _DEFAULT in queues:
         return
     have = "a LocalQueue" if len(queues) == 1 else f"{len(queues)} LocalQueues"
-    message = f"the workload names no queue, and namespace '{workload.namespace}' has {have} on cluster "
+    message = f"the workload has no queueName, but namespace '{workload.namespace}' has {have} on cluster "
     message += f"'{cluster.name}': {_consequence(site)}"
     wanted = " or ".join(f"queueName: {name}" for name in queues)
     hint = f"add {wanted} to spec; if it is meant, say so with a reason in .slicewright-ignore.yaml"
@@ -123,4 +123,4 @@ def against_queueless(workload: Workload, site: ResolvedCluster) -> Iterator[Pro
 def _consequence(site: ResolvedCluster) -> str:
     if site.cluster.spec.get("kueue", {}).get("manageJobsWithoutQueueName") is True:
         return "Kueue's configuration holds such runs back, so it would wait forever"
-    return "it starts at once, beside Kueue, on nodes that are counted for others"
+    return "it starts at once, without Kueue, on nodes that Kueue counts for others"

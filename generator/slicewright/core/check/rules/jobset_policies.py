@@ -110,7 +110,7 @@ def _depends_on(resource: Resource, _objects: ObjectSet) -> Findings:
         for place, entry in entries(job.get("dependsOn")):
             name = text(entry.get("name"))
             if name not in seen:
-                message = f"replicatedJob '{name}' comes after the one that depends on it"
+                message = f"replicatedJob '{name}' is after the one that depends on it"
                 yield Finding((*path, place, "name"), message)
             elif name == job.get("name"):
                 yield Finding((*path, place, "name"), f"replicatedJob '{name}' waits for itself")
