@@ -13,6 +13,8 @@ from slicewright.binaries.find import find
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.ci  # a reader's machine, with clusters of its own
+
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Shell]:
