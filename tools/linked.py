@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicewright.binaries.build import go_environ
+from slicewright.binaries.find import platform_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,9 +66,9 @@ def _add_licenses(module: Module, top: Path, folder: Path) -> None:
 
 def licenses(modules: Iterable[Module], workshop: Workshop) -> dict[Module, str]:
     """Return the licences of modules as SPDX expressions. Raises ValueError where one has none."""
-    modules = list(modules)
+    modules, here = list(modules), replace(workshop, target=platform_name())
     names = "\n".join(str(file) for module in modules for file in module.files.values())
-    known = json.loads(_go(workshop, "-C", str(HERE / "licenses"), "run", "-mod=readonly", ".", given=names))
+    known = json.loads(_go(here, "-C", str(HERE / "licenses"), "run", "-mod=readonly", ".", given=names))
     found = {
         module: sorted({name for file in module.files.values() for name in known[str(file)]} - {_PATENTS})
         for module in modules

@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
+from dataclasses import replace
 from importlib.metadata import PathDistribution
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +23,16 @@ from tools.wheels import PLATFORMS, Wheel, pack, wheels
 
 from slicewright.binaries import pins
 from slicewright.binaries.build import Workshop, build_all, workshop
-from slicewright.binaries.find import Found, cached, find, locate, platform_name, tools_folder
+from slicewright.binaries.find import (
+    WHEELS,
+    Found,
+    cached,
+    find,
+    kept_path,
+    locate,
+    platform_name,
+    tools_folder,
+)
 from slicewright.testbed.process_group import CONTROL_PLANE
 
 if TYPE_CHECKING:
@@ -128,6 +139,23 @@ def test_pip_installs_what_is_found(
         ("library", "pkg:golang/example.test/lib@v0.1.0"),
         ("library", "pkg:golang/example.test/tiny@v1.2.3"),
     ] == sorted((part["type"], part["purl"]) for part in bill["components"])
+
+
+def test_a_wheel_for_another_machine(
+    wheel: Wheel, place: Workshop, modules: dict[Tool, list[Module]], tool: Tool, tmp_path: Path
+) -> None:
+    """It has that machine's program and tag; licences are read by a program of this one."""
+    other = replace(place, target="darwin-arm64")
+    program = cached(tool, other.environ, other.target)
+    program.parent.mkdir(parents=True)
+    program.write_text("a program of that machine", encoding="utf-8")
+
+    packed = pack(wheel, other, modules, tmp_path)
+
+    assert "slicewright_testbed_tiny-1.2.3-py3-none-macosx_13_0_arm64.whl" == packed.name
+    with zipfile.ZipFile(packed) as archive:
+        content = archive.read(f"{WHEELS}/{kept_path(tool, 'darwin-arm64')}")
+    assert b"a program of that machine" == content
 
 
 def test_a_module_without_a_known_licence_is_refused(
