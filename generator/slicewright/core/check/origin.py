@@ -159,7 +159,7 @@ def _in_pods(workload: Workload, resource: Resource, way: tuple[Path, Path], hol
     within = path[len(template) :]
     written = workload.source.data
     container = path[: len(template) + 3]
-    is_main = _name(_get(resource.data, container)) == workload.main_container
+    is_main = _name(value_at(resource.data, container)) == workload.main_container
     if within[1:2] in _CONTAINERS and is_main:
         found = _along(written, ("spec", "container"), resource.data, path, len(container))
         if len(found) > len(("spec", "container")) or path == container:
@@ -176,12 +176,12 @@ def _in_pods(workload: Workload, resource: Resource, way: tuple[Path, Path], hol
 
 def _along(written: Any, start: Path, built: Any, path: Path, steps: int) -> Path:
     """Return how far the rest of a path in an object goes in a document, in lists by name or value."""
-    found, value = start, _get(written, start)
+    found, value = start, value_at(written, start)
     for at in range(steps, len(path)):
         part = path[at]
         if isinstance(value, list):
-            part = _index(value, _get(built, path[: at + 1]))
-        value = _get(value, (part,))
+            part = _index(value, value_at(built, path[: at + 1]))
+        value = value_at(value, (part,))
         if value is None:
             break
         found = (*found, part)
@@ -198,7 +198,7 @@ def _name(entry: Any) -> str:
     return str(entry.get("name", "")) if isinstance(entry, dict) else ""
 
 
-def _get(value: Any, path: Path) -> Any:
+def value_at(value: Any, path: Path) -> Any:
     """Return the value at a path, None where nothing does."""
     for part in path:
         if isinstance(value, dict):
@@ -211,7 +211,7 @@ def _get(value: Any, path: Path) -> Any:
 
 
 def _first(written: Any, ways: Iterable[Path]) -> Path:
-    return next((way for way in ways if _get(written, way) is not None), _NAME)
+    return next((way for way in ways if value_at(written, way) is not None), _NAME)
 
 
 def of_cluster(site: ResolvedCluster, resource: dict[str, Any], path: Path = ()) -> Path:
@@ -252,8 +252,8 @@ def _quota(site: ResolvedCluster, resource: dict[str, Any], path: Path, entry: P
     """Return the quota of a queue or a cohort behind a value of its resource groups; () for other values."""
     if path[:2] != ("spec", "resourceGroups"):
         return ()
-    quotas = _get(site.cluster.spec, (*entry[1:], "quota"))
-    flavor = _get(resource, path[:5])
+    quotas = value_at(site.cluster.spec, (*entry[1:], "quota"))
+    flavor = value_at(resource, path[:5])
     if not quotas or not isinstance(flavor, dict):
         return entry
     pools = {site.cluster.spec["pools"][index]["name"] for index in _pools_of(site, flavor.get("name", ""))}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.model import ObjectSet, Resource, rules_of
-from slicewright.core.check.origin import of_cluster
+from slicewright.core.check.origin import of_cluster, value_at
 from slicewright.core.check.rules import kueue_flavors, kueue_queues
 from slicewright.core.check.run import RuleSet
 from slicewright.core.platform.flavor import capacities
@@ -50,12 +50,10 @@ def platform_problems(
 
 def _summed(site: ResolvedCluster, path: Path) -> str:
     """Return the pools whose quotas make the numbers of a flavor, where there are several."""
-    match path:
-        case ("spec", str(field), int(at), "quota", int(index), *_):
-            known, quotas = capacities(site), site.cluster.spec[field][at]["quota"]
-            flavors = {pool: capacity.flavor.name for pool, capacity in known.items()}
-            flavor = flavors[quotas[index]["pool"]]
-            pools = [quota["pool"] for quota in quotas if flavors.get(quota["pool"]) == flavor]
-            if len(pools) > 1:
-                return f", both summed over the pools of flavor '{flavor}': {', '.join(pools)}"
-    return ""
+    quotas = value_at(site.cluster.spec, path[1:4])
+    flavors = {pool: capacity.flavor.name for pool, capacity in capacities(site).items()}
+    flavor = flavors[value_at(quotas, (path[4], "pool"))]
+    pools = [quota["pool"] for quota in quotas if flavors.get(quota["pool"]) == flavor]
+    if len(pools) == 1:
+        return ""
+    return f", both summed over the pools of flavor '{flavor}': {', '.join(pools)}"
