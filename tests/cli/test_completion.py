@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -55,7 +56,7 @@ def stocked(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
         (["new", "x", "--tpu", "v5litepod-12"], ["v5litepod-128"]),
         (["new", "x", "--provisioning", "Flex"], ["FlexStart", "FlexStartQueued"]),
         (["catalog", "ct5lp"], ["ct5lp-hightpu-1t", "ct5lp-hightpu-4t", "ct5lp-hightpu-8t"]),
-        (["rule", "TOOL00"], [f"TOOL00{number}" for number in range(1, 9)]),
+        (["rule", "TOOL00"], [f"TOOL00{number}" for number in range(1, 10)]),
         (["tools", "build", "kubect"], ["kubectl"]),
     ],
     ids=" ".join,
@@ -100,6 +101,33 @@ def test_broken_repository_has_the_candidates_that_can_be_read(stocked: Repo) ->
 
     assert ["llama"] == one
     assert [] == words("explain", "l")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "zz$(touch${IFS}/tmp/x)",
+        "zz`id`",
+        "zz*",
+        "zz y",
+        "zz;id",
+        "-zz",
+        "zz\x1b[2J",
+        "zz\nplain,zz2",
+        "zz\n",
+        "",
+    ],
+)
+def test_name_that_a_shell_would_obey_is_not_offered(stocked: Repo, name: str) -> None:
+    """A file of the repository may have it, but no object can; in a namespace it is no better."""
+    metadata = {"name": name, "namespace": "team"}
+    for file, data in (("one", metadata), ("two", metadata), ("space", {"name": "llama", "namespace": name})):
+        workload = json.dumps({"kind": "TPUWorkload", "metadata": data})
+        stocked.write(f"workloads/hostile-{file}.yaml", workload)
+
+    assert ["a", "default/gemma", "team/gemma"] == [
+        one for one in words("rerun", "") if not one.endswith("llama")
+    ]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

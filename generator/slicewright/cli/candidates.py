@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,19 @@ if TYPE_CHECKING:
     Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
+_NAME = re.compile("(?:[a-z0-9][-.a-z0-9]*/)?[A-Za-z0-9][-.A-Za-z0-9]*")
+"""Names of Kubernetes, names of the catalogue, and ids: a shell obeys none of their characters."""
+
+
 def _completed(names: Callable[[str], Iterable[str]]) -> Complete:
-    """Return what click calls: the names that begin with the word, in order."""
+    """Return what click calls: the names that begin with the word, in order.
+
+    Files of the repository may have other names. They are left out: the shell would run `a$(b)`.
+    """
 
     def complete(_context: click.Context, _parameter: click.Parameter, word: str) -> list[str]:
         try:
-            return sorted({name for name in names(word) if name.startswith(word)})
+            return sorted({name for name in names(word) if name.startswith(word) and _NAME.fullmatch(name)})
         except (NoRepositoryError, OSError):
             return []
 
