@@ -101,10 +101,7 @@ TWO: dict[str, Any] = {"contexts": [{"name": "a"}, {"name": "b c"}, {"context": 
         ([{**TWO, "current-context": "b c"}], ("ok", "'b c'; its cluster was not asked", "")),
         ([{"current-context": "a"}, TWO], ("ok", "'a'; its cluster was not asked", "")),
         ([{"current-context": "a"}], ("wrong", "'a' is not a context of the kubeconfig", GET)),
-        (
-            [TWO, Problem("YAML001", "a tab")],
-            ("wrong", "/k1: a tab", "kubectl config view --kubeconfig /k1"),
-        ),
+        ([TWO, Problem("YAML001", "a tab")], ("wrong", "/k1: a tab", "")),
     ],
     ids=["no file", "empty", "list", "none", "current", "two files", "unknown", "broken"],
 )

@@ -19,6 +19,7 @@ from slicewright.core.diagnosis import Check
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.read import mapping, text
 from slicewright.core.problem import Problem
+from slicewright.home import NoHomeError, home
 from slicewright.importing import kubectl
 from slicewright.initial import files as initial
 from slicewright.testbed import process_group, supervisor
@@ -41,7 +42,7 @@ def examine() -> list[Check]:
             checks += look()
         except (OSError, ValueError) as error:  # a folder that is closed to us, or a file that is not ours
             checks.append(diagnosis.failed(topic, error))
-        except RuntimeError:  # of Path.home()
+        except NoHomeError:
             checks.append(diagnosis.without_home(topic))
     return checks
 
@@ -155,10 +156,9 @@ def _kubectl() -> Iterator[Check]:
         yield Check("kubectl", "program", "ok", str(program))
     elif program.id == "IMP001":  # what is wrong with its variable is said among the programs
         yield Check("kubectl", "program", "missing", program.message, "slicewright tools build kubectl")
-    listed = os.environ.get("KUBECONFIG", "") or str(Path.home() / ".kube" / "config")
-    yield diagnosis.context(
-        [(path, _content(path)) for path in listed.split(os.pathsep) if Path(path).exists()]
-    )
+    listed = os.environ.get("KUBECONFIG", "") or str(home(os.environ) / ".kube" / "config")
+    paths = filter(None, listed.split(os.pathsep))  # an empty entry is no file, as for kubectl
+    yield diagnosis.context([(path, _content(path)) for path in paths if Path(path).exists()])
 
 
 def _content(path: str) -> object:

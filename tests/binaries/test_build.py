@@ -309,6 +309,50 @@ def test_an_interrupted_build_leaves_nothing(
     assert files(environ) == [".lock"]
 
 
+def test_the_next_build_waits_for_what_a_killed_one_left(
+    tool: Tool, folder: Path, environ: dict[str, str], script: Script, tmp_path: Path
+) -> None:
+    """After kill -9, Go goes on in its scratch folder: it has the lock, and nothing takes its files away."""
+    alive, waited = tmp_path / "alive", tmp_path / "waited"
+    os.mkfifo(alive)
+    body = f"""
+if [ ! -e {tmp_path}/began ]; then
+  touch {tmp_path}/began; echo go > {alive}
+  for _ in $(seq 200); do test -e {waited} && break; sleep 0.05; done
+fi
+{writes("v1.2.3")} && echo written >> {tmp_path}/ends"""
+    variables = fake_go(script, environ, body)
+    code = (
+        "import sys; from pathlib import Path; from slicewright.binaries.build import build_all\n"
+        "from slicewright.binaries.pins import Tool\n"
+        f"build_all([{tool!r}], sys.stderr, folder=Path({str(folder)!r}))"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], env=variables) as process:
+        assert alive.read_text(encoding="utf-8") == "go\n"
+        process.kill()
+    stream = Waiting(waited)
+
+    assert () == build_all([tool], stream, folder=folder, environ=variables)
+
+    assert "tiny-tool v1.2.3: another process builds it, waiting ... building" in stream.getvalue()
+    assert (tmp_path / "ends").read_text(encoding="utf-8") == "written\n" * 2
+    assert files(environ) == [".lock", "tiny", "tiny.recipe"]
+
+
+class Waiting(io.StringIO):
+    """Progress text that makes a file when it says that a build waits."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self._file = file
+
+    def write(self, text: str) -> int:
+        """Keep the text."""
+        if "waiting" in text:
+            self._file.touch()
+        return super().write(text)
+
+
 @pytest.mark.usefixtures("no_wheels")
 def test_the_list_shows_what_is_there(
     environ: dict[str, str], script: Script, monkeypatch: pytest.MonkeyPatch

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import pwd
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from .conftest import Script
 
+OF_THE_USER = pwd.getpwuid(os.getuid()).pw_dir
 NEW = "echo tiny v1.2.3 go1.26.8"
 OLD = "echo tiny v1.1.0 go1.26.8"
 
@@ -245,10 +248,16 @@ def test_other_files_have_no_build_information(tmp_path: Path, content: bytes) -
         ({"XDG_CACHE_HOME": "/xdg", "HOME": "/home/a"}, "/xdg/slicewright"),
         ({"XDG_CACHE_HOME": "relative", "HOME": "/home/a"}, "/home/a/.cache/slicewright"),
         ({"HOME": "/home/a"}, "/home/a/.cache/slicewright"),
+        ({"HOME": "relative"}, f"{OF_THE_USER}/.cache/slicewright"),
+        ({"HOME": ""}, f"{OF_THE_USER}/.cache/slicewright"),
+        ({}, f"{OF_THE_USER}/.cache/slicewright"),
     ],
 )
 def test_the_cache_is_the_users(variables: dict[str, str], expected: str) -> None:
-    """All checkouts of a user share one cache, where XDG puts it; SLICEWRIGHT_CACHE puts it elsewhere."""
+    """All checkouts of a user share one cache, where XDG puts it; SLICEWRIGHT_CACHE puts it elsewhere.
+
+    A relative folder would be one of the repository, which could bring programs into it.
+    """
     assert Path(expected) == cache_root(variables)
 
 

@@ -19,6 +19,7 @@ from slicewright.binaries import golang
 from slicewright.binaries.find import Found, cached, locate, platform_name, tools_folder, version_of
 from slicewright.binaries.pins import tools
 from slicewright.core.problem import Problem
+from slicewright.home import home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -120,14 +121,14 @@ def build(tool: Tool, workshop: Workshop, progress: Progress) -> Problem | None:
     """Build one program into the cache, unless another process just did; nothing half-built gets in place."""
     kept = cached(tool, workshop.environ, workshop.target)
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(kept.parent.parent / ".lock", progress):
+    with _locked(kept.parent.parent / ".lock", progress) as lock:
         if _fresh(tool, kept, workshop.folder, workshop.target):
             progress.done("built by another process meanwhile")
             return None
         progress.doing(f"building ({about(tool.seconds)} the first time)")
         started = time.monotonic()
         with _scratch(kept.parent) as part:
-            problem = _compile(tool, workshop, part, progress)
+            problem = _compile(tool, workshop, part, progress, lock)
             if problem:
                 progress.done("failed")
                 return problem
@@ -182,14 +183,24 @@ def _arguments(tool: Tool) -> list[str]:
     return ["build", *flags, tool.package]
 
 
-def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress) -> Problem | None:
+def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress, lock: int) -> Problem | None:
     output = part / tool.binary
     verb, *rest = _arguments(tool)
     log = part / "log"
     with log.open("wb") as stream:
         command = [str(workshop.go), verb, "-o", str(output), *rest]
         environ = {**go_environ(workshop), "GOTMPDIR": str(part)}
-        code = _run(command, workshop.folder / tool.folder, environ, stream.fileno(), progress)
+        process = subprocess.Popen(
+            command,
+            cwd=workshop.folder / tool.folder,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+            process_group=0,
+            pass_fds=(lock,),
+        )
+        code = _wait(process, progress)
     if code:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         message = "\n  ".join((f"go build of {tool.title} exited {code}", *lines[-_LOG_LINES:]))
@@ -205,18 +216,19 @@ def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress) -> 
 
 def go_environ(workshop: Workshop) -> dict[str, str]:
     """Return the environment in which Go works for a target, and never fetches another Go."""
-    home = str(Path.home())  # of the user, where no variable says it: Go needs a place for its own caches
+    # Go needs a place for its own caches, also where no variable says the home of the user.
     system, _, architecture = workshop.target.partition("-")
     machine = {"GOOS": system, "GOARCH": architecture, "CGO_ENABLED": "0"}
-    return {"HOME": home, **workshop.environ, **machine, "GOTOOLCHAIN": "local", "GOWORK": "off"}
+    own = {"HOME": str(home(workshop.environ)), "GOTOOLCHAIN": "local", "GOWORK": "off"}
+    return {**workshop.environ, **machine, **own}
 
 
-def _run(command: list[str], folder: Path, environ: Mapping[str, str], log: int, progress: Progress) -> int:
-    """Run a command to its end in a process group of its own, which ends with us."""
-    started, nothing = time.monotonic(), subprocess.DEVNULL
-    process = subprocess.Popen(
-        command, cwd=folder, env=environ, stdin=nothing, stdout=log, stderr=log, process_group=0
-    )
+def _wait(process: subprocess.Popen[bytes], progress: Progress) -> int:
+    """Wait for the end of a process; where we are interrupted, end its group.
+
+    After a kill -9 of us it goes on, and it has the lock: the next build waits for it.
+    """
+    started = time.monotonic()
     try:
         while True:
             try:
@@ -249,15 +261,15 @@ def _scratch(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _locked(file: Path, progress: Progress) -> Iterator[None]:
-    """Hold the lock of one program; it goes with the process, however that ends."""
+def _locked(file: Path, progress: Progress) -> Iterator[int]:
+    """Hold the lock of one program; it goes with this process and those that inherit its descriptor."""
     with file.open("wb") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             progress.doing("another process builds it, waiting")
             fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+        yield stream.fileno()
 
 
 _MINUTE = 60
@@ -273,7 +285,7 @@ class Progress:
 
     def doing(self, text: str) -> None:
         """Say what goes on now; the line stays open."""
-        self._write(f"{self._head}{text} ...")
+        self._write(f"{self._head or ' '}{text} ...")
         self._head = ""
 
     def still(self, seconds: float) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from slicewright.binaries.pins import Tool, tools
 from slicewright.core.problem import Problem
+from slicewright.home import home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -125,13 +126,16 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def cache_root(environ: Mapping[str, str]) -> Path:
-    """Return the cache: SLICEWRIGHT_CACHE, else `slicewright` below XDG_CACHE_HOME, else below ~/.cache."""
+    """Return the cache: SLICEWRIGHT_CACHE, else `slicewright` below XDG_CACHE_HOME, else below ~/.cache.
+
+    Raises NoHomeError.
+    """
     own = environ.get("SLICEWRIGHT_CACHE", "")
     if own:
         return Path(own).absolute()
     base = Path(environ.get("XDG_CACHE_HOME", ""))
     if not base.is_absolute():  # unset, or relative, which the XDG specification says to ignore
-        base = Path(environ.get("HOME") or Path.home()) / ".cache"
+        base = home(environ) / ".cache"
     return base / "slicewright"
 
 

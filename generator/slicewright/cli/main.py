@@ -16,6 +16,7 @@ from slicewright.cli import streams
 from slicewright.cli.command import BROKEN, COMPLETION, HELP, INTERRUPTED, folder_option
 from slicewright.cli.streams import say
 from slicewright.documentation import DOCS
+from slicewright.home import NoHomeError
 from slicewright.version import __version__
 
 if TYPE_CHECKING:
@@ -150,6 +151,13 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             say("\ninterrupted", err=True)
             ctx.exit(INTERRUPTED)
+        except NoHomeError as error:
+            from slicewright.cli import show  # noqa: PLC0415 - commands start fast
+            from slicewright.core.problem import Problem  # noqa: PLC0415
+
+            problem = Problem("TOOL009", str(error), "set HOME to a folder that this user can write")
+            show.as_json({"problems": [problem.record()]}) if wants_json else show.messages((problem,))
+            ctx.exit(BROKEN)
         except click.UsageError as error:
             if not wants_json or isinstance(error, click.exceptions.NoArgsIsHelpError):
                 raise

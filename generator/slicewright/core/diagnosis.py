@@ -23,7 +23,7 @@ class Check:
     """One thing that was looked at.
 
     `missing` is what only some commands need, and they say so. `wrong` is what is there and cannot work.
-    `mend` is a command of the shell, '' where nothing is to be mended.
+    `mend` is a command of the shell, '' where nothing is to be mended or no command mends it.
     """
 
     topic: str
@@ -108,8 +108,7 @@ def context(files: Sequence[tuple[str, Any]]) -> Check:
     """
     for path, content in files:
         if isinstance(content, Problem):
-            mend = f"kubectl config view --kubeconfig {shlex.quote(path)}"
-            return Check("kubectl", "context", "wrong", f"{path}: {content.message}", mend)
+            return Check("kubectl", "context", "wrong", f"{path}: {content.message}")
     named = (text(mapping(content).get("current-context")) for _, content in files)
     current = next(filter(None, named), "")
     contexts = (entry for _, content in files for _, entry in entries(mapping(content).get("contexts")))

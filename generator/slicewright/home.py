@@ -1,0 +1,30 @@
+"""The home folder of the user."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class NoHomeError(Exception):
+    """The user has no home folder."""
+
+
+def home(environ: Mapping[str, str]) -> Path:
+    """Return what HOME says, else the user database; a relative folder may lie among the files that we read.
+
+    Raises NoHomeError.
+    """
+    named = Path(environ.get("HOME", ""))
+    if named.is_absolute():
+        return named
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        message = "the user has no home folder, and HOME does not name one"
+        raise NoHomeError(message) from None
