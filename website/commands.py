@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli.main import GROUPS, cli
+from website.markdown import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,23 +23,22 @@ def section(command: click.Command, name: str, level: str, parent: click.Context
     context = click.Context(command, parent, name, **command.context_settings)
     usage = command.get_usage(context).removeprefix("Usage: ")
     parts = [f"{level} {context.command_path}\n", f"```text\n{inspect.cleandoc(usage)}\n```\n"]
-    parts.append(inspect.cleandoc(command.help or "").replace("\b\n", "") + "\n")
-    if isinstance(command, click.Group):
-        commands = [(name, command.get_command(context, name)) for name in command.list_commands(context)]
-        parts += (section(one, name, f"{level}#", context) for name, one in commands if one)
-        return "\n".join(parts)
+    parts.append(escaped(inspect.cleandoc(command.help or "").replace("\b\n", "")) + "\n")
     options = (option for option in command.get_params(context) if isinstance(option, click.Option))
     records = filter(None, (option.get_help_record(context) for option in options))
-    rows = "".join(f"| `{option}` | {text.replace('|', chr(92) + '|')} |\n" for option, text in records)
+    rows = "".join(f"| `{option}` | {escaped(text)} |\n" for option, text in records)
     parts.append(f"| option | meaning |\n| --- | --- |\n{rows}")
     if examples := re.search(r"Examples:\n((?:  .*\n?)+)", command.epilog or ""):
         parts.append(f"Examples:\n\n```sh\n{inspect.cleandoc(examples[1])}\n```\n")
+    if isinstance(command, click.Group):
+        commands = [(name, command.get_command(context, name)) for name in command.list_commands(context)]
+        parts += (section(one, name, f"{level}#", context) for name, one in commands if one)
     return "\n".join(parts)
 
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield the path of each page below docs/, and its text."""
-    root = click.Context(cli, info_name="slicewright")
+    root = click.Context(cli, info_name="slicewright", **cli.context_settings)
     for name in cli.list_commands(root):
         command = cli.get_command(root, name)
         if command is None:  # it lists what it has
@@ -52,6 +52,8 @@ def index() -> str:
     """Return what follows the text of the pages' index: every command, in the order of work."""
     return "".join(
         f"\n## {title}\n\n| command | does |\n| --- | --- |\n"
-        + "".join(f"| [`slicewright {name}`]({name}.md) | {text} |\n" for name, text in commands.items())
+        + "".join(
+            f"| [`slicewright {name}`]({name}.md) | {escaped(text)} |\n" for name, text in commands.items()
+        )
         for title, commands in GROUPS.items()
     )

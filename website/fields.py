@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from website.markdown import escaped
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -92,11 +94,11 @@ def _type(schema: Schema) -> str:
 
 
 def _description(schema: Schema) -> str:
-    text = str(schema.get("description", "")).replace("|", _PIPE).replace("\n", " ")
+    text = escaped(str(schema.get("description", "")).replace("\n", " "))
     if "default" in schema and "default" not in text.lower():
         text += f" Default: `{json.dumps(schema['default'])}`."
     for value in schema.get("examples", ())[:1]:
-        shown = value if isinstance(value, str) else json.dumps(value)
+        shown = value if isinstance(value, str) and "\n" not in value else json.dumps(value)
         text += f" Example: `{shown.replace('|', _PIPE)}`."
     return text
 

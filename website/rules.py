@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.workspace.meaning import rule_subjects, subjects
 from website.inputs import of_problem, of_rule, repository
+from website.markdown import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,10 +23,10 @@ def page(one: Meaning, subject: Subject, files: Files, output: str) -> str:
     """Return the page of an id."""
     looks_at = f" of {', '.join(one.kinds)}" if one.kinds else ""
     parts = [
-        f"# {one.id}: {one.title}\n",
+        f"# {one.id}: {escaped(one.title)}\n",
         f"[{subject.title}](index.md#{_anchor(subject)}) · **{one.severity}**{looks_at}\n",
-        f"{one.why}\n",
-        f"**What to do:** {one.hint}.\n",
+        f"{escaped(one.why)}\n",
+        f"**What to do:** {escaped(one.hint)}.\n",
     ]
     if files:
         parts.append(f"**{'A file' if len(files) == 1 else 'Files'} with this problem**\n")
@@ -39,7 +40,7 @@ def page(one: Meaning, subject: Subject, files: Files, output: str) -> str:
 
 
 def _linked(source: str) -> str:
-    return f"<{source}>" if source.startswith("https://") else source
+    return f"<{source}>" if source.startswith("https://") else escaped(source)
 
 
 def _anchor(subject: Subject) -> str:
@@ -49,10 +50,10 @@ def _anchor(subject: Subject) -> str:
 def table(subject: Subject) -> str:
     """Return the list of a subject's ids."""
     rows = "".join(
-        f"| [{one.id}]({one.id}.md) | {one.severity} | {one.title} |\n" for one in subject.meanings
+        f"| [{one.id}]({one.id}.md) | {one.severity} | {escaped(one.title)} |\n" for one in subject.meanings
     )
     head = "| id | severity | what is wrong |\n| --- | --- | --- |\n"
-    return f"\n## {subject.title}\n\n{subject.intro}\n\n{head}{rows}"
+    return f"\n## {subject.title}\n\n{escaped(subject.intro)}\n\n{head}{rows}"
 
 
 def index() -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 import pytest
-from website import commands, inputs, rules
+from markdown import markdown
+from website import commands, fields, inputs, rules
+from website.markdown import escaped
 
 from slicewright.cli.main import GROUPS, cli
 from slicewright.workspace.meaning import all_rules, rule_subjects, subjects
@@ -35,9 +39,9 @@ def test_page_of_a_command_has_its_options_and_examples(name: str) -> None:
     page = dict(commands.pages())[f"reference/commands/{name}.md"]
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
-    of_group = command.commands.values() if isinstance(command, click.Group) else [command]
+    of_group = command.commands.values() if isinstance(command, click.Group) else ()
 
-    for one in of_group:
+    for one in (command, *of_group):
         options = {option.opts[-1] for option in one.params if isinstance(option, click.Option)}
         examples = re.findall(r"^  (slicewright .*)$", one.epilog or "", re.MULTILINE)
         assert [] == [text for text in (*options, *examples) if text not in page]
@@ -85,6 +89,60 @@ def test_each_id_has_a_page_and_each_rule_an_output() -> None:
     assert {f"reference/rules/{one.id}.md" for one in all_rules()} == set(made)
     assert with_input == list(outputs)
     assert [] == [ident for ident, (_, output) in outputs.items() if f"{ident} " not in output]
+
+
+def page_of(text: str) -> str:
+    """Return the HTML of a Markdown text."""
+    return str(markdown(text, extensions=["attr_list", "tables"]))
+
+
+def shown(text: str) -> str:
+    """Return the words that a browser shows of a Markdown text."""
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", page_of(text))).split())
+
+
+def said(text: str) -> str:
+    """Return the words of a plain text: backticks are its only markup."""
+    return " ".join(text.replace("`", "").split())
+
+
+@pytest.mark.parametrize(
+    "text", ["<a>-<b> &lt; c", "A_* and B_*, *c*, _d_ e_f", "[a](b) | `<x> *y* _z_`", r"\*a\*"]
+)
+def test_plain_text_is_shown_as_it_is(text: str) -> None:
+    """Nothing outside backticks is a tag, an entity, emphasis, a link or a border, in a cell too."""
+    assert said(text) == shown(escaped(text))
+    assert f"a b 1 {said(text)}" == shown(f"| a | b |\n| --- | --- |\n| 1 | {escaped(text)} |\n")
+
+
+def test_page_of_an_id_shows_the_words_of_its_texts() -> None:
+    """Of every id: title, reason, what to do, and sources."""
+    for subject in (*rule_subjects(), *subjects()):
+        for one in subject.meanings:
+            looks_at = f" of {', '.join(one.kinds)}" if one.kinds else ""
+            texts = [
+                f"{one.id}: {one.title}",
+                f"{subject.title} · {one.severity}{looks_at}",
+                one.why,
+                f"What to do: {one.hint}.",
+                *(["Sources", *one.sources] if one.sources else ()),
+            ]
+            page = rules.page(replace(one, example=""), subject, {}, "")
+            assert " ".join(map(said, texts)) == shown(page), one.id
+
+
+def test_descriptions_of_fields_and_commands_bring_no_markup() -> None:
+    """The pages have the tags of their own tables, lists and links alone, and lose no word in brackets."""
+    tags = {"h1", "h2", "h3", "p", "pre", "code", "table", "thead", "tbody", "tr", "th", "td"}
+    made = {"fields": fields.page(), "index": commands.index(), **dict(commands.pages())}
+    found = {
+        name: set(re.findall(r"<(\w+)", page_of(re.sub(r"```\w+\n.*?```", "", text, flags=re.DOTALL))))
+        for name, text in made.items()
+    }
+
+    assert {"strong"} == found["fields"] - tags
+    assert {"a"} == set().union(*found.values()) - tags - {"strong"}
+    assert "Default: failurePolicyRule<index>." in shown(made["fields"])
 
 
 def test_index_lists_every_id() -> None:
