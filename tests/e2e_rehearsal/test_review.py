@@ -36,7 +36,7 @@ def test_rehearsal_is_a_check_with_a_verdict_a_timeline_and_a_page(repo: Repo) -
     )
     words, _, timeline = done.stdout.partition("**The rehearsal of `c1`**")[2].partition("<summary>Timeline")
     assert "REH004" in words
-    assert "plays at" not in words
+    assert "simulates at" not in words
     assert "█" in timeline
     page = (repo.root / "report/rehearsal-c1.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")

@@ -120,7 +120,7 @@ def test_page_in_a_folder_that_is_closed_is_written_itself(
         (["--mark"], "--context and --mark are about an existing cluster: add --kubeconfig FILE"),
         (["--kubeconfig", "slicewright.yaml"], "--context NAME"),
         (["--deadline", "5"], "'5' is not a time span; write for example 90s or 1h30m"),
-        (["--deadline", "0s"], "--deadline 0s leaves no time to play"),
+        (["--deadline", "0s"], "--deadline 0s leaves no time to simulate"),
         (["--duration", "5"], "'5' is not a time span; write for example 90s or my-workload=1h30m"),
         (["--duration", "b=5s"], "workload 'b' is not part of this rehearsal; one of: a"),
         (["--submit-at", "default/aa=5s"], "is not part of this rehearsal; did you mean 'default/a'?"),

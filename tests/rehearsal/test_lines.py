@@ -24,7 +24,7 @@ def test_each_change_is_told_when_it_is_seen(repo: Repo) -> None:
     stream = io.StringIO()
     live, clock = Live(scenario, stream), Clock(1.0)
     event_log = EventLog(clock, {"default/a": 1}, ())
-    live.say("plays at 1x")
+    live.say("simulates at 1x")
     kinds: tuple[Kind, ...] = ("submitted", "finished")
     for kind in kinds:
         live.show(event_log, clock)
@@ -34,7 +34,7 @@ def test_each_change_is_told_when_it_is_seen(repo: Repo) -> None:
     live.close()
 
     assert [
-        "c1: plays at 1x",
+        "c1: simulates at 1x",
         "c1: 0.0s default/a starting",
         "c1: 0.0s default/a finished",
     ] == stream.getvalue().splitlines()

@@ -44,7 +44,7 @@ GROUPS = {
     "Decide": {
         "catalog": "Show accelerators, machine types and topologies.",
         "capacity": "Show pools, queues and quota, and which workloads fit.",
-        "rehearse": "Play the tree on the real controllers, with simulated TPU nodes.",
+        "rehearse": "Run the tree on the real controllers, with simulated TPU nodes.",
     },
     "Operate": {
         "doctor": "Say what is missing or wrong on this machine, and what mends it.",

@@ -1,4 +1,4 @@
-"""`slicewright rehearse`: play the tree on the real controllers, with simulated nodes."""
+"""`slicewright rehearse`: run the tree on the real controllers, with simulated nodes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Span(click.ParamType[Override]):
 
 def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     if value == 0:
-        message = f"--{param.name} 0s leaves no time to play"
+        message = f"--{param.name} 0s leaves no time to simulate"
         raise click.UsageError(message)
     return value
 
@@ -96,7 +96,7 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
 @click.option(
     "--speed",
     type=Speed(min=1, max=FASTEST),
-    help="Play so many seconds in one. By default the longest workload plays for 40 seconds.",
+    help="Simulate so many seconds in one. By default the longest workload takes 40 seconds.",
 )
 @click.option(
     "--submit-at",
@@ -131,7 +131,7 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
 @click.option(
     "--kubeconfig",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Play on a cluster that runs already.",
+    help="Use a cluster that runs already.",
 )
 @click.option("--context", help="The context of that kubeconfig file.")
 @click.option("--mark", is_flag=True, help="Mark that cluster as one for tests.")
@@ -149,10 +149,10 @@ def rehearse(
     mark: bool,
     output: str,
 ) -> None:
-    """Play the tree on the real controllers, with simulated TPU nodes.
+    """Run the tree on the real controllers, with simulated TPU nodes.
 
     The real API server, scheduler, JobSet and Kueue run as processes of this machine. CLUSTER is a TPUCluster
-    of the repository; without it every cluster that has workloads is played, one after another. Its pools
+    of the repository; without it every cluster that has workloads is simulated, one after another. Its pools
     become simulated nodes; the pods that land there run as long as the workload's `rehearsal` says;
     time passes faster (--speed).
     """
@@ -173,7 +173,7 @@ def rehearse(
     if against:
         show.stop(against)
     if not found:
-        show.stop((Problem("REH007", "no workload names this cluster: there is nothing to play"),))
+        show.stop((Problem("REH007", "no workload names this cluster: there is nothing to rehearse"),))
     unwritable = html and page_file.unwritable(html)
     if unwritable:
         show.stop((unwritable,))
@@ -224,7 +224,7 @@ def _play(scenario: Scenario, times: dict[str, float | None], place: tuple[Path,
 
     live = Live(scenario, sys.stderr)
     time = clock_settings(scenario.parts, **times, room=room(scenario.site))
-    live.say(f"plays at {factor(time.speed)}; deadline {shown(time.deadline / time.speed)} of real time")
+    live.say(f"simulates at {factor(time.speed)}; deadline {shown(time.deadline / time.speed)} of real time")
     elsewhere = Elsewhere(*place) if place else None
     try:
         done = run_scenario(scenario, time, elsewhere, say=live.say, show=live.show)

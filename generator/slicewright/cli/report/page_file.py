@@ -30,7 +30,7 @@ def render_page(records: Sequence[Object]) -> str:
 
 
 def unwritable(page: Path) -> Problem | None:
-    """Return why a page could not be written after the play; the file is as it was before."""
+    """Return why a page could not be written after the rehearsal; the file is as it was before."""
     is_new = not page.exists()
     try:
         with page.open("ab"):
