@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
 import subprocess
 import sys
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import TYPE_CHECKING
 
+import pytest
 import yaml
 from tests.conftest import PROJECT
 
 from slicewright.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 TAG = f"v{__version__}"
@@ -26,7 +32,7 @@ def release(root: Path, tag: str, changelog: str) -> tuple[int, str, str]:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(PROJECT / name, root / name)
     (root / "CHANGELOG.md").write_text(changelog, encoding="utf-8")
-    command = [sys.executable, "-I", str(root / ".github/release.py"), tag]
+    command = [sys.executable, "-I", str(root / ".github/release.py"), "notes", tag]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
 
@@ -48,8 +54,56 @@ def test_tag_of_another_version_and_missing_notes_stop_a_release(tmp_path: Path)
     assert (1, "") == release(tmp_path, TAG, f"## {__version__}\n\n## 0.0.1\n\n- c\n")[:2]
 
 
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[str]:
+    """Yield the address of an index that has two files of one project."""
+    files = {"slicewright_testbed_a-1-x.whl": b"one", "slicewright_testbed_a-2-x.whl": b"two"}
+    listed = [
+        {"filename": name, "hashes": {"sha256": hashlib.sha256(content).hexdigest()}}
+        for name, content in files.items()
+    ]
+    page = tmp_path / "index/slicewright-testbed-a/index.html"
+    page.parent.mkdir(parents=True)
+    page.write_text(json.dumps({"files": listed}), encoding="utf-8")
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path / "index")
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("built", "code", "kept"),
+    [
+        ({"slicewright_testbed_a-2-x.whl": "two"}, 0, []),
+        ({"slicewright_testbed_a-3-x.whl": "three"}, 0, ["slicewright_testbed_a-3-x.whl"]),
+        ({"slicewright-1-x.whl": "a", "slicewright_testbed_a-1-x.whl": "one"}, 0, ["slicewright-1-x.whl"]),
+        (
+            {"slicewright_testbed_a-1-x.whl": "one", "slicewright_testbed_a-2-x.whl": "other"},
+            1,
+            ["slicewright_testbed_a-1-x.whl", "slicewright_testbed_a-2-x.whl"],
+        ),
+    ],
+    ids=["same bytes", "new version", "new project", "other bytes"],
+)
+def test_published_wheel_keeps_its_bytes(
+    tmp_path: Path, index: str, built: dict[str, str], code: int, kept: list[str]
+) -> None:
+    """Wheels that the index does not have are uploaded; other bytes of a published name stop the release."""
+    dist = tmp_path / "dist"
+    dist.mkdir()
+    for name, content in built.items():
+        (dist / name).write_text(content, encoding="utf-8")
+
+    command = [sys.executable, "-I", str(PROJECT / ".github/release.py"), "keep-new", str(dist), index]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+
+    assert (code, kept) == (done.returncode, sorted(path.name for path in dist.iterdir())), done.stderr
+    assert (code == 1) == ("(tools/wheels.yaml): slicewright_testbed_a-2-x.whl\n" in done.stderr)
+
+
 def test_jobs_have_the_permissions_that_the_page_lists() -> None:
-    """No others: a job that may write has no checkout, but for the image, which is made of the wheels."""
+    """No others: a job that may write has no checkout, and runs neither the wheels nor the image."""
     workflow = yaml.safe_load((PROJECT / ".github/workflows/release.yaml").read_text(encoding="utf-8"))
     page = (PROJECT / "docs/contributing/release.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", page, re.MULTILINE)
@@ -62,7 +116,18 @@ def test_jobs_have_the_permissions_that_the_page_lists() -> None:
     assert {name: re.findall(r"`(.*?)`", scopes) for name, scopes in rows} == {
         name: [f"{scope}: {access}" for scope, access in scopes.items()] for name, scopes in granted.items()
     }
-    assert {"check", "wheels", "image"} == checkouts
+    writes = {name for name, scopes in granted.items() if "write" in scopes.values()}
+    runs = re.compile(r"\b(python3?|pip|make|slicewright|docker (build|run|exec)) ")
+    assert {"check", "wheels", "compare", "image"} == checkouts
+    assert {"publish", "push", "release"} == writes
+    assert {"rehearse", *checkouts} == {
+        name
+        for name, job in workflow["jobs"].items()
+        if any(
+            runs.search(step.get("run", "").replace("docker tag slicewright", "")) for step in job["steps"]
+        )
+    }
+    assert "skip-existing" not in json.dumps(workflow["jobs"]["publish"])
     assert "pypi" == workflow["jobs"]["publish"]["environment"]
 
 
