@@ -6,6 +6,8 @@ address for each comment.
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 _SECONDS = 30
 """The longest that a service may take for an answer."""
 _PAGE, _PAGES = 100, 50
-_REFUSED = (401, 403)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +57,27 @@ def write(name: str, text: str, environ: Mapping[str, str]) -> tuple[str, Proble
         conversation = _conversation(environ)
         if isinstance(conversation, Problem):
             return "", conversation
-        ident = _existing(conversation, marker)
-        where = f"{conversation.comment}/{ident}" if ident else conversation.comments
-        method = conversation.method if ident else "POST"
-        return _address(_send(conversation.headers, where, method, {"body": marker + text})), None
+        return _written(conversation, marker, text), None
     except urllib.error.HTTPError as error:
-        with error:
-            if error.code in _REFUSED:
-                return "", _left_out(
-                    "the token must not write comments", "see the permissions in how-to/github"
-                )
-            return "", _failed(f"the service answered {error.code} {error.reason}")
-    except (OSError, KeyError, TypeError, ValueError) as error:
+        said = _message(error)
+        if error.code == http.HTTPStatus.FORBIDDEN:
+            hint = "see the permissions in how-to/github"
+            return "", _left_out(f"the token may not write comments{said}", hint)
+        return "", _failed(f"the service answered {error.code} {error.reason}{said}")
+    except (OSError, http.client.HTTPException, KeyError, TypeError, ValueError) as error:
         return "", _failed(f"{type(error).__name__}: {error}")
+
+
+def _written(conversation: Conversation, marker: str, text: str) -> str:
+    """Write our comment, delete what other runs wrote beside it, and return its address."""
+    ident, *others = _existing(conversation, marker) or [0]
+    where = f"{conversation.comment}/{ident}" if ident else conversation.comments
+    method = conversation.method if ident else "POST"
+    written = _mapping(_send(conversation.headers, where, method, {"body": marker + text}))
+    for other in others:
+        with contextlib.suppress(urllib.error.HTTPError):  # another run deletes it too
+            _send(conversation.headers, f"{conversation.comment}/{other}", "DELETE")
+    return _address(written)
 
 
 def _conversation(environ: Mapping[str, str]) -> Conversation | Problem:
@@ -83,54 +92,72 @@ def _conversation(environ: Mapping[str, str]) -> Conversation | Problem:
 
 
 def _github(environ: Mapping[str, str]) -> Conversation | Problem:
-    event = json.loads(Path(environ["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))
+    event = _mapping(json.loads(Path(environ["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8")))
     request = event.get("pull_request")
     if not request:
         return _left_out("this job is not about a pull request", "let the workflow run on pull_request")
     repository = environ["GITHUB_REPOSITORY"]
-    if (request["head"].get("repo") or {}).get("full_name") != repository:
+    if _mapping(request["head"]["repo"] or {}).get("full_name") != repository:
         return _left_out(
             "the pull request comes from a fork, whose jobs may only read", "read the job's summary"
         )
-    token = environ.get("GITHUB_TOKEN")
-    if not token:
-        return _left_out("GITHUB_TOKEN is not set", "pass it to this step: GITHUB_TOKEN: ${{ github.token }}")
-    issues = f"{environ.get('GITHUB_API_URL', 'https://api.github.com')}/repos/{repository}/issues"
+    token = _token(environ, "GITHUB_TOKEN", "pass it to this step: GITHUB_TOKEN: ${{ github.token }}")
+    if isinstance(token, Problem):
+        return token
+    api = environ.get("GITHUB_API_URL", "https://api.github.com")
+    issues = f"{api}/repos/{repository}/issues"
     headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
     comments = f"{issues}/{int(request['number'])}/comments"
-    return Conversation(comments, f"{issues}/comments", "PATCH", headers, ("login", "github-actions[bot]"))
+    # GET /user answers the token of a person alone; this answers that of a job or an App too.
+    asked = {"query": "{ viewer { login } }"}
+    viewer = _send(headers, f"{api.removesuffix('/v3')}/graphql", "POST", asked)["data"]["viewer"]
+    return Conversation(comments, f"{issues}/comments", "PATCH", headers, ("login", viewer["login"]))
 
 
 def _gitlab(environ: Mapping[str, str]) -> Conversation | Problem:
     number = environ.get("CI_MERGE_REQUEST_IID")
     if not number:
         return _left_out("this job is not about a merge request", "let the job run on merge_request_event")
-    token = environ.get("GITLAB_TOKEN")
-    if not token:
-        hint = "make a project access token of scope api, and store it as a masked variable of this name"
-        return _left_out("GITLAB_TOKEN is not set", hint)
+    hint = "make a project access token of scope api, and store it as a masked variable of this name"
+    token = _token(environ, "GITLAB_TOKEN", hint)
+    if isinstance(token, Problem):
+        return token
     api, headers = environ["CI_API_V4_URL"], {"PRIVATE-TOKEN": token}
     notes = f"{api}/projects/{int(environ['CI_PROJECT_ID'])}/merge_requests/{int(number)}/notes"
     return Conversation(notes, notes, "PUT", headers, ("id", _send(headers, f"{api}/user")["id"]))
 
 
-def _existing(conversation: Conversation, marker: str) -> int:
-    """Return the id of our comment with a marker; 0 where it does not exist.
+def _token(environ: Mapping[str, str], name: str, hint: str) -> str | Problem:
+    """Return a token for a header, which a message never shows."""
+    token = environ.get(name, "").strip()
+    if not token:
+        return _left_out(f"{name} is not set", hint)
+    if not (token.isascii() and token.isprintable()):
+        return _failed(f"{name} contains a character that no token has")
+    return token
+
+
+def _existing(conversation: Conversation, marker: str) -> list[int]:
+    """Return the ids of our comments with a marker, the oldest first; two runs at once may have written two.
 
     Anybody can write a comment with the marker, and change it later: only ours counts.
     """
     key, author = conversation.author
-    for comment in _pages(conversation):
-        who = comment.get("user") or comment.get("author") or {}
-        if who.get(key) == author and comment["body"].replace("\r\n", "\n").startswith(marker):
-            return int(comment["id"])
-    return 0
+    found = []
+    for comment in map(_mapping, _pages(conversation)):
+        who = _mapping(comment.get("user") or comment.get("author") or {})
+        body = str(comment["body"] or "").replace("\r\n", "\n")
+        if who.get(key) == author and body.startswith(marker):
+            found.append(int(comment["id"]))
+    return sorted(found)
 
 
-def _pages(conversation: Conversation) -> Iterator[dict[str, Any]]:
+def _pages(conversation: Conversation) -> Iterator[Any]:
     for number in range(1, _PAGES + 1):
         address = f"{conversation.comments}?per_page={_PAGE}&page={number}"
         page = _send(conversation.headers, address)
+        if not isinstance(page, list):
+            raise TypeError("the service answered with something else than a list of comments")
         yield from page
         if len(page) < _PAGE:
             return
@@ -143,7 +170,23 @@ def _send(headers: Mapping[str, str], address: str, method: str = "GET", body: o
     kind = {"Content-Type": "application/json", "User-Agent": "slicewright"}
     request = urllib.request.Request(address, data, {**headers, **kind}, method=method)  # noqa: S310 - see above
     with _OPENER.open(request, timeout=_SECONDS) as answer:
-        return json.load(answer)
+        return json.loads(answer.read() or "null")  # nothing follows DELETE
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"an object was expected, not {type(value).__name__}")
+    return value
+
+
+def _message(error: urllib.error.HTTPError) -> str:
+    """Return what the service says of an error, to follow our own words."""
+    try:
+        with error:
+            said = _mapping(json.loads(error.read())).get("message")
+    except (OSError, http.client.HTTPException, TypeError, ValueError):
+        return ""
+    return f": {said}" if said else ""
 
 
 def _address(comment: dict[str, Any]) -> str:

@@ -21,6 +21,9 @@ class Service(ThreadingHTTPServer):
     comments: dict[int, dict[str, Any]]
     asked: list[str]
     status = 200
+    viewer = BOT
+    raw = b""
+    """Sent in place of each answer."""
 
     @property
     def address(self) -> str:
@@ -42,12 +45,22 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(BOT if path == "/user" else found)
 
     def do_POST(self) -> None:
+        if self.path == "/graphql":
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self._answer({"data": {"viewer": self.server.viewer}})
+            return
         ident = len(self.server.comments) + 1
-        self._write(ident, {"id": ident, "user": BOT, "author": BOT, "html_url": f"https://h/{ident}"})
+        self._write(
+            ident, {"id": ident, "user": self.server.viewer, "author": BOT, "html_url": f"https://h/{ident}"}
+        )
 
     def do_PATCH(self) -> None:
         ident = int(self.path.rpartition("/")[2])
         self._write(ident, self.server.comments[ident])
+
+    def do_DELETE(self) -> None:
+        self.server.comments.pop(int(self.path.rpartition("/")[2]))
+        self._answer(None)
 
     do_PUT = do_PATCH  # noqa: N815 - the name that the library calls
 
@@ -59,6 +72,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, data: Any) -> None:
         self.server.asked.append(f"{self.command} {self.path}")
+        if self.server.raw:
+            self.wfile.write(self.server.raw)
+            return
         tokens = (self.headers["Authorization"], self.headers["PRIVATE-TOKEN"])
         status = self.server.status if {f"Bearer {TOKEN}", TOKEN} & {*tokens} else 401
         text = json.dumps(data).encode()

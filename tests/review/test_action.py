@@ -127,7 +127,7 @@ def test_red_pull_request_gets_them_too(tmp_path: Path, start: Path, api: Servic
     (comment,) = api.bodies()
     assert comment.startswith("<!-- slicewright: clusters -->\n### slicewright: 1 of 3 checks failed\n")
     assert "the tree is not what a render would make\n" in comment
-    assert "::error title=slicewright render::the tree is not what a render would make" in made.log
+    assert "::error title=slicewright render::slicewright render failed: see the summary" in made.log
     assert comment.partition("\n")[2] == made.summary.read_text(encoding="utf-8")
 
     slicewright(made.workspace, "render")

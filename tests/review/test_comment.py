@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -61,7 +62,8 @@ def test_second_run_changes_the_comment_of_the_first(tmp_path: Path, api: Servic
     assert ("comment written: https://h/1\n",) * 2 == (first.stdout, second.stdout)
     assert [f"{MARKER}two"] == api.bodies()
     look = f"GET {COMMENTS}?per_page=100&page=1"
-    assert [look, f"POST {COMMENTS}", look, "PATCH /repos/o/r/issues/comments/1"] == api.asked
+    who = "POST /graphql"
+    assert [who, look, f"POST {COMMENTS}", who, look, "PATCH /repos/o/r/issues/comments/1"] == api.asked
 
 
 def test_merge_request_of_gitlab_gets_a_note(tmp_path: Path, api: Service) -> None:
@@ -139,10 +141,10 @@ def test_token_that_may_only_read_is_a_warning(tmp_path: Path, api: Service) -> 
 
     done = comment(tmp_path, "x", github(tmp_path, api, event()))
 
-    assert (0, True) == (done.exit_code, "FORGE001 no comment is written: the token must not" in done.stderr)
+    assert (0, True) == (done.exit_code, "FORGE001 no comment is written: the token may not" in done.stderr)
 
 
-@pytest.mark.parametrize("status", [302, 500])
+@pytest.mark.parametrize("status", [302, 401, 500])
 def test_other_answers_of_the_service_are_errors(tmp_path: Path, api: Service, status: int) -> None:
     """Exit 3: a redirect is not followed, for the token would go along."""
     api.status = status
@@ -151,7 +153,7 @@ def test_other_answers_of_the_service_are_errors(tmp_path: Path, api: Service, s
 
     assert 3 == done.exit_code
     assert f"FORGE002 the comment cannot be written: the service answered {status} " in done.stderr
-    assert [f"GET {COMMENTS}?per_page=100&page=1"] == api.asked
+    assert ["POST /graphql"] == api.asked
 
 
 @pytest.mark.parametrize(
@@ -160,6 +162,7 @@ def test_other_answers_of_the_service_are_errors(tmp_path: Path, api: Service, s
         {"GITHUB_EVENT_PATH": "/nowhere"},
         {"GITHUB_API_URL": "file:///etc"},
         {"GITHUB_API_URL": "http://127.0.0.1:9"},
+        {"GITHUB_API_URL": "http://a b"},
     ],
 )
 def test_service_out_of_reach_is_an_error(tmp_path: Path, api: Service, wrong: dict[str, str]) -> None:
@@ -174,3 +177,59 @@ def test_file_that_no_service_takes_is_refused(tmp_path: Path) -> None:
     done = comment(tmp_path, "x" * 65_001, {})
 
     assert (2, True) == (done.exit_code, "is longer than 65,000 bytes" in done.stderr)
+
+
+@pytest.mark.parametrize("name", ["GITHUB_TOKEN", "GITLAB_TOKEN"])
+def test_token_is_never_printed(tmp_path: Path, api: Service, name: str) -> None:
+    """A line end around it is taken away; one inside it is refused."""
+    job = (
+        github(tmp_path, api, event()) if name == "GITHUB_TOKEN" else {**GITLAB, "CI_API_V4_URL": api.address}
+    )
+
+    ended, broken = (
+        comment(tmp_path, "x", {**job, name: token}) for token in (f"{TOKEN}\n", "secret\ntoken")
+    )
+
+    assert (0, 3) == (ended.exit_code, broken.exit_code)
+    assert f"FORGE002 the comment cannot be written: {name} contains a character" in broken.stderr
+    assert "secret" not in broken.output
+
+
+@pytest.mark.parametrize("raw", [b"HTTP/1.0 200 OK\r\nContent-Length: 100\r\n\r\n1", b"garbage\r\n\r\n"])
+def test_answer_that_is_broken_is_an_error(tmp_path: Path, api: Service, raw: bytes) -> None:
+    """One that ends early, and one that is not HTTP."""
+    api.raw = raw
+
+    done = comment(tmp_path, "x", github(tmp_path, api, event()))
+
+    assert (3, True) == (done.exit_code, "FORGE002" in done.stderr)
+
+
+def test_answer_or_event_of_another_shape_is_an_error(tmp_path: Path, api: Service) -> None:
+    """A comment that is text, and an event that is a list; a comment without text is not ours."""
+    api.comments = {1: "text"}  # type: ignore[dict-item]
+    codes = [comment(tmp_path, "x", github(tmp_path, api, event())).exit_code]
+    codes.append(comment(tmp_path, "x", github(tmp_path, api, [])).exit_code)  # type: ignore[arg-type]
+    api.comments = {1: {"id": 1, "user": BOT, "body": None}}
+    codes.append(comment(tmp_path, "x", github(tmp_path, api, event())).exit_code)
+
+    assert [3, 3, 0] == codes
+
+
+def test_comment_of_an_app_is_found_again(tmp_path: Path, api: Service) -> None:
+    """The service says who the token is; of two comments of ours the oldest is changed, the other deleted."""
+    api.viewer = {"id": 5, "login": "app[bot]"}
+    api.comments = {number: {"id": number, "user": api.viewer, "body": MARKER} for number in (1, 2)}
+
+    comment(tmp_path, "new", github(tmp_path, api, event()))
+
+    assert [f"{MARKER}new"] == api.bodies()
+
+
+def test_pipe_is_refused(tmp_path: Path) -> None:
+    """To read it would wait for a writer."""
+    os.mkfifo(tmp_path / "pipe")
+
+    done = CliRunner().invoke(cli, ["comment", str(tmp_path / "pipe")])
+
+    assert (1, True) == (done.exit_code, "is not a regular file" in done.stderr)

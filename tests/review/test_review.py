@@ -7,9 +7,11 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 from markdown_it import MarkdownIt
 from tests.difference.kit import commit
 
+from slicewright.cli.main import cli
 from slicewright.cli.report.review import COMMENT, Check, markdown
 
 if TYPE_CHECKING:
@@ -91,7 +93,7 @@ def test_later_checks_run_after_one_that_fails(repo: Repo, monkeypatch: pytest.M
         out,
         re.MULTILINE,
     )
-    assert "::error title=slicewright render::the tree is not what a render would make" in out
+    assert "::error title=slicewright render::slicewright render failed: see the summary" in out
 
 
 @pytest.mark.slow
@@ -194,3 +196,23 @@ def test_long_text_is_cut_where_a_line_ends(limit: int) -> None:
     assert ["html_block: <details><summary>Fold</summary>", "html_block: </details>"] == [
         line for line in outside_of_code(text) if "html" in line
     ]
+
+
+@pytest.mark.parametrize("link", ["report/validate.txt", "report/rehearsal-c1.html", "report"])
+def test_report_does_not_follow_links(repo: Repo, tmp_path: Path, link: str) -> None:
+    """A repository may hold a link to any file or folder of the machine."""
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (repo.root / link).parent.mkdir(exist_ok=True)
+    (repo.root / link).symlink_to(kept / "file" if "/" in link else kept)
+
+    done = repo.run("review", "--report", "report", code=1)
+
+    assert ([], True) == (list(kept.iterdir()), f"{link}: FILE004 a link " in done.err)
+
+
+def test_folder_without_repository_is_told_once(tmp_path: Path) -> None:
+    """No check could run there."""
+    done = CliRunner().invoke(cli, ["-C", str(tmp_path), "review"])
+
+    assert (2, 1) == (done.exit_code, done.output.count("Error: "))

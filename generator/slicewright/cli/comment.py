@@ -13,7 +13,8 @@ from slicewright.cli import show
 from slicewright.cli.command import BROKEN, command
 from slicewright.cli.report.review import COMMENT
 from slicewright.cli.streams import say
-from slicewright.core.problem import errors
+from slicewright.core.problem import Problem, errors
+from slicewright.workspace.text_file import read_file
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 
@@ -27,12 +28,15 @@ def comment(file: Path, name: str, output: str) -> None:
     """Write a comment on the pull request that a CI job is about.
 
     A second run changes the comment of the first. In GitHub Actions the job needs GITHUB_TOKEN and the
-    permission `pull-requests: write`; in GitLab CI it needs GITLAB_TOKEN. A job without a pull request, or
-    of a fork, writes none and warns.
+    permission `pull-requests: write`: the token of the job, of a GitHub App, or of a person. In GitLab CI it
+    needs GITLAB_TOKEN. A run with the token of another author writes a comment of its own. A job without a
+    pull request, or of a fork, writes none and warns.
     """
     if not _NAME.fullmatch(name):
         raise click.BadParameter(f"'{name}' has other characters than letters, digits, '.', '_' and '-'")
-    text = file.read_text(encoding="utf-8", errors="replace")
+    text = read_file(file, str(file))
+    if isinstance(text, Problem):
+        show.stop((text,))
     if len(text.encode()) > COMMENT:
         raise click.BadParameter(
             f"{file} is longer than {COMMENT:,} bytes; slicewright review writes a shorter one"

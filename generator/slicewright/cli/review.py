@@ -18,8 +18,10 @@ from slicewright.cli import candidates, show
 from slicewright.cli.command import BROKEN, command, output_option
 from slicewright.cli.report.plain import annotation, line
 from slicewright.cli.report.review import COMMENT, SUMMARY, Check, code, markdown
+from slicewright.cli.repository import repository_root
 from slicewright.cli.streams import exact, say
-from slicewright.core.problem import Problem, foremost
+from slicewright.core.problem import Problem, errors, foremost
+from slicewright.workspace.write import apply
 
 _CLUSTER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LINK = re.compile(r"https?://[\w./:%?=&@+-]+", re.ASCII)
@@ -71,6 +73,7 @@ def review(rev: str, rehearse: tuple[str, ...], report: Path | None, link: str, 
     comment.md is short enough for a comment on a pull request, and `slicewright comment` writes it there.
     With -o github each problem is printed as an annotation too.
     """
+    repository_root()
     if report:
         _written(report, {})
     problems: list[Problem] = []
@@ -81,7 +84,7 @@ def review(rev: str, rehearse: tuple[str, ...], report: Path | None, link: str, 
     summary = markdown(checks, SUMMARY, whole)
     exact(summary)
     if output == "github":
-        problems += [Problem(f"slicewright {check.name}", check.words) for check in checks if check.code]
+        problems += [_failure(check, problems) for check in checks if check.code]
         exact("".join(f"{annotation(_in_checkout(problem))}\n" for problem in foremost(problems)[0]))
     if report:
         texts = {f"{check.name}.txt": check.text for check in checks}
@@ -89,16 +92,31 @@ def review(rev: str, rehearse: tuple[str, ...], report: Path | None, link: str, 
     sys.exit(max(check.code for check in checks))
 
 
+def _failure(check: Check, problems: list[Problem]) -> Problem:
+    """Return what is annotated of a failed check; `validate` has an annotation for each problem besides."""
+    name = check.command.split(" ")[1]
+    found = len(errors(problems)) if name == "validate" else 0
+    what = f"found {show.count(found, 'error')}" if found else "failed"
+    return Problem(f"slicewright {check.name}", f"slicewright {name} {what}: see the summary")
+
+
 def _written(folder: Path, texts: dict[str, str]) -> None:
+    # What is committed may be a link. Above a folder with a whole path, links are the machine's own.
+    above = () if folder.is_absolute() else folder.parents
+    links = [str(path) for path in (*above, folder, *folder.glob("*")) if path.is_symlink()]
+    if links:
+        hint = "name a folder that neither is a link nor holds one"
+        show.stop((Problem("FILE004", "a link is where the report belongs", hint, file=links[0]),))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         message = f"the report cannot be written: {error.strerror}"
         show.stop(
             (Problem("FILE003", message, "name another folder, or check permissions", file=str(folder)),)
         )
+    wrong = apply(folder, texts, ())
+    if wrong:
+        show.stop(replace(problem, file=str(folder / problem.file)) for problem in wrong)
 
 
 def _run(*arguments: str) -> tuple[str, int, str, str]:
