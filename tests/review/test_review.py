@@ -216,3 +216,20 @@ def test_folder_without_repository_is_told_once(tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, ["-C", str(tmp_path), "review"])
 
     assert (2, 1) == (done.exit_code, done.output.count("Error: "))
+
+
+def test_long_text_leaves_room_for_the_others() -> None:
+    """Short texts are whole, long ones share the rest; a text without room has no empty fence."""
+    long = "\n".join(f"line {number}" for number in range(20_000))
+    checks = [
+        Check(name, name, 1, name, words=words) for name, words in (("a", long), ("b", long), ("c", "all"))
+    ]
+
+    whole = markdown(checks, COMMENT, "the report")
+    small = markdown([*checks, Check("d", "d", 1, "d", words="x" * 5_000)], 2_000, "the report")
+
+    parts = [part.count("\nline ") for part in whole.split("\n**")[1:]]
+    assert (0, True, True) == (parts[2], abs(parts[0] - parts[1]) <= 1, parts[0] > 3_000)
+    assert "~~~text\nall\n~~~\n" in whole
+    assert "**d**\n\n1 more line is in `d.txt` of the report.\n" in small
+    assert not re.search(r"~~~text\n\n?~~~", small)

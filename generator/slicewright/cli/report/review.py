@@ -62,9 +62,12 @@ def markdown(checks: Sequence[Check], limit: int, whole: str) -> str:
     blocks = [block for check in checks for block in _blocks(check)]
     room = limit - _size(head) - sum(_size(_block(block, "", _MOST_LINES, whole)) for block in blocks)
     kept: dict[int, tuple[str, int]] = {}
-    for index, block in sorted(enumerate(blocks), key=lambda entry: entry[1].is_folded):
-        kept[index] = _cut(block.text, room)
-        room -= _size(kept[index][0])
+    for is_folded in (False, True):
+        # The shortest first, each with an equal share of the room; what it leaves is for the longer ones.
+        texts = {index: block.text for index, block in enumerate(blocks) if block.is_folded == is_folded}
+        for done, index in enumerate(sorted(texts, key=lambda index: _size(texts[index]))):
+            kept[index] = _cut(texts[index], room // (len(texts) - done))
+            room -= _size(kept[index][0])
     return head + "".join(_block(block, *kept[index], whole) for index, block in enumerate(blocks))
 
 
@@ -89,7 +92,8 @@ def _blocks(check: Check) -> Iterator[_Block]:
 def _block(block: _Block, text: str, left: int, whole: str) -> str:
     language = "diff" if _DIFF.search(block.text) else "text"
     rest = f"\n{left:,} more {'line is' if left == 1 else 'lines are'} in `{block.name}.txt` of {whole}.\n"
-    return f"{block.before}\n~~~{language}\n{text}\n~~~\n{rest if left else ''}{block.after}"
+    fence = f"\n~~~{language}\n{text}\n~~~\n" if text or left == _MOST_LINES else ""
+    return f"{block.before}{fence}{rest if left else ''}{block.after}"
 
 
 def _cut(text: str, room: int) -> tuple[str, int]:
