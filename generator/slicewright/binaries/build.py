@@ -9,8 +9,9 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -187,19 +188,21 @@ def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress, loc
     output = part / tool.binary
     verb, *rest = _arguments(tool)
     log = part / "log"
-    with log.open("wb") as stream:
-        command = [str(workshop.go), verb, "-o", str(output), *rest]
-        environ = {**go_environ(workshop), "GOTMPDIR": str(part)}
-        process = subprocess.Popen(
-            command,
-            cwd=workshop.folder / tool.folder,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=stream,
-            process_group=0,
-            pass_fds=(lock,),
-        )
+    with log.open("wb") as stream, ExitStack() as ends:
+        with _signals_later():
+            command = [str(workshop.go), verb, "-o", str(output), *rest]
+            environ = {**go_environ(workshop), "GOTMPDIR": str(part)}
+            process = subprocess.Popen(
+                command,
+                cwd=workshop.folder / tool.folder,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                process_group=0,
+                pass_fds=(lock,),
+            )
+            ends.callback(_end, process, progress)
         code = _wait(process, progress)
     if code:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -224,31 +227,40 @@ def go_environ(workshop: Workshop) -> dict[str, str]:
 
 
 def _wait(process: subprocess.Popen[bytes], progress: Progress) -> int:
-    """Wait for the end of a process; where we are interrupted, end its group.
-
-    After a kill -9 of us it goes on, and it has the lock: the next build waits for it.
-    """
+    """Wait for the end of a process. After a kill -9 of us it keeps the lock: the next build waits for it."""
     started = time.monotonic()
-    try:
-        while True:
-            try:
-                return process.wait(timeout=STILL_SECONDS)
-            except subprocess.TimeoutExpired:
-                progress.still(time.monotonic() - started)
-    finally:
-        if process.poll() is None:
-            _end(process)
-            progress.done("stopped")
+    while True:
+        try:
+            return process.wait(timeout=STILL_SECONDS)
+        except subprocess.TimeoutExpired:
+            progress.still(time.monotonic() - started)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process group: Go winds up on an interrupt and gets a moment for it, then everything ends."""
+def _end(process: subprocess.Popen[bytes], progress: Progress) -> None:
+    """End what runs of a process group: Go gets a moment after an interrupt, then everything is killed."""
+    if process.poll() is not None:
+        return
     os.killpg(process.pid, signal.SIGINT)
     with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=GRACE_SECONDS)
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    progress.done("stopped")
+
+
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """Hold signals back while a process starts: nobody could end it yet. Only the main thread gets signals."""
+    caught: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if main else ()
+    before = [(number, signal.signal(number, lambda got, _: caught.append(got))) for number in numbers]
+    yield
+    for number, handler in before:
+        signal.signal(number, handler)
+    for got in caught:
+        signal.raise_signal(got)
 
 
 @contextmanager
