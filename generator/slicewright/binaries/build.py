@@ -251,7 +251,7 @@ def _end(process: subprocess.Popen[bytes], progress: Progress) -> None:
 
 @contextmanager
 def _signals_later() -> Iterator[None]:
-    """Hold signals back while a process starts: nobody could end it yet. Only the main thread gets signals."""
+    """Hold signals back while a process starts: nobody could end it yet. The main thread alone gets them."""
     caught: list[int] = []
     main = threading.current_thread() is threading.main_thread()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if main else ()
