@@ -23,7 +23,8 @@ def test_flex_start_job(workload: str, node_pool: str, hosts: int, bed: Bed) -> 
     """The Job waits for flex-start nodes, runs on its own node pool, one pod a host, and completes."""
     items = kit.composed(f"overlays/flex-start-cluster/default/{workload}")
     for item in items:
-        bed.api.apply(kit.simulated(item, seconds=1) if item["kind"] == "Job" else item)
+        # A pod that ended before the last node was there would leave its node to another pod.
+        bed.api.apply(kit.simulated(item, seconds=10) if item["kind"] == "Job" else item)
     pods = bed.until("the pods to be there", lambda: all_pods(bed, hosts))
     assert [pod["status"]["phase"] for pod in pods] == ["Pending"] * hosts
 
