@@ -6,7 +6,18 @@ import itertools
 
 import pytest
 
-from slicewright.core.problem import Path, Problem, did_you_mean, dotted, errors, in_order, nearest
+from slicewright.core.problem import (
+    MOST,
+    Path,
+    Problem,
+    did_you_mean,
+    dotted,
+    errors,
+    foremost,
+    in_order,
+    nearest,
+    tallied,
+)
 
 FULL = Problem(
     "IN002",
@@ -18,6 +29,8 @@ FULL = Problem(
     object="TPUWorkload default/a",
     path=("spec", "slcies"),
 )
+WARNING = Problem("A1", "x", severity="warning")
+NOTE = Problem("A1", "x", severity="note")
 
 
 @pytest.mark.parametrize(
@@ -30,6 +43,7 @@ FULL = Problem(
         (Problem("A1", "no", file="a", line=3), "a:3: A1 no"),
         (Problem("A1", "no", severity="warning", file="a"), "a: warning: A1 no"),
         (Problem("A1", "no", "try", severity="warning"), "warning: A1 no\n  hint: try"),
+        (Problem("A1", "no", severity="note", file="a"), "a: note: A1 no"),
     ],
 )
 def test_text(problem: Problem, expected: str) -> None:
@@ -100,10 +114,29 @@ def test_in_order() -> None:
 
 def test_errors_leave_out_warnings() -> None:
     """Only errors stop a command."""
-    warning = Problem("A1", "x", severity="warning")
+    assert errors([WARNING, FULL, WARNING, NOTE]) == (FULL,)
+    assert errors([WARNING, NOTE]) == ()
 
-    assert errors([warning, FULL, warning]) == (FULL,)
-    assert errors([warning]) == ()
+
+@pytest.mark.parametrize(
+    ("problems", "expected"),
+    [
+        ([], "0 errors, 0 warnings"),
+        ([FULL, WARNING, WARNING], "1 error, 2 warnings"),
+        ([NOTE], "0 errors, 0 warnings, 1 note"),
+    ],
+)
+def test_tallied(problems: list[Problem], expected: str) -> None:
+    """Errors and warnings are counted always, notes where there are any."""
+    assert expected == tallied(problems)
+
+
+def test_many_problems_leave_out_notes_first() -> None:
+    """Of more problems than are shown, the worst are shown, in their order."""
+    shown, more = foremost([WARNING, FULL, *[NOTE] * (MOST - 2), WARNING])
+
+    assert [WARNING, FULL, *[NOTE] * (MOST - 3), WARNING] == shown
+    assert "and 1 more problem, which -o json lists" == more
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,8 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, WARNING, run, write
 
+from slicewright.core.check.model import Finding, rule
+
 if TYPE_CHECKING:
     from tests.conftest import Repo
+
+command = importlib.import_module("slicewright.cli.validate")
 
 ROOT = Path(__file__).resolve().parents[2]
 IGNORED = ("JS101", "SCHEMA004", "JS1O1")
@@ -50,6 +55,19 @@ def test_warnings_count_when_strict(tmp_path: Path) -> None:
     assert [run(tmp_path, "a.yaml", "--schemas-only", *more).code for more in ([], ["--strict"])] == [0, 1]
 
 
+def test_notes_do_not_count_when_strict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note is printed and never fails, not even with --strict."""
+    noted = rule("ACME-101", severity="note", hint="look")(lambda *_: [Finding(("data",), "said")])
+    monkeypatch.setattr(command, "semantic_rules", lambda: (noted,))
+    write(tmp_path, {"a.yaml": CONFIG_MAP})
+    done = run(tmp_path, "a.yaml", "--strict")
+    assert ["a.yaml:1:62: note: ACME-101 said", "0 errors, 0 warnings, 1 note"] == [
+        done.out.splitlines()[0],
+        done.out.splitlines()[-1].partition(": ")[2],
+    ]
+    assert 0 == done.code
+
+
 def test_folder_is_walked(tmp_path: Path) -> None:
     """YAML and JSON files below a folder are read; hidden folders and what is excluded are not."""
     write(
@@ -74,6 +92,7 @@ def test_folder_is_walked(tmp_path: Path) -> None:
         "read": 5,
         "errors": 1,
         "warnings": 0,
+        "notes": 0,
         "skipped": {},
         "withoutObject": ["a/empty.yaml", "a/values.yaml"],
     }

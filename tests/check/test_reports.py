@@ -133,6 +133,20 @@ def test_every_form_takes_any_text(form: str) -> None:
         assert "file=a%2Cb%3Ac%25.yaml" in text
 
 
+def test_note_is_below_a_warning_in_every_form() -> None:
+    """A note is a notice of GitHub, a note of SARIF, output of JUnit, and counted where there is one."""
+    note = Problem("A001", "no", severity="note", file="a.yaml", line=1)
+    written = {form: writer(form)(Report((note,), (), 1, {}, ())) for form in FORMS}
+
+    summary = "0 objects in 1 file or folder: 0 errors, 0 warnings, 1 note"
+    assert f"a.yaml:1: note: A001 no\n{summary}\n" == written["text"]
+    assert written["github"].startswith("::notice file=a.yaml,line=1,title=A001::no\n")
+    assert "note" == json.loads(written["sarif"])["runs"][0]["results"][0]["level"]
+    assert 1 == json.loads(written["json"])["summary"]["notes"]
+    root = ET.fromstring(written["junit"])  # noqa: S314 - our own
+    assert ("0", ["system-out"]) == (root.get("failures"), [child.tag for child in root[0][0]])
+
+
 def test_passing_report_says_what_was_not_checked() -> None:
     """Kinds that were named and files without an object stand in the summary."""
     text = writer("text")(Report((), (), 2, {"Thing": 2}, ("a.yaml",)))

@@ -133,7 +133,7 @@ def _run(workload: Workload) -> tuple[str, ...]:
 
 
 def _marks(problems: Iterable[Problem]) -> str:
-    """Return the ids of problems; a warning has a question mark."""
+    """Return the ids of problems; what is less than an error has a question mark."""
     return " ".join(
-        dict.fromkeys(f"{problem.id}{'?' if problem.severity == 'warning' else ''}" for problem in problems)
+        dict.fromkeys(f"{problem.id}{'' if problem.severity == 'error' else '?'}" for problem in problems)
     )

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from slicewright.cli.report.plain import annotation, line
 from slicewright.cli.report.review import COMMENT, SUMMARY, Check, code, markdown
 from slicewright.cli.repository import repository_root
 from slicewright.cli.streams import exact, say
-from slicewright.core.problem import Problem, errors, foremost
+from slicewright.core.problem import SEVERITIES, Problem, errors, foremost, tallied
 from slicewright.workspace.write import apply
 
 _CLUSTER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -162,15 +163,20 @@ def _validate(problems: list[Problem]) -> Check:
         return Check("validate", called, ended or BROKEN, "The objects", words=f"{printed}\n{said}".strip())
     found = [_problem(record) for record in report["problems"]]
     problems += found
-    errors, warnings = (
-        [line(problem) for problem in found if problem.severity == severity]
-        for severity in ("error", "warning")
+    objects = show.count(report.get("summary", {}).get("objects", 0), "object")
+    words, *others = (
+        [line(problem) for problem in found if problem.severity == severity] for severity in SEVERITIES
     )
-    objects = report.get("summary", {}).get("objects", 0)
-    counts = ((objects, "object"), (len(errors), "error"), (len(warnings), "warning"))
-    numbers = ", ".join(show.count(*each) for each in counts)
-    words, details = ("\n".join(lines) for lines in (errors, warnings))
-    return Check("validate", called, ended, "The objects", numbers, words, details, "Warnings")
+    return Check(
+        "validate",
+        called,
+        ended,
+        "The objects",
+        f"{objects}, {tallied(found)}",
+        "\n".join(words),
+        "\n".join(chain(*others)),
+        "Warnings and notes" if others[-1] else "Warnings",
+    )
 
 
 def _problem(record: dict[str, Any]) -> Problem:

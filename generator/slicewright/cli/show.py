@@ -10,13 +10,13 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 import click
 
 from slicewright.cli.streams import exact, say
-from slicewright.core.problem import Problem, errors, foremost, in_order
+from slicewright.core.problem import Problem, errors, foremost, in_order, tallied
 from slicewright.core.visible import in_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_COLOURS = {"error": "red", "warning": "yellow"}
+_COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
 class Refused(click.UsageError):
@@ -87,8 +87,8 @@ def messages(problems: Iterable[Problem]) -> None:
         say(problem.text(), err=True, mark=problem.id if colour else "", colour=_COLOURS[problem.severity])
     if more:
         say(more, err=True)
-    if wrong := len(errors(listed)):
-        say(f"{count(wrong, 'error')}, {count(len(listed) - wrong, 'warning')}", err=True)
+    if errors(listed):
+        say(tallied(listed), err=True)
 
 
 def count(number: int, noun: str) -> str:

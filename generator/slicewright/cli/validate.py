@@ -18,7 +18,7 @@ from slicewright.cli.repository import open_checkout, repository_root, versions_
 from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine, SkipKind
 from slicewright.core.check.examine import Report, examine
-from slicewright.core.problem import Problem, errors
+from slicewright.core.problem import Problem, Severity
 from slicewright.workspace import package
 from slicewright.workspace.discovery import STDIN, Discovery, Found, of_overlays, printable
 from slicewright.workspace.judge import read_ignore_file
@@ -133,7 +133,8 @@ def validate(
     exact(writer(output)(report))
     if any(problem.id == "TOOL001" for problem in report.problems):
         sys.exit(BROKEN)  # what a missing kustomize would have built is not checked
-    sys.exit(1 if errors(report.problems) or (strict and report.problems) else 0)
+    failing: tuple[Severity, ...] = ("error", "warning") if strict else ("error",)
+    sys.exit(any(problem.severity in failing for problem in report.problems))
 
 
 def _nothing_in(paths: Sequence[str]) -> Problem:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from slicewright.core.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note"]
+"""An error stops a command, a warning only with `--strict`, a note never."""
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""All of them, the worst first."""
 
 Path = tuple[str | int, ...]
 """The way from the root of a document to a value: mapping keys and list indexes."""
@@ -60,10 +64,10 @@ class Problem:
     def text(self) -> str:
         """Return the one or two lines that a terminal shows."""
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
-        warning = "warning: " if self.severity == "warning" else ""
+        severity = "" if self.severity == "error" else f"{self.severity}: "
         head = f"{place}: " if self.file else ""
         of = f"{self.input_field}, {self.object}: " if self.folder else ""
-        first = visible(f"{head}{warning}{self.id} {of}{self.message}")
+        first = visible(f"{head}{severity}{self.id} {of}{self.message}")
         return f"{first}\n  hint: {visible(self.hint)}" if self.hint else first
 
     def record(self) -> dict[str, str | int]:
@@ -115,15 +119,27 @@ def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(problem for problem in problems if problem.severity == "error")
 
 
+def tally(problems: Iterable[Problem]) -> dict[Severity, int]:
+    """Return the number of problems of each severity, the worst first."""
+    found = Counter(problem.severity for problem in problems)
+    return {severity: found[severity] for severity in SEVERITIES}
+
+
+def tallied(problems: Iterable[Problem]) -> str:
+    """Return `1 error, 0 warnings`, and the number of notes where there are any."""
+    numbers = tally(problems).items()
+    return ", ".join(counted(number, noun) for noun, number in numbers if number or noun != "note")
+
+
 MOST = 1000
 """Problems that are printed for people; programs get all."""
 
 
 def foremost(problems: Sequence[Problem]) -> tuple[Sequence[Problem], str]:
-    """Return those that people are shown, of many the errors first, and a word on the rest."""
+    """Return those that people are shown, of many the worst first, and a word on the rest."""
     if len(problems) <= MOST:
         return problems, ""
-    ranked = sorted(range(len(problems)), key=lambda at: problems[at].severity != "error")
+    ranked = sorted(range(len(problems)), key=lambda at: SEVERITIES.index(problems[at].severity))
     left = len(problems) - MOST
     more = f"and {counted(left, 'more problem')}, which -o json lists"
     return [problems[at] for at in sorted(ranked[:MOST])], more

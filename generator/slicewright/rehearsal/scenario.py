@@ -78,7 +78,7 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
             refusals += against
             wanted, against = installation(site, repository.read_text)
             refusals += errors(against)
-            notes = tuple(problem for problem in against if problem.severity == "warning")
+            notes = tuple(problem for problem in against if problem.severity != "error")
             catalogue = repository.package.catalogue
             made.append(Scenario(site, tuple(parts), objects, catalogue, wanted, notes, custom))
     if not refusals:

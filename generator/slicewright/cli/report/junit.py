@@ -27,7 +27,7 @@ Times = Mapping[str, float]
 
 
 def write(report: Report) -> str:
-    """Return the report; an error is a failure of its case, a warning is among its output."""
+    """Return the report; an error is a failure of its case, what is less is among its output."""
     suites: dict[str, dict[str, list[Problem]]] = defaultdict(dict)
     for item in report.objects:
         suites[item.file].setdefault(item.subject, [])
@@ -66,15 +66,15 @@ def document(
 
 def _add_problems(case: ET.Element, problems: list[Problem], reason: str | None) -> None:
     wrong = errors(problems)
-    warnings = [problem for problem in problems if problem.severity == "warning"]
+    others = [problem for problem in problems if problem.severity != "error"]
     if reason is not None and not wrong:
         ET.SubElement(case, "skipped", message=_text(reason))
     if wrong:
         message = _text(f"{wrong[0].id} {wrong[0].message}")
         failure = ET.SubElement(case, "failure", type=wrong[0].id, message=message)
         failure.text = _lines(wrong)
-    if warnings:
-        ET.SubElement(case, "system-out").text = _lines(warnings)
+    if others:
+        ET.SubElement(case, "system-out").text = _lines(others)
 
 
 def _count(element: ET.Element, cases: str) -> None:

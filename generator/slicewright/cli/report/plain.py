@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from slicewright.core.compose.kustomization import FILE_NAME
-from slicewright.core.problem import foremost
+from slicewright.core.problem import foremost, tallied
 from slicewright.core.visible import in_json, shown, visible
 
 if TYPE_CHECKING:
@@ -42,10 +42,7 @@ def summary(report: Report) -> str:
     """Return the line at the end: what was looked at, what was found, what was not."""
     numbers = report.summary()
     read = _count(numbers["read"], "file or folder", "files and folders")
-    text = (
-        f"{_count(numbers['objects'], 'object')} in {read}: "
-        f"{_count(numbers['errors'], 'error')}, {_count(numbers['warnings'], 'warning')}"
-    )
+    text = f"{_count(numbers['objects'], 'object')} in {read}: {tallied(report.problems)}"
     if report.skipped:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(report.skipped.items()))
         text += f"; not checked, as asked: {visible(kinds)}"
@@ -85,7 +82,8 @@ def annotation(problem: Problem) -> str:
     if problem.folder:
         said = f"{problem.input_field}: {said}"
     said = visible(said) + (f"\nhint: {visible(problem.hint)}" if problem.hint else "")
-    return f"::{problem.severity} {','.join([*properties, f'title={_property(title)}'])}::{_data(said)}"
+    command = "notice" if problem.severity == "note" else problem.severity
+    return f"::{command} {','.join([*properties, f'title={_property(title)}'])}::{_data(said)}"
 
 
 def _data(text: str) -> str:

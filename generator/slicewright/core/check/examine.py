@@ -14,7 +14,7 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import KUSTOMIZATION_VERSION
 from slicewright.core.kubernetes.labels import OURS
-from slicewright.core.problem import Problem, errors, in_order
+from slicewright.core.problem import Problem, errors, in_order, tally
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -83,12 +83,10 @@ class Report:
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, as JSON has them."""
-        wrong = len(errors(self.problems))
         return {
             "objects": len(self.objects),
             "read": self.units,
-            "errors": wrong,
-            "warnings": len(self.problems) - wrong,
+            **{f"{severity}s": number for severity, number in tally(self.problems).items()},
             "skipped": dict(sorted(self.skipped.items())),
             "withoutObject": list(self.passed_by),
         }

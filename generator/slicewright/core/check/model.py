@@ -201,8 +201,8 @@ class Rule:
     """One semantic rule. `slicewright rule ID` and the page of rules show its texts.
 
     `severity` is `error` where the API server (strict validation) or a controller refuses the object or it
-    can never run, `warning` where it is accepted only through defaulting or pruning, or is a trap. The texts
-    of slicewright's own rules are in `problems/rules/`, and empty here.
+    can never run, `warning` where it is accepted only through defaulting or pruning, or is a trap, `note`
+    where nobody must act. The texts of slicewright's own rules are in `problems/rules/`, and empty here.
     """
 
     id: str

@@ -123,7 +123,7 @@ def suppress(
         by = [entry for entry in ignored if _suppresses(entry, problem)]
         used.update(by)
         key = ACKNOWLEDGED + problem.id
-        may = problem.severity == "warning" or written.isdisjoint(holders)
+        may = problem.severity != "error" or written.isdisjoint(holders)
         held = [marks[at].annotations for at in holders if may and at in marks]
         if not by and not any(notes.get(key, "").strip() for notes in held):
             left.append(problem)

@@ -116,7 +116,7 @@ class Mended:
             return False
         around = any(path[: len(problem.path)] == problem.path for path in self.removed)
         names = problem.id.startswith("REF") or problem.path[:2] == ("spec", "tpu")
-        return around or not names or problem.severity == "warning"
+        return around or not names or problem.severity != "error"
 
 
 def mended(source: Source, problems: Iterable[Problem], accepts: Callable[[Any], bool]) -> Mended | None:
