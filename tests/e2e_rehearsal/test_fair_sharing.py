@@ -43,7 +43,7 @@ clusterQueues:
   localQueues: [{name: heavy, namespace: default}]
 """.replace("SETTINGS", json.dumps(SETTINGS))
 """Neither team has quota of its own: all that they get is borrowed, one slice and three by their weights."""
-SEEN_WITHIN = 10.0
+SEEN_WITHIN = 30.0
 """An end and an admission are seen by two watches, the later one perhaps first."""
 
 
@@ -76,10 +76,10 @@ def test_team_furthest_below_its_share_is_admitted_first(fair_bed: Bed, empty: R
     """A slice gets free: the heavy team has it, with more chips and later: it weighs thrice."""
     empty.cluster(spec=SHARED.replace("reclaimWithinCohort: Any", "reclaimWithinCohort: Never"))
     for name, queue, times in (
-        ("light-first", "light", "{duration: 105s}"),
+        ("light-first", "light", "{duration: 150s}"),
         ("heavy-short", "heavy", "{duration: 75s}"),
-        ("heavy-first", "heavy", "{duration: 105s}"),
-        ("heavy-second", "heavy", "{duration: 105s}"),
+        ("heavy-first", "heavy", "{duration: 150s}"),
+        ("heavy-second", "heavy", "{duration: 150s}"),
         ("light-waits", "light", "{submitAt: 25s, duration: 15s}"),
         ("heavy-waits", "heavy", "{submitAt: 50s, duration: 45s}"),
     ):
