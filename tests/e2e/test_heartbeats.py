@@ -60,13 +60,13 @@ def last_heard(bed: Bed) -> str:
     return str(found)
 
 
-def say(bed: Bed, item: Object, **told: str) -> None:
-    """Write conditions, as a node monitor does."""
+def say(bed: Bed, item: Object, **told: str) -> Object:
+    """Write conditions, as a node monitor does, and return the object as it is then."""
     conditions = [
         {**entry, "status": told.get(entry["type"], entry["status"])}
         for entry in item["status"]["conditions"]
     ]
-    bed.api.patch(item, {"status": {"conditions": conditions}}, subresource="status")
+    return bed.api.patch(item, {"status": {"conditions": conditions}}, subresource="status")
 
 
 def test_nodes_are_heard_at_once_and_again(guest: Bed) -> None:
@@ -90,9 +90,9 @@ def test_node_that_was_silent_for_too_long_comes_back_with_its_pods(guest: Bed) 
     silent = dict.fromkeys(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"], "Unknown")
 
     say(guest, guest.api.get(*kit.NODE, NODE), **silent)
-    say(guest, guest.api.get(*kit.POD, "runs", "default"), Ready="False")
-    assert not is_ready(guest, "runs")
+    written = say(guest, guest.api.get(*kit.POD, "runs", "default"), Ready="False")
 
+    assert statuses(written)[READY] == "False"
     guest.until("the node", lambda: statuses(guest.api.get(*kit.NODE, NODE)) == HEALTHY, seconds=120)
     guest.until("the pod", lambda: is_ready(guest, "runs"))
 
