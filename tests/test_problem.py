@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 from slicewright.core.problem import (
     MOST,
+    Edit,
+    Fix,
     Path,
     Problem,
     did_you_mean,
@@ -65,6 +68,28 @@ def test_record() -> None:
         "hint": "did you mean 'slices'?",
     }
     assert expected == FULL.record()
+
+
+def test_record_of_a_fix() -> None:
+    """The fix of a finding is a JSON 6902 patch of the document that holds the object."""
+    edits = (
+        Edit("move", ("spec", "slices"), source=("spec", "slcies")),
+        Edit("add", ("metadata", "labels", "a/b"), {"c": 1}),
+        Edit("remove", ("spec", "run")),
+    )
+    problem = replace(FULL, fix=Fix("Rename it", edits).within(2, ("items", 0)))
+
+    expected = {
+        "title": "Rename it",
+        "safe": True,
+        "document": 2,
+        "edits": [
+            {"op": "move", "from": "/items/0/spec/slcies", "path": "/items/0/spec/slices"},
+            {"op": "add", "path": "/items/0/metadata/labels/a~1b", "value": {"c": 1}},
+            {"op": "remove", "path": "/items/0/spec/run"},
+        ],
+    }
+    assert [expected] == problem.record()["fixes"]
 
 
 def test_at_moves_a_problem() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicewright.core.compose import patch
+from slicewright.core.problem import pointer
 
 
 @pytest.mark.parametrize(
@@ -47,4 +48,4 @@ def test_no_pointers(text: str, message: str) -> None:
 @given(st.lists(st.text()))
 def test_any_keys_can_be_written(keys: list[str]) -> None:
     """Escaped tokens, joined by slashes, are parsed to what they were."""
-    assert tuple(keys) == patch.parse_pointer("".join(f"/{patch.escape_key(key)}" for key in keys))
+    assert tuple(keys) == patch.parse_pointer(pointer(tuple(keys)))

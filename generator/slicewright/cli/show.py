@@ -73,7 +73,7 @@ def finish(record: dict[str, Any], problems: Iterable[Problem], output: str) -> 
     sys.exit(1 if errors(listed) else 0)
 
 
-def records(problems: Iterable[Problem]) -> list[dict[str, str | int]]:
+def records(problems: Iterable[Problem]) -> list[dict[str, Any]]:
     """Return the JSON form of problems."""
     return [problem.record() for problem in problems]
 

@@ -6,7 +6,7 @@ import difflib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from slicewright.core.visible import visible
 
@@ -23,12 +23,62 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """One operation of a JSON 6902 patch. A `move` goes from `source` to another key of the same mapping."""
+
+    op: Literal["add", "replace", "remove", "move"]
+    path: Path
+    value: Any = None
+    source: Path = ()
+
+    def record(self) -> dict[str, Any]:
+        """Return the operation as JSON has it."""
+        way = {"from": pointer(self.source)} if self.op == "move" else {}
+        value = {"value": self.value} if self.op in ("add", "replace") else {}
+        return {"op": self.op, **way, "path": pointer(self.path), **value}
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What to change in a document so that a finding goes away, as data.
+
+    A rule gives paths from the root of its object; `within` makes them paths of the document that holds it.
+    """
+
+    title: str
+    """What it does, in words: an imperative without a full stop."""
+    edits: tuple[Edit, ...]
+    safe: bool = True
+    """Whether it says what the person meant beyond doubt; others are applied only when asked for."""
+    document: int = 0
+    """The document of the file, from 0."""
+
+    def within(self, document: int, at: Path = ()) -> Fix:
+        """Return the fix of an object as one of the document of a file in which it is, at a path."""
+        edits = tuple(
+            replace(edit, path=(*at, *edit.path), source=(*at, *edit.source) if edit.source else ())
+            for edit in self.edits
+        )
+        return replace(self, edits=edits, document=document)
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "title": self.title,
+            "safe": self.safe,
+            "document": self.document,
+            "edits": [edit.record() for edit in self.edits],
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """One finding, in the form that every command reports.
 
     `file` is relative to the repository; `line` and `column` count from 1, 0 where no place is known;
     `object` is `Kind namespace/name`; `path` leads to the value inside its document. Where the object is
     rendered into a `folder`, `file` is the input that a person changes, and `input_path` leads to its field.
+    A `fix` changes the document in `file`, so what is composed or rendered has none.
     """
 
     id: str
@@ -42,6 +92,7 @@ class Problem:
     path: Path = field(default=())
     folder: str = ""
     input_path: Path = field(default=())
+    fix: Fix | None = field(default=None, compare=False)
 
     def at(self, file: str, line: int, column: int) -> Problem:
         """Return the same problem with a place in a file."""
@@ -70,9 +121,13 @@ class Problem:
         first = visible(f"{head}{severity}{self.id} {of}{self.message}")
         return f"{first}\n  hint: {visible(self.hint)}" if self.hint else first
 
-    def record(self) -> dict[str, str | int]:
-        """Return the JSON form, the same record in every command; only what was rendered has a folder."""
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form, the same record in every command.
+
+        Only what was rendered has a folder, and only what can be mended has fixes.
+        """
         folder = {"folder": self.folder} if self.folder else {}
+        fixes = {"fixes": [self.fix.record()]} if self.fix else {}
         return {
             **folder,
             "id": self.id,
@@ -84,6 +139,7 @@ class Problem:
             "path": self.dotted(),
             "message": self.message,
             "hint": self.hint,
+            **fixes,
         }
 
 
@@ -102,6 +158,16 @@ def dotted(path: Path) -> str:
         else:
             text += f".{part}" if text else part
     return text
+
+
+def escape_key(token: str) -> str:
+    """Return a token as a JSON Pointer has it."""
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def pointer(path: Path) -> str:
+    """Return `/a/b/0/c.d~1e` for `("a", "b", 0, "c.d/e")`, as RFC 6901 writes it."""
+    return "".join(f"/{escape_key(str(part))}" for part in path)
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slicewright.core.kubernetes.kinds import GROUP_OF
 from slicewright.core.kubernetes.pods import Pods, pods_of
 from slicewright.core.kubernetes.read import texts
-from slicewright.core.problem import Path, Problem, Severity
+from slicewright.core.problem import Fix, Path, Problem, Severity
 from slicewright.core.run.folder import platform_folder
 
 if TYPE_CHECKING:
@@ -111,10 +111,12 @@ class Resource:
         *,
         severity: Severity = "error",
         key: bool = False,
+        fix: Fix | None = None,
     ) -> Problem:
         """Return a problem at a path of this object; `key` points at the key instead of the value."""
         line, column = self.source.places.of((*self.at, *path), key=key) if self.source else (0, 0)
-        return Problem(ident, message, hint, severity, self.file, line, column, self.subject, path)
+        mend = fix.within(self.source.document.index, self.at) if fix and self.source else None
+        return Problem(ident, message, hint, severity, self.file, line, column, self.subject, path, fix=mend)
 
     def placed(self, problem: Problem) -> Problem:
         """Return a problem found in this object's data with its place in the file."""
@@ -125,6 +127,7 @@ class Resource:
             problem.hint,
             severity=problem.severity,
             key=problem.is_about_key,
+            fix=problem.fix,
         )
 
 
@@ -184,11 +187,12 @@ class ObjectSet:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Where an object breaks a rule; an empty hint stands for the rule's own."""
+    """Where an object breaks a rule, and what would mend it; an empty hint stands for the rule's own."""
 
     path: Path
     message: str
     hint: str = ""
+    fix: Fix | None = None
 
 
 Findings = Iterator[Finding]

@@ -60,7 +60,9 @@ class RuleSet:
         for rule in (*own, *self._of_all):
             for finding in rule.check(resource, objects):
                 hint = finding.hint or rule.hint or self._hint_of(rule.id)
-                yield resource.problem(rule.id, finding.path, finding.message, hint, severity=rule.severity)
+                yield resource.problem(
+                    rule.id, finding.path, finding.message, hint, severity=rule.severity, fix=finding.fix
+                )
 
     def without_repeats(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         """Return the problems without those that another one reports in better words.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.document import same
 from slicewright.core.document.read import MAX_DEPTH, MAX_VALUES
+from slicewright.core.problem import escape_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +30,6 @@ def parse_pointer(pointer: str) -> Keys:
     if _BAD_ESCAPE.search(pointer):
         raise ValueError(f"'{pointer}' is not a JSON pointer: '~' is written ~0 and '/' in a key ~1")
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
-
-
-def escape_key(token: str) -> str:
-    """Return a token as a pointer has it."""
-    return token.replace("~", "~0").replace("/", "~1")
 
 
 Operation = dict[str, Any]

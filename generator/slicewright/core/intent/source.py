@@ -87,7 +87,8 @@ class Source:
     def placed(self, problem: Problem) -> Problem:
         """Return a problem found in this document's data with its place in the file."""
         line, column = self.place(problem.path, key=problem.is_about_key)
-        return replace(problem, file=self.file.path, line=line, column=column, object=self.subject)
+        fix = problem.fix.within(self.document.index) if problem.fix else None
+        return replace(problem, file=self.file.path, line=line, column=column, object=self.subject, fix=fix)
 
 
 _NAMED = frozenset({"clusterQueues", "managed", "mode", "pools", "priorityClasses", "teams"})

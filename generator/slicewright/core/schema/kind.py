@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.compose import patch
+from slicewright.core.problem import pointer
 from slicewright.core.schema.sharing import shared
 from slicewright.core.schema_from_crd import DRAFT, Schema, dumps
 
@@ -101,7 +101,7 @@ def of_crd(node: Mapping[str, Any]) -> dict[str, Any]:
     for place, found in _walk(node, ()):
         if place[:1] == ("status",):
             continue
-        at = written(place)
+        at = pointer(place)
         if found.get("x-kubernetes-list-type") == "map":
             maps.append(list_map(at, found["x-kubernetes-list-map-keys"], found.get("items", {})))
         for rule in found.get("x-kubernetes-validations", []):
@@ -114,7 +114,7 @@ def of_crd(node: Mapping[str, Any]) -> dict[str, Any]:
 def defaults(node: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the defaults of a structural schema with their places, those of holders first."""
     return [
-        {"path": written(place), "value": found["default"]}
+        {"path": pointer(place), "value": found["default"]}
         for place, found in _walk(node, ())
         if found.get("default") is not None and place[-1:] != ("*",)
     ]
@@ -126,11 +126,6 @@ def list_map(at: str, keys: list[str], items: Mapping[str, Any]) -> dict[str, An
     # Built-in kinds give zero values as defaults, which say nothing.
     defaults = {key: fields[key]["default"] for key in keys if fields.get(key, {}).get("default")}
     return {"path": at, "keys": list(keys), **({"defaults": defaults} if defaults else {})}
-
-
-def written(place: tuple[str, ...]) -> str:
-    """Return a place as a pointer."""
-    return "".join(f"/{patch.escape_key(part)}" for part in place)
 
 
 def _walk(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.problem import pointer
 from slicewright.core.schema import kind
-from slicewright.core.schema.kind import Kind, KindSchema, document, list_map, written
+from slicewright.core.schema.kind import Kind, KindSchema, document, list_map
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -240,7 +241,7 @@ def _list_maps(
     if node.get("x-kubernetes-list-type") == "map":
         target = _target(node["items"])
         items = components[target] if target else node["items"]
-        entry = list_map(written(place), node["x-kubernetes-list-map-keys"], items)
+        entry = list_map(pointer(place), node["x-kubernetes-list-map-keys"], items)
         yield {**entry, "tolerated": True} if _is_tolerated(place) else entry
     for field, value in sorted(node.get("properties", {}).items()):
         yield from _list_maps(value, (*place, field), components, above)
