@@ -13,7 +13,7 @@ from slicewright.core.check.rules.kustomize_build import built, patches
 from slicewright.core.kubernetes.read import words
 from slicewright.workspace.package import catalogue
 
-POD = {"spec": {"containers": [{"name": "a"}]}}
+POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "a"}]}}
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ POD = {"spec": {"containers": [{"name": "a"}]}}
     [
         ("Pod", "v1", POD),
         ("PodTemplate", "v1", {"template": POD}),
-        ("Deployment", "apps/v1", {"spec": {"template": POD}}),
+        ("Deployment", "apps/v1", {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": POD}}),
         ("CronJob", "batch/v1", {"spec": {"jobTemplate": {"spec": {"template": POD}}}}),
         (
             "LeaderWorkerSet",

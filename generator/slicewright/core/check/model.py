@@ -65,6 +65,20 @@ class Resource:
         return str(self.metadata.get("name", ""))
 
     @cached_property
+    def server_name(self) -> str:
+        """The name, else one such as the API server makes of generateName; empty where there is neither.
+
+        The server keeps 58 characters and adds five (apiserver v0.36, pkg/storage/names/generate.go).
+        """
+        prefix = self.metadata.get("generateName")
+        return self.name or (f"{prefix[:58]}x2x2x" if isinstance(prefix, str) and prefix else "")
+
+    @property
+    def name_path(self) -> Path:
+        """The way to the name, or to the beginning of the one that the server makes."""
+        return "metadata", "generateName" if self.server_name and not self.name else "name"
+
+    @cached_property
     def namespace(self) -> str:
         """The namespace as written; empty where none is."""
         return str(self.metadata.get("namespace", ""))

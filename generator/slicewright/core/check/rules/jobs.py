@@ -18,9 +18,18 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 
+def _is_part(resource: Resource) -> bool:
+    """Tell whether an object looks like a merge patch: it lacks images and another required field."""
+    if any(container.get("image") for _, container in resource.containers):
+        return False
+    if resource.kind in ("CronJob", "Job"):
+        return all("restartPolicy" not in pods.spec for pods in resource.pods)
+    return resource.group == "apps" and not at(resource.data, "spec", "selector")
+
+
 @rule("JS121", JOB_KINDS)
 def _restart_policy(resource: Resource, _objects: ObjectSet) -> Findings:
-    for pods in resource.pods:
+    for pods in () if _is_part(resource) else resource.pods:
         policy = pods.spec.get("restartPolicy")
         if policy in ("OnFailure", "Never") or (policy is None and resource.kind == "JobSet"):
             continue
@@ -31,7 +40,7 @@ def _restart_policy(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("JS122", POD_KINDS)
 def _images(resource: Resource, _objects: ObjectSet) -> Findings:
-    for path, container in resource.containers:
+    for path, container in () if _is_part(resource) else resource.containers:
         if not container.get("image"):
             yield Finding(path, f"container '{container.get('name', '')}' has no image")
 
@@ -121,18 +130,18 @@ def _twice(containers: Iterable[tuple[Path, dict[str, Any]]], *, on_host: bool) 
 
 @rule("JS126", {"Job"})
 def _job_name(resource: Resource, _objects: ObjectSet) -> Findings:
-    for pods in resource.pods:
+    for pods in resource.pods if resource.server_name else ():
         completions = number(pods.job.get("completions"))
-        name = resource.name
+        name = resource.server_name
         if pods.job.get("completionMode") == "Indexed" and completions:
-            name = f"{resource.name}-{completions - 1}"
+            name = f"{name}-{completions - 1}"
             # A host name may begin with a digit, unlike the DNS-1035 label.
             against = against_dns1035(f"x{name[1:]}" if name[:1].isdigit() else name)
             if against:
-                yield Finding(("metadata", "name"), f"host name '{name}' {against}")
+                yield Finding(resource.name_path, f"host name '{name}' {against}")
         elif len(name) > MAX_LABEL:
             message = f"name '{name}' has {len(name)} characters, {MAX_LABEL} at most"
-            yield Finding(("metadata", "name"), message)
+            yield Finding(resource.name_path, message)
 
 
 @rule("JS127", JOB_KINDS)

@@ -29,20 +29,31 @@ def is_indexed(pods: Pods, kind: str = "JobSet") -> bool:
 
 
 def _domain(resource: Resource) -> str:
-    return text(at(resource.data, "spec", "network", "subdomain")) or resource.name
+    return text(at(resource.data, "spec", "network", "subdomain")) or resource.server_name
 
 
 @rule("JS101", JOBSET)
 def _names(resource: Resource, _objects: ObjectSet) -> Findings:
-    if not resource.name:
+    name = resource.server_name
+    if not name:
+        return
+    own = against_dns1035(name)
+    if own and len(name) <= MAX_LABEL:
+        yield Finding(resource.name_path, f"JobSet name '{name}' {own}", _renamed("JobSet", name))
         return
     for pods in resource.pods:
         path = (*pods.path[:3], "name")
-        job = f"{resource.name}-{pods.name}-{pods.replicas - 1}"
+        job = f"{name}-{pods.name}-{pods.replicas - 1}"
         against = against_dns1035(job)
         completions = number(pods.job.get("completions"))
         if against:
-            yield Finding(path, f"Job name '{job}' {against}", _renamed(resource.name, pods.name))
+            # The second name is after a letter and a hyphen, so it may begin with a digit.
+            hint = (
+                ""
+                if is_subdomain(pods.name) and "." not in pods.name
+                else _renamed("replicatedJob", pods.name)
+            )
+            yield Finding(path, f"Job name '{job}' {against}", hint)
         elif is_indexed(pods) and completions is not None:
             pod = f"{job}-{completions - 1}-abcde"
             against = against_dns1035(pod)
@@ -50,14 +61,10 @@ def _names(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding(path, f"pod name '{pod}' {against}")
 
 
-def _renamed(jobset: str, replicated_job: str) -> str:
-    """Return what to call a JobSet or a replicatedJob with a wrong character; nothing for long names."""
-    for what, name in (("JobSet", jobset), ("replicatedJob", replicated_job)):
-        right = as_dns1035(name)
-        # The second name is after a letter and a hyphen, so it may begin with a digit.
-        if right != name and (what == "JobSet" or not is_subdomain(name) or "." in name):
-            return f"rename the {what}" + (f", for example '{right}'" if right else "")
-    return ""
+def _renamed(what: str, name: str) -> str:
+    """Return what to call a JobSet or a replicatedJob with a wrong character."""
+    right = as_dns1035(name)
+    return f"rename the {what}" + (f", for example '{right}'" if right else "")
 
 
 @rule("JS102", JOBSET)
@@ -121,11 +128,11 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("JS106", JOBSET)
 def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Findings:
     wanted = at(resource.data, "spec", "coordinator")
-    if not isinstance(wanted, dict) or not resource.name:
+    if not isinstance(wanted, dict) or not resource.server_name:
         return
     name = text(wanted.get("replicatedJob"))
     job_index, pod_index = number(wanted.get("jobIndex"), 0), number(wanted.get("podIndex"), 0)
-    value = f"{resource.name}-{name}-{job_index}-{pod_index}.{_domain(resource)}"
+    value = f"{resource.server_name}-{name}-{job_index}-{pod_index}.{_domain(resource)}"
     if not is_label_value(value):
         message = f"the coordinator's address '{value}' has {len(value)} characters, {MAX_LABEL} at most"
         yield Finding(("spec", "coordinator"), message)

@@ -134,7 +134,7 @@ def _tolerated(resource: Resource, _objects: ObjectSet) -> Findings:
 def _managed(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "provisioningClassName") != QUEUED_CLASS:
         return
-    if TPU not in sequence(at(resource.data, "spec", "managedResources")):
+    if not sequence(at(resource.data, "spec", "managedResources")):
         message = "the ProvisioningRequest has all pod sets, but GKE accepts only one"
         yield Finding(("spec",), message)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.tpu_shape import asks_for_tpu, exclusive, shape
+from slicewright.core.check.rules.tpu_shape import asks_for_tpu, exclusive, is_tpu, shape
 from slicewright.core.check.scheduler import Nodes, can_meet, nodes_of
 from slicewright.core.kubernetes.labels import NODE_POOL, QUEUE
 from slicewright.core.kubernetes.read import number, text
@@ -96,9 +96,10 @@ def _preempts(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _users(objects: ObjectSet) -> dict[str, Resource]:
-    """Return, by the name of a class, the first object in a queue whose pods name it."""
+    """Return, by the name of a class, the first object in a queue whose TPU pods name it."""
     found: dict[str, Resource] = {}
     for resource in objects.all:
         for pods in resource.pods if QUEUE in resource.labels else ():
-            found.setdefault(text(pods.spec.get("priorityClassName")), resource)
+            if is_tpu(pods):
+                found.setdefault(text(pods.spec.get("priorityClassName")), resource)
     return found

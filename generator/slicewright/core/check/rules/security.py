@@ -30,17 +30,23 @@ _RESTRICTED = (
 )
 
 
+def _of_slices(resource: Resource) -> tuple[Pods, ...]:
+    """Return the pods of a program on TPUs, its heads without chips too; not what tunes the hosts."""
+    is_program = resource.kind != "DaemonSet" and any(is_tpu(pods) for pods in resource.pods)
+    return resource.pods if is_program else ()
+
+
 @rule("TPU131", POD_KINDS, "warning")
 def _host_network(resource: Resource, objects: ObjectSet) -> Findings:
-    for pods in resource.pods:
+    for pods in _of_slices(resource):
         if pods.spec.get("hostNetwork") is not True:
             continue
         path = (*pods.spec_path, "hostNetwork")
-        volumes = entries(pods.spec.get("volumes"))
-        if pods.annotations.get(FUSE) == "true" or any(
-            at(volume, "csi", "driver") == FUSE_DRIVER for _, volume in volumes
-        ):
-            # The driver itself can run beside the host's network since 1.33.3, and says so in the volume.
+        volumes = [volume for _, volume in entries(pods.spec.get("volumes"))]
+        mounted = [volume for volume in volumes if at(volume, "csi", "driver") == FUSE_DRIVER]
+        # The driver itself can run beside the host's network since 1.33.3, and says so in the volume.
+        served = [at(volume, "csi", "volumeAttributes", "hostNetworkPodKSA") == "true" for volume in mounted]
+        if not all(served) or (pods.annotations.get(FUSE) == "true" and not mounted):
             yield Finding(path, "GCS FUSE volumes do not mount in pods with hostNetwork")
         account = text(pods.spec.get("serviceAccountName"))
         found = objects.find("ServiceAccount", account, resource.namespace) if account else None
@@ -52,7 +58,7 @@ def _host_network(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("TPU132", POD_KINDS, "warning")
 def _dns_policy(resource: Resource, _objects: ObjectSet) -> Findings:
     # A head without chips has to find the workers too; other programs may mean the host's resolver.
-    for pods in resource.pods if any(is_tpu(each) for each in resource.pods) else ():
+    for pods in _of_slices(resource):
         policy = pods.spec.get("dnsPolicy")
         if pods.spec.get("hostNetwork") is True and policy in (None, "ClusterFirst", "Default"):
             message = "pods with hostNetwork use the DNS server of the node, which does not know Services"

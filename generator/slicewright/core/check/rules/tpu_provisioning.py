@@ -36,8 +36,6 @@ _RUN_SECONDS = (30, 10_368_000)
 """Shortest and longest maxRunDuration of other nodes: 30 seconds to 120 days (GKE cluster autoscaler)."""
 
 _NO_LABELS = {
-    QUEUED: "it is the key of a taint; select cloud.google.com/gke-flex-start, or label the node pools "
-    "yourself",
     "cloud.google.com/gke-reservation-name": "write cloud.google.com/reservation-name",
     RESERVATION_AFFINITY: "write cloud.google.com/reservation-name",
     "cloud.google.com/gke-reservation": "write cloud.google.com/reservation-name",
@@ -47,17 +45,22 @@ _NO_LABELS = {
     "cloud.google.com/gke-compute-class": "write cloud.google.com/compute-class",
     "cloud.google.com/gke-node-pool": "write cloud.google.com/gke-nodepool",
 }
+_NO_LABELS_OF_POOLS = {
+    QUEUED: "it is the key of a taint; select cloud.google.com/gke-flex-start, or label the node pools"
+}
+"""Labels that cluster-toolkit puts on its node pools: unknown only where the pools are known."""
 _CONFLICTS = {SPOT: "true", PREEMPTIBLE: "true"}
 
 
 @rule("TPU121", POD_KINDS)
 def _unknown_labels(resource: Resource, objects: ObjectSet) -> Findings:
     own = objects.once("labels of nodes", _own_labels)
+    unknown = _NO_LABELS | (_NO_LABELS_OF_POOLS if objects.site else {})
     for pods in resource.pods:
         for key in mapping(pods.spec.get("nodeSelector")):
-            if key in _NO_LABELS and key not in own:
+            if key in unknown and key not in own:
                 path = (*pods.spec_path, "nodeSelector", key)
-                yield Finding(path, f"GKE puts no label '{key}' on nodes", _NO_LABELS[key])
+                yield Finding(path, f"GKE puts no label '{key}' on nodes", unknown[key])
 
 
 def _own_labels(objects: ObjectSet) -> frozenset[str]:

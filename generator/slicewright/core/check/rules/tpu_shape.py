@@ -182,7 +182,8 @@ def _chips(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("TPU106", POD_KINDS, "warning")
 def _ambiguous(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        rows = shapes(pods, objects)
+        # Pods that ask for more chips than a host has do not go there.
+        rows = [row for row in shapes(pods, objects) if row.chips_per_host >= pods.chips]
         if len(rows) < 2 or is_placed_otherwise(pods) or SLICE_TOPOLOGY in pods.annotations:  # noqa: PLR2004
             continue
         machines = joined([row.machine_type for row in rows])
@@ -209,8 +210,9 @@ def _selectors(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("TPU108", POD_KINDS, "warning")
 def _no_chips(resource: Resource, _objects: ObjectSet) -> Findings:
-    if is_pathways(resource):
-        return  # A head beside the workers selects their nodes, and has no chips of its own.
+    # A head beside the workers selects their nodes, and has no chips of its own. Nor has what tunes hosts.
+    if is_pathways(resource) or resource.kind == "DaemonSet":
+        return
     for pods in resource.pods:
         if is_tpu(pods) and not asks_for_tpu(pods) and pods.containers:
             path = (*pods.containers[0][0], "resources")

@@ -93,7 +93,8 @@ def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
         row = shape(pods, objects)
         placed = exclusive(resource, pods) or SLICE_TOPOLOGY in pods.annotations
         placed = placed or any(key.startswith(PODSET) for key in pods.annotations)
-        if row is not None and row.multislice and not placed:
+        # Where a replica is not a whole slice, the number of slices is wrong, which TPU103 reports.
+        if row is not None and row.multislice and not placed and pods.pods_per_job == row.hosts:
             message = f"{pods.replicas} slices have no exclusive placement and can share a node pool"
             yield Finding(pods.path[:3], message)
 
