@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.assignment import PODS
 from slicewright.core.check.quota import PodSet
 from slicewright.core.check.scheduler import NodeSelector, node_selector
+from slicewright.core.kubernetes.kinds import PODS_OF
 from slicewright.core.kubernetes.labels import MIN_PARALLELISM, PODSET, TPU
 from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.quantity import amount
@@ -33,7 +34,7 @@ _HEAD = {"cpu": Fraction(24), "memory": Fraction(132) * 10**9}
 
 
 def pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
-    """Return what a JobSet, a Job or a PathwaysJob asks for."""
+    """Return what one Workload asks for that Kueue makes of an object."""
     # The resource is kept beside its pod sets, so that no other object can get its id.
     seen: dict[int, tuple[Resource, list[PodSet]]] = objects.once("pod sets", lambda _: {})
     if id(resource) not in seen:
@@ -43,6 +44,8 @@ def pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
 
 def _pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
     """Return the pod sets of an object; objects that ask for the same share them."""
+    if PODS_OF[resource.kind].partial:
+        return []
     if resource.kind == "PathwaysJob":
         return list(_of_pathwaysjob(resource, objects))
     least = resource.annotations.get(MIN_PARALLELISM) if resource.kind == "Job" else None
@@ -73,10 +76,9 @@ def _some(whole: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 def _of_job(pods: Pods, least: str | None) -> PodSet:
     """Return a pod set, with how many pods will do where a Job says that fewer than all will."""
-    count = max(0, pods.replicas * pods.pods_per_job)
     few = amount(least)
-    found = _pod_set(pods, pods.name or "main", count)
-    return replace(found, least=int(few)) if few is not None and 0 < few < count else found
+    found = _pod_set(pods, pods.name or "main", pods.count)
+    return replace(found, least=int(few)) if few is not None and 0 < few < pods.count else found
 
 
 def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Fraction] | None = None) -> PodSet:

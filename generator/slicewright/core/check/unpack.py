@@ -1,4 +1,4 @@
-"""Documents -> objects, those in a List and the configuration that a ConfigMap holds for its controller."""
+"""Documents -> objects, those in Lists and AppWrappers, and the configuration that a ConfigMap holds."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from slicewright.core.check.model import Resource
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import (
+    APPWRAPPER_GROUP,
     CONFIGURATION_KEY,
     JOBSET_VERSION,
     KUEUE_CONFIG_MAP,
     OLD_KUEUE_CONFIGURATION_VERSION,
 )
-from slicewright.core.kubernetes.read import at
+from slicewright.core.kubernetes.read import at as below
+from slicewright.core.kubernetes.read import entries, mapping
 from slicewright.core.problem import dotted
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ _LISTS = 4
 
 
 def unpack(data: Any, file: str, source: Source | None = None, at: Path = ()) -> Iterator[Resource | Problem]:
-    """Yield the objects in a document, or what keeps it from being one."""
+    """Yield the objects in a document, those that it holds too, or what keeps it from being one."""
     resource = Resource(data if isinstance(data, dict) else {}, file, source, at)
     if not isinstance(data, dict):
         what = "an element of a List" if at else "a document"
@@ -38,6 +40,13 @@ def unpack(data: Any, file: str, source: Source | None = None, at: Path = ()) ->
         if not isinstance(data.get(key), str) or not data[key]:
             yield _without(resource, key)
             return
+    if (resource.group, resource.kind) == (APPWRAPPER_GROUP, "AppWrapper"):
+        yield resource
+        spec = mapping(data.get("spec"))
+        for index, component in entries(spec.get("components")):
+            path = (*at, "spec", "components", index, "template")
+            yield from unpack(_placed(component.get("template"), resource), file, source, path)
+        return
     if not resource.kind.endswith("List") or len(at) >= 2 * _LISTS:
         yield resource
         return
@@ -60,6 +69,13 @@ def _typed(element: Any, of: dict[str, Any]) -> Any:
     return {"apiVersion": of["apiVersion"], "kind": kind, **element}
 
 
+def _placed(wrapped: Any, by: Resource) -> Any:
+    """Return an object in the namespace of the AppWrapper that holds it."""
+    if not isinstance(wrapped, dict) or not by.namespace:
+        return wrapped
+    return {**wrapped, "metadata": {"namespace": by.namespace, **mapping(wrapped.get("metadata"))}}
+
+
 def _without(resource: Resource, key: str) -> Problem:
     if key in resource.data:
         message, hint = f"'{key}' must be a string", f"write for example {key}: {_EXAMPLES[key]}"
@@ -77,7 +93,7 @@ _CONFIG_MAPS = (KUEUE_CONFIG_MAP, "jobset-manager-config")
 def nested(resource: Resource) -> Iterator[Resource | Problem]:
     """Yield the Configuration that a ConfigMap of Kueue or JobSet holds, or why it cannot be read."""
     written = (
-        at(resource.data, "data", CONFIGURATION_KEY)
+        below(resource.data, "data", CONFIGURATION_KEY)
         if resource.kind == "ConfigMap" and resource.name in _CONFIG_MAPS
         else None
     )

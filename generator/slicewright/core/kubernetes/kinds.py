@@ -26,6 +26,10 @@ CONFIGURATION_KEY = "controller_manager_config.yaml"
 
 KUSTOMIZATION_VERSION = "kustomize.config.k8s.io/v1beta1"
 COMPONENT_VERSION = "kustomize.config.k8s.io/v1alpha1"
+LWS_GROUP = "leaderworkerset.x-k8s.io"
+RAY_GROUP = "ray.io"
+TRAINER_GROUP = "trainer.kubeflow.org"
+APPWRAPPER_GROUP = "workload.codeflare.dev"
 FLUX_GROUP = "kustomize.toolkit.fluxcd.io"
 ARGOCD_GROUP = "argoproj.io"
 
@@ -38,7 +42,7 @@ Api = Literal["Job", "JobSet", "PathwaysJob"]
 Way = tuple[str, ...]
 """The keys from an object to a part of it."""
 EACH = "*"
-"""In a way: each entry of a list."""
+"""In a way: each entry of a list, or each value of a map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +77,133 @@ RUN_KINDS: frozenset[str] = frozenset(run.kind for run in RUNS)
 RUN_VERSIONS: dict[str, tuple[str, str]] = {run.kind: (run.version, run.kind) for run in RUNS}
 """The `apiVersion` and the kind of runs, by kind."""
 
-TEMPLATES: dict[str, tuple[Way, ...]] = {
-    **{run.kind: run.templates for run in RUNS},
-    "CronJob": (("spec", "jobTemplate", "spec", "template"),),
-    "DaemonSet": (("spec", "template"),),
-    "Deployment": (("spec", "template"),),
-    "LeaderWorkerSet": (
-        ("spec", "leaderWorkerTemplate", "leaderTemplate"),
-        ("spec", "leaderWorkerTemplate", "workerTemplate"),
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Where an object has a pod template, and how many pods of one Workload Kueue counts for it."""
+
+    way: Way
+    name: str = ""
+    """What Kueue calls the pods, unless a field beside the template or the key of a map names them."""
+    factors: tuple[tuple[str, int], ...] = ()
+    """Fields beside the template with their defaults: their product is the number of pods."""
+    without: str = ""
+    """A field beside the template: where it is written, its pod is one of the number."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodKind:
+    """A kind of object that makes pods, by itself or by other objects."""
+
+    kind: str
+    group: str
+    templates: tuple[Template, ...]
+    queued: bool = False
+    """Whether Kueue reads the label of a queue on it (pkg/controller/jobs of v0.19.2)."""
+    of_job: bool = False
+    """Whether a Job's spec is around its pod templates."""
+    volumes: frozenset[str] = frozenset()
+    """Volumes that its controller adds to the pods."""
+    partial: bool = False
+    """Whether another object completes the templates, so that they may lack what a pod must have."""
+
+
+_REPLICAS = (("replicas", 1),)
+_TEMPLATE = Template(("spec", "template"))
+_JOBSET = ("template", "spec", "replicatedJobs", EACH, "template", "spec", "template")
+
+
+_RAY_VOLUMES = frozenset({"gcs-storage", "ray-logs", "ray-tls", "ray-token", "shared-mem"})
+"""ray-operator/controllers/ray/common/pod.go of KubeRay v1.7.0."""
+
+
+def _ray(kind: str, *way: str, more: tuple[Template, ...] = (), queued: bool = True) -> PodKind:
+    """Return a kind of KubeRay that has the spec of a Ray cluster at a place."""
+    head = Template((*way, "headGroupSpec", "template"), "head")
+    each = Template((*way, "workerGroupSpecs", EACH, "template"), "", (("replicas", 0), ("numOfHosts", 1)))
+    return PodKind(kind, RAY_GROUP, (head, each, *more), queued=queued, volumes=_RAY_VOLUMES)
+
+
+def _kubeflow(kind: str, specs: str) -> PodKind:
+    """Return a kind of the training operator, whose pods are in a map of replica types."""
+    return PodKind(
+        kind, "kubeflow.org", (Template(("spec", specs, EACH, "template"), "", _REPLICAS),), queued=True
+    )
+
+
+def _runtime(kind: str) -> PodKind:
+    """Return a kind that holds the JobSet of a TrainJob, which completes it."""
+    return PodKind(kind, TRAINER_GROUP, (Template(("spec", *_JOBSET)),), of_job=True, partial=True)
+
+
+PODS = (
+    *(
+        PodKind(
+            run.kind,
+            run.group,
+            tuple(map(Template, run.templates)),
+            queued=True,
+            of_job=run.kind != "PathwaysJob",
+        )
+        for run in RUNS
     ),
-    "Pod": ((),),
-    "PodTemplate": (("template",),),
-    "RayCluster": (("spec", "headGroupSpec", "template"), ("spec", "workerGroupSpecs", EACH, "template")),
-    "ReplicaSet": (("spec", "template"),),
-    "StatefulSet": (("spec", "template"),),
-}
-"""Where a kind has its pod templates."""
-POD_KINDS = frozenset(TEMPLATES)
-JOB_KINDS = frozenset({"CronJob", "Job", "JobSet"})
+    PodKind("AppWrapper", APPWRAPPER_GROUP, (), queued=True),
+    _runtime("ClusterTrainingRuntime"),
+    PodKind("CronJob", "batch", (Template(("spec", "jobTemplate", "spec", "template")),), of_job=True),
+    PodKind("DaemonSet", "apps", (_TEMPLATE,)),
+    PodKind("Deployment", "apps", (_TEMPLATE,), queued=True),
+    _kubeflow("JAXJob", "jaxReplicaSpecs"),
+    PodKind(
+        "LeaderWorkerSet",
+        LWS_GROUP,
+        (
+            Template(("spec", "leaderWorkerTemplate", "leaderTemplate"), "leader"),
+            Template(
+                ("spec", "leaderWorkerTemplate", "workerTemplate"), "worker", (("size", 1),), "leaderTemplate"
+            ),
+        ),
+        queued=True,
+    ),
+    _kubeflow("MPIJob", "mpiReplicaSpecs"),
+    _kubeflow("PaddleJob", "paddleReplicaSpecs"),
+    PodKind("Pod", "", (Template(()),), queued=True),
+    PodKind("PodTemplate", "", (Template(("template",)),)),
+    _kubeflow("PyTorchJob", "pytorchReplicaSpecs"),
+    _ray("RayCluster", "spec"),
+    _ray("RayCronJob", "spec", "jobTemplate", "rayClusterSpec", queued=False),
+    _ray("RayJob", "spec", "rayClusterSpec", more=(Template(("spec", "submitterPodTemplate"), "submitter"),)),
+    _ray("RayService", "spec", "rayClusterConfig"),
+    PodKind("ReplicaSet", "apps", (_TEMPLATE,)),
+    PodKind("SparkApplication", "sparkoperator.k8s.io", (), queued=True),
+    PodKind("StatefulSet", "apps", (Template(("spec", "template"), "", _REPLICAS),), queued=True),
+    _kubeflow("TFJob", "tfReplicaSpecs"),
+    _runtime("TrainingRuntime"),
+    PodKind(
+        "TrainJob",
+        TRAINER_GROUP,
+        (
+            Template(("spec", "podTemplateOverrides", EACH)),
+            Template(("spec", "runtimePatches", EACH, "trainingRuntimeSpec", *_JOBSET)),
+        ),
+        queued=True,
+        partial=True,
+    ),
+    PodKind("Workload", KUEUE_GROUP, (Template(("spec", "podSets", EACH, "template"), "", (("count", 1),)),)),
+    _kubeflow("XGBoostJob", "xgbReplicaSpecs"),
+)
+"""All kinds that make pods: nothing else lists them."""
+PODS_OF: dict[str, PodKind] = {pods.kind: pods for pods in PODS}
+POD_KINDS = frozenset(pods.kind for pods in PODS if pods.templates and not pods.partial)
+"""Kinds with whole pod templates."""
+TEMPLATE_KINDS = frozenset(pods.kind for pods in PODS if pods.templates)
+"""Kinds with pod templates, parts of them too: for rules that ask for nothing that may be elsewhere."""
+QUEUED_KINDS = frozenset(pods.kind for pods in PODS if pods.queued)
+"""Kinds that Kueue holds back by the label of a queue."""
+JOB_KINDS = frozenset(pods.kind for pods in PODS if pods.of_job and not pods.partial)
 """Kinds whose pod templates are those of Jobs."""
 
 GROUP_OF: dict[str, str] = {
-    **{run.kind: run.group for run in RUNS},
+    **{pods.kind: pods.group for pods in PODS if pods.kind != "Workload"},
     "AdmissionCheck": KUEUE_GROUP,
     "Application": ARGOCD_GROUP,
     "ApplicationSet": ARGOCD_GROUP,
@@ -103,28 +212,22 @@ GROUP_OF: dict[str, str] = {
     "ComputeClass": "cloud.google.com",
     "Component": "kustomize.config.k8s.io",
     "ConfigMap": "",
-    "CronJob": "batch",
-    "DaemonSet": "apps",
-    "Deployment": "apps",
     "Kustomization": "kustomize.config.k8s.io",
-    "LeaderWorkerSet": "leaderworkerset.x-k8s.io",
     "LocalQueue": KUEUE_GROUP,
     "MultiKueueCluster": KUEUE_GROUP,
     "MultiKueueConfig": KUEUE_GROUP,
     "Namespace": "",
-    "Pod": "",
-    "PodTemplate": "",
     "PriorityClass": SCHEDULING_GROUP,
     "ProvisioningRequestConfig": KUEUE_GROUP,
-    "RayCluster": "ray.io",
-    "ReplicaSet": "apps",
     "ResourceFlavor": KUEUE_GROUP,
     "Service": "",
-    "StatefulSet": "apps",
     "Topology": KUEUE_GROUP,
     "WorkloadPriorityClass": KUEUE_GROUP,
 }
-"""The API group of the kinds that rules look at, so that another kind of the same name is left alone."""
+"""The API group of the kinds that rules look at, so that another kind of the same name is left alone.
+
+Not Workload: Kueue and Kubernetes itself have a kind of this name.
+"""
 
 
 CLUSTER_SCOPED = frozenset(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.kubernetes.kinds import EACH, JOB_KINDS, TEMPLATES
+from slicewright.core.kubernetes.kinds import EACH, PODS_OF
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, count, entries, mapping, number, sequence, text, texts
@@ -14,7 +15,7 @@ from slicewright.core.kubernetes.read import at, count, entries, mapping, number
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.kubernetes.kinds import Way
+    from slicewright.core.kubernetes.kinds import Template, Way
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Path
 
@@ -33,9 +34,11 @@ class Pods:
     job_path: Path
     job_metadata: dict[str, Any]
     name: str = ""
-    """The name of the replicatedJob."""
+    """The name of the replicatedJob, or what else Kueue calls these pods."""
     replicas: int = 1
-    """How many such Jobs there are."""
+    """How many such Jobs there are, or pods of one Workload where there is no Job."""
+    replicas_path: Path = ()
+    """The way to the field that says so; empty where no field does."""
 
     @cached_property
     def spec(self) -> dict[str, Any]:
@@ -128,6 +131,11 @@ class Pods:
         completions = number(self.job.get("completions"))
         return self.parallelism if completions is None else min(self.parallelism, completions)
 
+    @property
+    def count(self) -> int:
+        """How many pods of one Workload Kueue counts."""
+        return max(0, self.replicas * self.pods_per_job)
+
 
 def _chips(container: dict[str, Any]) -> int:
     for key in ("requests", "limits"):
@@ -139,11 +147,14 @@ def _chips(container: dict[str, Any]) -> int:
 
 def pods_of(data: Object, kind: str) -> tuple[Pods, ...]:
     """Return the pod templates of an object of any kind."""
+    of = PODS_OF.get(kind)
+    if of is None:
+        return ()
     return tuple(
-        _pods(kind, path, steps)
-        for way in TEMPLATES.get(kind, ())
-        for path, steps in _along(way, data)
-        if isinstance(steps[-1], dict) or kind in JOB_KINDS or EACH in way
+        _job_pods(path, steps, replicated=EACH in template.way) if of.of_job else _pods(template, path, steps)
+        for template in of.templates
+        for path, steps in _along(template.way, data)
+        if isinstance(steps[-1], dict) or of.of_job or EACH in template.way
     )
 
 
@@ -153,17 +164,28 @@ def _along(way: Way, value: Any, path: Path = (), before: tuple[Any, ...] = ()) 
     if not way:
         yield path, steps
     elif way[0] == EACH:
-        for index, entry in entries(value):
-            yield from _along(way[1:], entry, (*path, index), steps)
+        each = enumerate(value) if isinstance(value, list) else mapping(value).items()
+        for key, entry in each:
+            if isinstance(entry, dict):
+                yield from _along(way[1:], entry, (*path, key), steps)
     else:
         yield from _along(way[1:], mapping(value).get(way[0]), (*path, way[0]), steps)
 
 
-def _pods(kind: str, path: Path, steps: tuple[Any, ...]) -> Pods:
-    template = mapping(steps[-1])
-    if kind not in JOB_KINDS:
-        return Pods(path, template, {}, (), {})
+def _pods(template: Template, path: Path, steps: tuple[Any, ...]) -> Pods:
+    """Return the pods of a template that no Job is around."""
+    holder = mapping(steps[-2]) if len(steps) > 1 else {}
+    of_map = path[-2] if template.way[-2:-1] == (EACH,) else ""
+    name = template.name or text(holder.get("groupName")) or text(holder.get("name")) or text(of_map).lower()
+    replicas = prod(number(holder.get(key), default) or 0 for key, default in template.factors)
+    less = isinstance(holder.get(template.without), dict)
+    counted = (*path[:-1], template.factors[0][0]) if template.factors else ()
+    return Pods(path, mapping(steps[-1]), {}, (), {}, name, replicas - less, counted)
+
+
+def _job_pods(path: Path, steps: tuple[Any, ...], *, replicated: bool) -> Pods:
     job, metadata = mapping(steps[-2]), mapping(mapping(steps[-3]).get("metadata"))
-    replicated = steps[-4] if kind == "JobSet" else {}
-    name, replicas = text(replicated.get("name")), count(replicated.get("replicas"))
-    return Pods(path, template, job, path[:-1], metadata, name, replicas)
+    holder = mapping(steps[-4]) if replicated else {}
+    name, replicas = text(holder.get("name")), count(holder.get("replicas"))
+    counted = (*path[:-3], "replicas") if replicated else ()
+    return Pods(path, mapping(steps[-1]), job, path[:-1], metadata, name, replicas, counted)

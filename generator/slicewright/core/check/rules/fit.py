@@ -11,7 +11,7 @@ from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.kueue_queues import quotas
 from slicewright.core.check.rules.tpu_shape import of_labels
-from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.kubernetes.kinds import QUEUED_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -84,7 +84,7 @@ def _shown(resource: str, value: Fraction) -> str:
     return f"{plain(value)} cpu" if resource == "cpu" else f"{plain(round(value / 2**30, 1))}Gi memory"
 
 
-@rule("FIT130", RUN_KINDS)
+@rule("FIT130", QUEUED_KINDS)
 def _too_large(resource: Resource, objects: ObjectSet) -> Findings:
     for finding, _, _ in beyond(resource, objects):
         yield finding
@@ -159,7 +159,9 @@ def _asked(resource: Resource, queue: quota.Node, sets: list[quota.PodSet], obje
     return Asked(queue, sets, choices, wanted, fits)
 
 
-@rule("FIT101", RUN_KINDS, hint="ask for fewer slices, or raise the quota, the borrowing limit or the cohort")
+@rule(
+    "FIT101", QUEUED_KINDS, hint="ask for fewer slices, or raise the quota, the borrowing limit or the cohort"
+)
 def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
     ask, known = asked(resource, objects), quota_read.quotas(objects)
     if ask is None or ask.fits:
@@ -185,8 +187,8 @@ def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
 def _asking(resource: Resource, name: str) -> Path:
     """Return the field that multiplies what a pod set asks for, else the label of the queue."""
     for pods in resource.pods:
-        if pods.name == name and name:
-            return (*pods.path[:3], "replicas")
+        if pods.name == name and name and pods.replicas_path:
+            return pods.replicas_path
     if resource.kind == "PathwaysJob" and name == "worker":
         return "spec", "workers", 0, "numSlices"
     return ("spec", "parallelism") if "parallelism" in mapping(resource.data.get("spec")) else _LABEL
@@ -240,7 +242,7 @@ def _together(known: quota.Quotas, queue: quota.Node, wanted: list[assignment.Ch
     return f"no choice of flavors in ClusterQueue '{queue.name}' holds all {len(wanted)} pod sets at once"
 
 
-@rule("FIT102", RUN_KINDS, hint="use the queue of this TPU, or correct the node selector")
+@rule("FIT102", QUEUED_KINDS, hint="use the queue of this TPU, or correct the node selector")
 def _no_flavor(resource: Resource, objects: ObjectSet) -> Findings:
     ask, known = asked(resource, objects), quota_read.quotas(objects)
     if ask is None:
@@ -287,7 +289,7 @@ def _hint(known: quota.Quotas, choice: assignment.Choice, resource: Resource) ->
 
 @rule(
     "FIT103",
-    RUN_KINDS,
+    QUEUED_KINDS,
     hint="drop the request and the limit, cover the resource, or set resources.excludeResourcePrefixes "
     "in "
     "Kueue's configuration",
@@ -353,7 +355,7 @@ def _part_of_slice(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(path, message)
 
 
-@rule("FIT106", RUN_KINDS)
+@rule("FIT106", QUEUED_KINDS)
 def _removed(resource: Resource, objects: ObjectSet) -> Findings:
     name = resource.labels.get(QUEUE)
     known = quota_read.quotas(objects)

@@ -10,7 +10,7 @@ from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource,
 from slicewright.core.check.quota import most
 from slicewright.core.check.rules.fit import Asked, asked
 from slicewright.core.check.scheduler import PURCHASE, NodeSelector
-from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.kubernetes.kinds import QUEUED_KINDS
 from slicewright.core.kubernetes.labels import INSTANCE_TYPE, MACHINE_FAMILY, NODE_POOL, QUEUE, TPU
 
 if TYPE_CHECKING:
@@ -215,5 +215,5 @@ def _elsewhere(objects: ObjectSet, pods: PodSet, names: Sequence[str]) -> str:
     return f"Kueue adds {NODE_POOL}={pool} of {name}, so they run only if that node pool has their TPUs"
 
 
-_fit120 = rule("FIT120", RUN_KINDS, hint=_APART)(lambda resource, objects: _judged(resource, objects)[0])
-_fit121 = rule("FIT121", RUN_KINDS, "warning")(lambda resource, objects: _judged(resource, objects)[1])
+_fit120 = rule("FIT120", QUEUED_KINDS, hint=_APART)(lambda resource, objects: _judged(resource, objects)[0])
+_fit121 = rule("FIT121", QUEUED_KINDS, "warning")(lambda resource, objects: _judged(resource, objects)[1])

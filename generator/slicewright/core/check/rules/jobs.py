@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.jobset_names import is_indexed
-from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS
+from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS, PODS_OF
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, words
 from slicewright.core.plan.names import MAX_LABEL
@@ -94,10 +94,13 @@ def _mounts(resource: Resource, _objects: ObjectSet) -> Findings:
         for _, policy in entries(at(resource.data, "spec", "volumeClaimPolicies"))
         for _, template in entries(policy.get("templates"))
     }
+    spec = mapping(resource.data.get("spec"))
     claims |= {
         text(at(template, "metadata", "name"))
-        for _, template in entries(at(resource.data, "spec", "volumeClaimTemplates"))
+        for holder in (spec, mapping(spec.get("leaderWorkerTemplate")))
+        for _, template in entries(holder.get("volumeClaimTemplates"))
     }
+    claims |= PODS_OF[resource.kind].volumes
     for pods in resource.pods:
         known = {text(volume.get("name")) for _, volume in entries(pods.spec.get("volumes"))} | claims
         for path, container in (*pods.containers, *pods.init_containers):

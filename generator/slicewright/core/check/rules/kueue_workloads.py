@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_domain_prefixed_path, is_label_key, is_subdomain
-from slicewright.core.kubernetes.kinds import KUEUE_GROUP, RUN_KINDS
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP, QUEUED_KINDS, RUN_KINDS
 from slicewright.core.kubernetes.labels import (
     ELASTIC,
     EQUAL_COMPLETIONS,
@@ -45,7 +45,7 @@ def _integer(written: str) -> int | None:
     return int(written) if _INTEGER.fullmatch(written) else None
 
 
-@rule("KQ131", _JOBS)
+@rule("KQ131", QUEUED_KINDS)
 def _queue_label(resource: Resource, _objects: ObjectSet) -> Findings:
     name = resource.labels.get(QUEUE)
     if name is not None and not is_subdomain(name):
@@ -53,7 +53,7 @@ def _queue_label(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(path, f"'{name}' is not a valid name of a queue")
 
 
-@rule("KQ132", RUN_KINDS, "warning")
+@rule("KQ132", QUEUED_KINDS, "warning")
 def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
     for key in (QUEUE, PRIORITY_CLASS, MAX_EXECUTION_TIME):
         if key in resource.annotations and key not in resource.labels:
@@ -112,10 +112,6 @@ def _partial(resource: Resource, _objects: ObjectSet) -> Findings:
                 )
 
 
-def _podset_count(pods: Pods) -> int:
-    return pods.replicas * pods.pods_per_job
-
-
 @rule("KQ137", _JOBS)
 def _topology(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
@@ -138,7 +134,7 @@ def _slice_size(pods: Pods, path: Path) -> Findings:
     written = pods.annotations.get(_SLICE_SIZE)
     if written is None:
         return
-    size, count = _integer(written), _podset_count(pods)
+    size, count = _integer(written), pods.count
     if size is None or size < 1:
         yield Finding(path, f"'{written}' is not a valid size of a slice")
     elif size > count:
@@ -148,7 +144,7 @@ def _slice_size(pods: Pods, path: Path) -> Findings:
 @rule("KQ138", _JOBS)
 def _slice_divides(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        size, count = _integer(pods.annotations.get(_SLICE_SIZE, "")), _podset_count(pods)
+        size, count = _integer(pods.annotations.get(_SLICE_SIZE, "")), pods.count
         if size and 0 < size <= count and count % size:
             path = (*pods.path, "metadata", "annotations", _SLICE_SIZE)
             yield Finding(path, f"{count} pods cannot be divided into slices of {size} pods")
@@ -174,7 +170,7 @@ def _podset_groups(resource: Resource, _objects: ObjectSet) -> Findings:
         pair = 2
         if len(group) != pair:
             yield Finding(path, f"group '{name}' must have two pod sets, not {len(group)}")
-        elif all(_podset_count(pods) != 1 for pods in group):
+        elif all(pods.count != 1 for pods in group):
             yield Finding(path, f"no pod set of group '{name}' is a single pod")
         elif len({tuple(pods.annotations.get(key) for key in _TOPOLOGY[:2]) for pods in group}) > 1:
             yield Finding(path, f"the pod sets of group '{name}' ask for different topologies")
@@ -286,7 +282,7 @@ def _topology_layers(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 def _of_layers(layers: list[_Layer], pods: Pods, path: Path) -> Findings:
-    count = pods.replicas * pods.pods_per_job
+    count = pods.count
     if layers[0][1] > count:
         yield Finding(path, f"a layer of {layers[0][1]} pods is more than the {count} pods of the job")
     seen: set[str] = set()

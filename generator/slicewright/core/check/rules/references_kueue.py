@@ -8,7 +8,7 @@ from slicewright.core.check import quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.kueue_queues import groups
 from slicewright.core.check.scheduler import requirement
-from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.kubernetes.kinds import QUEUED_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -36,7 +36,7 @@ def _dangling(objects: ObjectSet, kind: str, name: str, path: Path) -> Findings:
         yield Finding(path, f"{kind} '{name}' is not defined", did_you_mean(name, known))
 
 
-@rule("REF101", RUN_KINDS)
+@rule("REF101", QUEUED_KINDS)
 def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     known, name = quota_read.quotas(objects), resource.labels.get(QUEUE)
     namespace = resource.namespace or "default"
@@ -94,7 +94,7 @@ def _clusters(resource: Resource, objects: ObjectSet) -> Findings:
         yield from _dangling(objects, "MultiKueueCluster", name, ("spec", "clusters", index))
 
 
-@rule("REF108", RUN_KINDS)
+@rule("REF108", QUEUED_KINDS)
 def _priority(resource: Resource, objects: ObjectSet) -> Findings:
     name = resource.labels.get(PRIORITY_CLASS, "")
     yield from _dangling(objects, "WorkloadPriorityClass", name, ("metadata", "labels", PRIORITY_CLASS))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Check, Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_subdomain
-from slicewright.core.kubernetes.kinds import POD_KINDS
+from slicewright.core.kubernetes.kinds import TEMPLATE_KINDS
 from slicewright.core.kubernetes.labels import COMPUTE_CLASS
 from slicewright.core.kubernetes.read import at, entries, mapping, text
 from slicewright.core.problem import did_you_mean, nearest
@@ -188,7 +188,7 @@ def _beside(objects: ObjectSet) -> dict[tuple[str, str, str], Resource]:
     }
 
 
-@rule("REF160", POD_KINDS, "warning")
+@rule("REF160", TEMPLATE_KINDS, "warning")
 def _keys(resource: Resource, objects: ObjectSet) -> Findings:
     beside = objects.once("custom/", _beside)
     namespace = resource.namespace or "default"
@@ -201,7 +201,7 @@ def _keys(resource: Resource, objects: ObjectSet) -> Findings:
                 yield Finding(found.path, message)
 
 
-@rule("REF125", POD_KINDS, "warning")
+@rule("REF125", TEMPLATE_KINDS, "warning")
 def _priority(resource: Resource, objects: ObjectSet) -> Findings:
     known = [found.name for found in objects.of_kind("PriorityClass")]
     for pods in resource.pods:
@@ -211,7 +211,7 @@ def _priority(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(path, f"PriorityClass '{name}' is not defined", did_you_mean(name, known))
 
 
-@rule("REF126", POD_KINDS, "warning")
+@rule("REF126", TEMPLATE_KINDS, "warning")
 def _compute_class(resource: Resource, objects: ObjectSet) -> Findings:
     known = [found.name for found in objects.of_kind("ComputeClass")]
     for _, entry in entries(objects.site.cluster.spec.get("computeClasses")) if objects.site else ():
@@ -223,7 +223,7 @@ def _compute_class(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(path, f"ComputeClass '{name}' is not defined", did_you_mean(name, known))
 
 
-@rule("REF127", POD_KINDS, "warning")
+@rule("REF127", TEMPLATE_KINDS, "warning")
 def _pull_secrets(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         for index, entry in entries(pods.spec.get("imagePullSecrets")):
@@ -234,7 +234,7 @@ def _pull_secrets(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding((*pods.spec_path, "imagePullSecrets", index), message)
 
 
-_ref121 = rule("REF121", POD_KINDS, "warning")(_namespaced("ConfigMap"))
-_ref122 = rule("REF122", POD_KINDS, "warning")(_namespaced("Secret"))
-_ref123 = rule("REF123", POD_KINDS, "warning")(_namespaced("PersistentVolumeClaim"))
-_ref124 = rule("REF124", POD_KINDS, "warning")(_namespaced("ServiceAccount"))
+_ref121 = rule("REF121", TEMPLATE_KINDS, "warning")(_namespaced("ConfigMap"))
+_ref122 = rule("REF122", TEMPLATE_KINDS, "warning")(_namespaced("Secret"))
+_ref123 = rule("REF123", TEMPLATE_KINDS, "warning")(_namespaced("PersistentVolumeClaim"))
+_ref124 = rule("REF124", TEMPLATE_KINDS, "warning")(_namespaced("ServiceAccount"))
