@@ -116,7 +116,7 @@ def _git() -> Iterator[Check]:
     except gitrepo.NoGitRepositoryError:
         yield Check("git", "repository", "missing", f"{here} is not in a git repository", "git init")
     except gitrepo.UnknownRevisionError:
-        yield Check("git", "repository", "missing", "there is no commit yet", "git commit")
+        yield Check("git", "repository", "missing", "the repository has no commit", "git commit")
     except gitrepo.GitError as error:
         yield diagnosis.git(error.problem, str(here))
     else:
@@ -157,7 +157,7 @@ def _kubectl() -> Iterator[Check]:
     elif program.id == "IMP001":  # what is wrong with its variable is said among the programs
         yield Check("kubectl", "program", "missing", program.message, "slicewright tools build kubectl")
     listed = os.environ.get("KUBECONFIG", "") or str(home(os.environ) / ".kube" / "config")
-    paths = filter(None, listed.split(os.pathsep))  # an empty entry is no file, as for kubectl
+    paths = filter(None, listed.split(os.pathsep))  # kubectl ignores empty entries too
     yield diagnosis.context([(path, _content(path)) for path in paths if Path(path).exists()])
 
 

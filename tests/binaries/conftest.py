@@ -1,7 +1,8 @@
-"""Programs that only say a version, and a pinned tool that no registry knows."""
+"""Programs that only say a version, a pinned tool that no registry knows, and an environment for them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,3 +41,10 @@ def tool() -> Tool:
         seconds=10,
         stamps=(("main.version", "v1.2.3"),),
     )
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """Return an environment with a cache of its own and no orders about programs."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SLICEWRIGHT_")}
+    return {**kept, "SLICEWRIGHT_CACHE": str(tmp_path / "cache")}

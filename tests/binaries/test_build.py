@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import select
@@ -16,16 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner
 
-from slicewright.binaries import build, golang, pins
+from slicewright.binaries import build, golang
 from slicewright.binaries.build import build_all
 from slicewright.binaries.find import cached, version_of
-from slicewright.cli.main import cli
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from slicewright.binaries.pins import Tool
 
@@ -57,13 +54,6 @@ def folder(tmp_path: Path) -> Path:
     (module / "go.mod").write_text("module example.test/tiny\n\ngo 1.24\n", encoding="utf-8")
     (module / "main.go").write_text(MAIN, encoding="utf-8")
     return module.parent
-
-
-@pytest.fixture
-def environ(tmp_path: Path) -> dict[str, str]:
-    """Return an environment with a cache of its own and no orders about programs."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SLICEWRIGHT_")}
-    return {**kept, "SLICEWRIGHT_CACHE": str(tmp_path / "cache")}
 
 
 def fake_go(script: Script, environ: Mapping[str, str], body: str) -> dict[str, str]:
@@ -351,71 +341,3 @@ class Waiting(io.StringIO):
         if "waiting" in text:
             self._file.touch()
         return super().write(text)
-
-
-@pytest.mark.usefixtures("no_wheels")
-def test_the_list_shows_what_is_there(
-    environ: dict[str, str], script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`slicewright tools` builds nothing and shows where each program is from, or why there is none."""
-    own, old = script("kind", "echo kind v0.0.1"), script("bin/etcd", "echo etcd Version: 3.0.0")
-    right = script("kwok", f"echo kwok version {pins.tools()['kwok'].version}")
-    for name in [name for name in os.environ if name.startswith("SLICEWRIGHT_")]:
-        monkeypatch.delenv(name)
-    kept = cached(pins.tools()["tofu"], environ)
-    script(str(kept), "exit 1")
-    variables = {"PATH": str(old.parent), "SLICEWRIGHT_KIND": str(own), "SLICEWRIGHT_KWOK": str(right)}
-    for name, value in {**environ, **variables}.items():
-        monkeypatch.setenv(name, value)
-
-    listed = CliRunner().invoke(cli, ["tools"])
-    records = {
-        one["name"]: one
-        for one in json.loads(CliRunner().invoke(cli, ["tools", "-o", "json"]).stdout)["tools"]
-    }
-    lines = {line.split()[0]: line.split(maxsplit=3)[2:] for line in listed.stdout.splitlines()}
-
-    version = pins.tools()["kind"].version
-    wrong = f"SLICEWRIGHT_KIND names {own}, which is v0.0.1; kind {version} is needed"
-    expected = {
-        "kind": ("variable", "", wrong),
-        "kwok": ("variable", str(right), ""),
-        "tofu": ("cache", str(kept), ""),
-        "etcd": ("missing", "", f"{old} is v3.0.0"),
-        "jobset": ("missing", "", ""),
-    }
-    assert expected == {
-        name: (records[name]["origin"], records[name]["path"], records[name]["message"]) for name in expected
-    }
-    assert ["variable", wrong] == lines["kind"]
-    assert ["missing", "-"] == lines["jobset"]
-    assert (0, "slicewright tools build builds those that are missing\n") == (listed.exit_code, listed.stderr)
-
-
-@pytest.mark.parametrize(("named", "alone"), [((), False), (("argocd",), True)])
-def test_what_is_asked_for_is_built_only_where_it_is_named(
-    named: tuple[str, ...], alone: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`slicewright tools build` builds all but Argo CD; with the name of a program, this one alone."""
-    wanted: list[str] = []
-
-    def note(tools: Sequence[Tool], *_: object, **__: object) -> tuple[Problem, ...]:
-        wanted.extend(tool.name for tool in tools)
-        return ()
-
-    monkeypatch.setattr("slicewright.cli.tools.build_all", note)
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    done = CliRunner().invoke(cli, ["tools", "build", *named])
-
-    everything = [name for name in pins.tools() if name != "argocd"]
-    assert (0, ["argocd"] if alone else everything) == (done.exit_code, wanted)
-
-
-def test_form_of_the_list_is_the_form_of_what_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`-o json` before `build` is that of `build`; a problem is one record, and exits 3."""
-    problem = Problem("TOOL004", "no Go")
-    monkeypatch.setattr("slicewright.cli.tools.build_all", lambda *_, **__: (problem,))
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    done = CliRunner().invoke(cli, ["tools", "-o", "json", "build", "jobset"])
-
-    assert (3, [problem.record()]) == (done.exit_code, json.loads(done.stdout)["problems"])

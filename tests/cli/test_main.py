@@ -107,8 +107,8 @@ def test_unknown_command_is_a_usage_error_with_the_nearest() -> None:
     _, near = invoke("rendr", code=2)
     _, option = invoke("--nonsense", code=2)
 
-    assert near.endswith("Error: there is no command 'rendr'; did you mean 'render'?\n")
-    assert invoke("nonsense", code=2)[1].endswith("Error: there is no command 'nonsense'\n")
+    assert near.endswith("Error: unknown command 'rendr'; did you mean 'render'?\n")
+    assert invoke("nonsense", code=2)[1].endswith("Error: unknown command 'nonsense'\n")
     assert "No such option" in option
 
 
@@ -118,7 +118,7 @@ def test_command_of_another_tool_is_answered_by_what_to_do_here(name: str) -> No
     _, said = invoke(name, code=2)
     (hint,) = [hint for names, hint in main._INSTEAD.items() if name in names.split()]
 
-    assert f"Error: there is no command '{name}'; {hint}" == said.splitlines()[-1]
+    assert f"Error: unknown command '{name}'; {hint}" == said.splitlines()[-1]
     assert name not in main._COMMANDS
     assert set(re.findall(r"slicewright ([a-z]+)", hint)) <= set(main._COMMANDS)
 

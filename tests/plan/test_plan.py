@@ -330,7 +330,7 @@ QUIET = {
 
 @pytest.mark.parametrize("when", QUIET)
 def test_capacity_is_not_warned_about(when: str) -> None:
-    """Only a run that would wait forever is worth a warning."""
+    """Only a run that would never start is worth a warning."""
     spec, pools = QUIET[when]
 
     _, problems = planned(workload(spec + PROGRAM), clusters=cluster(pools))

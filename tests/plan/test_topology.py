@@ -110,7 +110,7 @@ def test_pathwaysjob_cannot_ask() -> None:
 
 
 def test_workers_of_a_pathwaysjob_cannot_tolerate_spot_nodes_by_themselves() -> None:
-    """Without a queue, whose flavor has the toleration, they wait forever; with one they run."""
+    """Without a queue, whose flavor has the toleration, they never start; with one they run."""
     text = cluster("pools: [{name: s, tpu: v5litepod-16, provisioning: Spot}]")
     own = text.replace("managed: false", "managed: true")
     spec = (

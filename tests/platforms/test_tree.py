@@ -260,7 +260,7 @@ def test_namespace_that_nothing_makes_is_told(managed: Repo) -> None:
 
 
 def test_compute_class_that_is_not_there_is_refused(managed: Repo) -> None:
-    """A workload would wait forever; where the file declares no class, any name is taken on trust."""
+    """A workload would never start; where the file declares no class, any name is taken on trust."""
     managed.workload("a", QUEUED % "queue" + "    provisioning: {type: ComputeClass, name: lader}\n")
     managed.run("render")
     classes = "computeClasses: [{name: ladder, priorities: [{tpu: v5litepod-8}]}]\n"

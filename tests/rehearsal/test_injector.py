@@ -313,7 +313,7 @@ class Idle:
 
 
 def test_rehearsal_waits_for_the_quota_of_what_is_over() -> None:
-    """Else a queue would seem to be in use at the end; where Kueue stays silent it does not wait forever."""
+    """Else a queue would seem to be in use at the end; where Kueue stays silent it does not block."""
     clock = Clock(1.0)
     event_log = EventLog(clock, {RUN: 2}, [RUN])
     idle: Any = Idle()

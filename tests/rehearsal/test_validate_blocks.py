@@ -74,7 +74,7 @@ def test_fault_that_can_strike_is_none(fault: str, run: Object) -> None:
 
 
 def test_arrival_that_can_never_be_admitted_is_told_at_its_place() -> None:
-    """With what the quota check says of it, and what to write instead: it would wait forever."""
+    """With what the quota check says of it, and what to write instead: it would never start."""
     one = "{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: high, slices: 9}"
     (found,) = validate_blocks([part_of(f"faults: [{', '.join([one] * 8)}]", TWO_SLICES)], KNOWN)
 

@@ -157,7 +157,7 @@ def test_problem_is_one_record(repo: Repo) -> None:
 
 
 def test_warnings_are_shown_and_do_not_stop(repo: Repo) -> None:
-    """A run that would wait forever is rendered, with a warning at every render."""
+    """A run that would never start is rendered, with a warning at every render."""
     repo.workload("a", "clusters: [c1]\ntpu: v6e-8\ncontainer: {image: x}")
 
     done = repo.run("render")

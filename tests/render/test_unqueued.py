@@ -70,7 +70,7 @@ def test_where_kueue_holds_back_what_has_no_queue_it_waits_for_ever(empty: Repo)
     """`manageJobsWithoutQueueName` suspends the run, and nothing admits it."""
     (problem,) = warned(empty, kueue="{manageJobsWithoutQueueName: true}")
 
-    assert problem["message"].endswith("Kueue's configuration holds such runs back, so it would wait forever")
+    assert problem["message"].endswith("Kueue's configuration holds such runs back, so it would never start")
 
 
 @pytest.mark.parametrize(

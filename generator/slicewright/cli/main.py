@@ -136,7 +136,7 @@ class Commands(click.Group):
 
             instead = next((hint for names, hint in _INSTEAD.items() if name in names.split()), "")
             hint = instead or did_you_mean(name, _COMMANDS)
-            ctx.fail(f"there is no command '{name}'; {hint}".rstrip("; "))
+            ctx.fail(f"unknown command '{name}'; {hint}".rstrip("; "))
         return super().resolve_command(ctx, args)
 
     def _helped(self, ctx: click.Context) -> NoReturn:

@@ -108,7 +108,7 @@ def nested(resource: Resource) -> Iterator[Resource | Problem]:
         ):
             if not isinstance(found, Resource):
                 yield outside(resource, found)
-            elif found.data["apiVersion"] != OLD_KUEUE_CONFIGURATION_VERSION:  # of which there is no schema
+            elif found.data["apiVersion"] != OLD_KUEUE_CONFIGURATION_VERSION:  # it has no schema
                 yield found
 
 

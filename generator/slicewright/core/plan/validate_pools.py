@@ -22,7 +22,7 @@ _TAINTED = ("Spot", "FlexStartQueued", "ComputeClass")
 
 
 def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterator[Problem]:
-    """Say where no pool of the cluster has what the pods select: the run would wait forever.
+    """Say where no pool of the cluster has what the pods select: the run would never start.
 
     It is an error where that is certain, else a warning.
     """
@@ -36,7 +36,7 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
     fitting = [pool for pool in same if fits(wanted, pool.provisioning)]
     label = f"{shape.topology} on {shape.machine_type}"
     certain = _has_no_other_nodes(site)
-    ends = "it would wait forever"
+    ends = "it would never start"
     if not certain:
         others = "GKE" if site.cluster.mode == "Autopilot" else "something else"
         ends += f", unless {others} makes such nodes"
@@ -52,7 +52,7 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
         has = ", ".join(f"'{pool.name}' ({called(pool.provisioning)})" for pool in same)
         message = f"cluster '{site.cluster.name}' has {label} only as {has}"
         never = all(_keeps_off(workload, pool) for pool in same)
-        ends = ends if never else "it may wait forever"
+        ends = ends if never else "it may never start"
         hint = f"{ends}: change spec.provisioning, or declare a pool of {called(wanted)} in {file}"
         place = ("spec", "provisioning")
         yield workload.source.problem("REF006", place, message, hint, warning=not (certain and never))

@@ -130,7 +130,7 @@ def _how(one: Release, shipped: Mapping[str, str]) -> str:
     start = f"{one.controller.name}-"
     known = ", ".join(sorted(name.removeprefix(start) for name in shipped if name.startswith(start)))
     return (
-        f"slicewright has {known}; for another one put the manifests of its release there and run "
+        f"slicewright has {known}; for another version, put the manifests of its release there and run "
         "slicewright init --upgrade, or write controllers: {managed: false} if you install it yourself"
     )
 

@@ -138,7 +138,7 @@ def _shares(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resources(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:
-    """Return how Kueue takes what no queue has quota of: pods that ask for some cpu need not wait forever.
+    """Return how Kueue takes what no queue has quota of: pods that ask for some cpu can be admitted.
 
     The two ways exclude each other, so ours gives way to either.
     """

@@ -122,5 +122,5 @@ def against_queueless(workload: Workload, site: ResolvedCluster) -> Iterator[Pro
 
 def _consequence(site: ResolvedCluster) -> str:
     if site.cluster.spec.get("kueue", {}).get("manageJobsWithoutQueueName") is True:
-        return "Kueue's configuration holds such runs back, so it would wait forever"
+        return "Kueue's configuration holds such runs back, so it would never start"
     return "it starts at once, without Kueue, on nodes that Kueue counts for others"
