@@ -73,7 +73,7 @@ def test_ids_are_unique_and_well_formed() -> None:
     """An id is the letters of a subject and three digits from 101 on, given once."""
     assert [ident for ident, times in Counter(IDS).items() if times > 1] == []
     assert [
-        ident for ident in IDS if not re.fullmatch(r"(TPU|JS|KQ|PW|REF|FIT|GIT|KUS)1[0-9]{2}", ident)
+        ident for ident in IDS if not re.fullmatch(r"(TPU|JS|KQ|PW|REF|FIT|GIT|KUS|CC|MK)1[0-9]{2}", ident)
     ] == []
 
 

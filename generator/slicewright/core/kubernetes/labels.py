@@ -87,6 +87,8 @@ GATED_BY = "kueue.x-k8s.io/admission-gated-by"
 PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"
 PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
 """The controller of admission checks that make ProvisioningRequests."""
+MULTIKUEUE_CONTROLLER = "kueue.x-k8s.io/multikueue"
+"""The controller of admission checks that dispatch to other clusters, and `managedBy` of such runs."""
 PROVISIONING_REQUEST_DURATION = "provreq.kueue.x-k8s.io/maxRunDurationSeconds"
 
 # https://argo-cd.readthedocs.io/en/stable/user-guide/annotations-and-labels/

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from slicewright.core.check.model import rules_of
 from slicewright.core.check.rules import (
+    computeclass,
     content,
+    deployments,
     fit,
     fit_flavors,
     gitops,
@@ -15,6 +17,7 @@ from slicewright.core.check.rules import (
     kueue_queues,
     kueue_workloads,
     kustomize,
+    multikueue,
     pathways,
     priorities,
     references_kueue,
@@ -25,9 +28,9 @@ from slicewright.core.check.rules import (
     tpu_slices,
 )
 
-_TPU = (tpu_shape, tpu_slices, priorities, tpu_provisioning, security)
-_JOBS = (jobset_names, jobset_policies, jobs, pathways)
-_QUEUES = (kueue_queues, kueue_flavors, kueue_workloads, fit, fit_flavors)
+_TPU = (tpu_shape, tpu_slices, priorities, tpu_provisioning, computeclass, security)
+_JOBS = (jobset_names, jobset_policies, jobs, deployments, pathways)
+_QUEUES = (kueue_queues, kueue_flavors, kueue_workloads, multikueue, fit, fit_flavors)
 _TREE = (references_kueue, references_pods, gitops, content, kustomize)
 RULES = rules_of(*_TPU, *_JOBS, *_QUEUES, *_TREE)
 """All rules; `problems/rules/` has their texts."""

@@ -1,0 +1,113 @@
+"""Rules of pods that serve: slices that Deployments never form, selectors, ports of probes and Services."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules.tpu_shape import asks_for_tpu, shape
+from slicewright.core.check.scheduler import requirement
+from slicewright.core.kubernetes.kinds import POD_KINDS
+from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts, words
+from slicewright.core.problem import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.kubernetes.pods import Pods
+
+_SELECTING = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
+_BY_HAND = ("TPU_WORKER_ID", "TPU_PROCESS_BOUNDS", "TPU_HOST_BOUNDS")
+"""Variables of libtpu by which pods say which part of a slice they are, or that each is alone."""
+
+
+def _is_set_up(pods: Pods) -> bool:
+    """Tell whether the pods give libtpu its place in the slice, in a variable or in their script."""
+    for _, container in pods.containers:
+        names = [text(entry.get("name")) for _, entry in entries(container.get("env"))]
+        lines = [line for key in ("command", "args") for _, line in words(container.get(key))]
+        if any(word in line for word in _BY_HAND for line in (*names, *lines)) or container.get("envFrom"):
+            return True
+    return False
+
+
+def _alone(resource: Resource, objects: ObjectSet) -> Findings:
+    """Yield the pods that select nodes of a multi-host slice and cannot know of each other."""
+    for pods in resource.pods:
+        row = shape(pods, objects)
+        if row is None or not row.multi_host or not asks_for_tpu(pods) or _is_set_up(pods):
+            continue
+        who = "a bare Pod does" if resource.kind == "Pod" else f"pods of a {resource.kind} do"
+        message = (
+            f"{row.topology} on {row.machine_type} is a slice of {row.hosts} hosts, which {who} not form"
+        )
+        yield Finding(pods.spec_path, message)
+
+
+_WORKLOADS = rule("TPU136", {"Deployment", "ReplicaSet", "StatefulSet"})(_alone)
+_POD = rule("TPU137", {"Pod"}, "warning")(_alone)
+
+
+@rule("REF111", _SELECTING)
+def _selector(resource: Resource, _objects: ObjectSet) -> Findings:
+    selector = mapping(at(resource.data, "spec", "selector"))
+    for pods in resource.pods:
+        for key, value in texts(selector.get("matchLabels")).items():
+            if pods.labels.get(key) != value:
+                message = f"the selector wants label {key}: {value}, which the pods do not have"
+                yield Finding(("spec", "selector", "matchLabels", key), message)
+        for index, expression in entries(selector.get("matchExpressions")):
+            if not requirement(expression).accepts(pods.labels.get(text(expression.get("key")))):
+                path = ("spec", "selector", "matchExpressions", index)
+                yield Finding(path, f"the selector refuses the pods by their label {expression.get('key')}")
+
+
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+
+
+def _ports(container: dict[str, Any]) -> Iterator[str | int]:
+    for _, port in entries(container.get("ports")):
+        yield from (value for value in (port.get("name"), number(port.get("containerPort"))) if value)
+
+
+@rule("REF112", POD_KINDS)
+def _probes(resource: Resource, _objects: ObjectSet) -> Findings:
+    for path, container in resource.containers:
+        known = [port for port in _ports(container) if isinstance(port, str)]
+        for probe in _PROBES:
+            for way in ("httpGet", "tcpSocket"):
+                name = at(container, probe, way, "port")
+                if isinstance(name, str) and not name.isdigit() and name not in known:
+                    message = f"the container has no port '{name}'"
+                    yield Finding((*path, probe, way, "port"), message, did_you_mean(name, known))
+
+
+@rule("REF113", {"Service"}, "warning")
+def _service(resource: Resource, objects: ObjectSet) -> Findings:
+    selector = texts(at(resource.data, "spec", "selector"))
+    selected = [
+        pods
+        for one in objects.once("pods with labels", _labelled)
+        if selector and (one.namespace or "default") == (resource.namespace or "default")
+        for pods in one.pods
+        if selector.items() <= pods.labels.items()
+    ]
+    known = [set(_all_ports(pods)) for pods in selected]
+    if not known or not all(known):
+        return  # Ports of containers are documentation: what lists none may serve any.
+    listed = set().union(*known)
+    for index, port in entries(at(resource.data, "spec", "ports")):
+        target = port.get("targetPort", port.get("port"))
+        if isinstance(target, str | int) and str(target) not in map(str, listed):
+            path = ("spec", "ports", index, "targetPort" if "targetPort" in port else "port")
+            said = ", ".join(sorted(map(str, listed)))
+            yield Finding(path, f"no pod of the Service lists port '{target}'", f"the pods list {said}")
+
+
+def _labelled(objects: ObjectSet) -> tuple[Resource, ...]:
+    return tuple(one for one in objects.all if any(pods.labels for pods in one.pods))
+
+
+def _all_ports(pods: Pods) -> Iterator[str | int]:
+    for _, container in (*pods.containers, *pods.init_containers):
+        yield from _ports(container)
