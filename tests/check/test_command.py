@@ -95,10 +95,14 @@ def test_folder_is_walked(tmp_path: Path) -> None:
         "notes": 0,
         "skipped": {},
         "withoutObject": ["a/empty.yaml", "a/values.yaml"],
+        "passedBy": [
+            {"path": path, "reason": "file without Kubernetes objects", "files": 1}
+            for path in ("a/empty.yaml", "a/values.yaml")
+        ],
     }
     text = run(tmp_path, "a", "--exclude", "a/*/h.yaml", "--exclude", "e.yml", "--schemas-only").out
     read = "2 objects in 4 files and folders: 0 errors, 0 warnings"
-    assert text == f"{read}; 2 files without a Kubernetes object\n"
+    assert text == f"{read}; passed by: 2 files without Kubernetes objects\n"
 
 
 def test_file_that_is_named_must_hold_an_object(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_many_files_are_spread_over_processes(tmp_path: Path) -> None:
         tmp_path,
         {f"{number}.yaml": CONFIG_MAP.replace("name: a", f"name: a{number}") for number in range(120)},
     )
-    write(tmp_path, {"7.yaml": BAD_CONFIG_MAP, "90.yaml": "a: ["})
+    write(tmp_path, {"7.yaml": BAD_CONFIG_MAP, "90.yaml": "kind: A\napiVersion: ["})
     code = (
         "import os, sys; from slicewright.workspace import parallel; "
         "count = int(sys.argv.pop(1)); parallel._processes = lambda: count; "

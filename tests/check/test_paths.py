@@ -25,7 +25,7 @@ def test_words_that_kustomize_misreads_matter_in_manifests_only(tmp_path: Path) 
 
 def test_files_of_other_tools_are_passed_by(tmp_path: Path) -> None:
     """Helm's Chart.yaml has an apiVersion, others a kind; with metadata or a spec an object is meant."""
-    write(tmp_path, {"Chart.yaml": "apiVersion: v2\nname: a\n", "b.yaml": "kind: pipeline\nname: a\n"})
+    write(tmp_path, {"a.yaml": "apiVersion: v2\nname: a\n", "b.yaml": "kind: pipeline\nname: a\n"})
     write(tmp_path, {"c.yaml": "apiVersion: v1\nmetadata: {name: a}\n", "d.yaml": "kind: Pod\nspec: {}\n"})
     found = run(tmp_path, ".", "-o", "json").json
 
@@ -33,7 +33,7 @@ def test_files_of_other_tools_are_passed_by(tmp_path: Path) -> None:
         ("c.yaml", "SCHEMA002"),
         ("d.yaml", "SCHEMA002"),
     ]
-    assert found["summary"]["withoutObject"] == ["Chart.yaml", "b.yaml"]
+    assert found["summary"]["withoutObject"] == ["a.yaml", "b.yaml"]
 
 
 def test_file_is_checked_once(tmp_path: Path) -> None:

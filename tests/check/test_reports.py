@@ -11,6 +11,7 @@ from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, Done, run, write
 
 from slicewright.cli.report import FORMS, writer
 from slicewright.core.check.examine import Report
+from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def tree(tmp_path: Path) -> Path:
         {
             "a.yaml": CONFIG_MAP + "---\n" + BAD_CONFIG_MAP.replace("name: a", "name: 'b'"),
             "b.yaml": deprecated,
-            "c.yaml": "a: [",
+            "c.yaml": "kind: A\napiVersion: [",
             "over/kustomization.yaml": "resources: [cm.yaml]\n",
             "over/cm.yaml": BAD_CONFIG_MAP,
         },
@@ -96,7 +97,7 @@ def test_sarif_has_rules_and_places(tree: Path) -> None:
     assert [
         ("SCHEMA003", "error", "a.yaml", 3),
         ("SCHEMA009", "warning", "b.yaml", 1),
-        ("YAML001", "error", "c.yaml", 2),
+        ("YAML001", "error", "c.yaml", 3),
         ("SCHEMA003", "error", "over/kustomization.yaml", None),
     ] == places
     assert "shortDescription" in rules[0]
@@ -149,8 +150,8 @@ def test_note_is_below_a_warning_in_every_form() -> None:
 
 def test_passing_report_says_what_was_not_checked() -> None:
     """Kinds that were named and files without an object stand in the summary."""
-    text = writer("text")(Report((), (), 2, {"Thing": 2}, ("a.yaml",)))
+    text = writer("text")(Report((), (), 2, {"Thing": 2}, (PassedBy("a.yaml", NO_OBJECT),)))
     assert text == (
         "0 objects in 2 files and folders: 0 errors, 0 warnings; not checked, as asked: 2 Thing; "
-        "1 file without a Kubernetes object\n"
+        "passed by: 1 file without Kubernetes objects\n"
     )

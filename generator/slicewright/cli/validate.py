@@ -117,6 +117,7 @@ def validate(
             lambda: catalogue_at(root)[0],
             package.schemas,
             found=(*found.problems, *unusable, *of_input),
+            passed_by=found.passed_by,
             sites=sites,
             origins=origins,
             ignores=ignores,
@@ -169,6 +170,7 @@ def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
         custom = Discovery(exclude, root).find([str(root / "custom")])
         found.units += custom.units
         found.problems += custom.problems
+        found.passed_by += custom.passed_by
     return found
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.examine import Unit
+from slicewright.core.check.passed_by import CHART, HELM, HELM_FOLDERS, PATCH, TEMPLATE, PassedBy, is_template
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.problem import Problem
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations
@@ -29,6 +31,7 @@ class Found:
 
     units: list[Unit] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    passed_by: list[PassedBy] = field(default_factory=list)
 
 
 class Discovery:
@@ -74,10 +77,11 @@ class Discovery:
         def report(error: OSError) -> None:
             found.problems.append(unreadable(self.name(error.filename or str(folder)), error))
 
-        inside = ""
+        inside = chart = ""
+        in_charts: Counter[str] = Counter()
         for base, folders, names in os.walk(folder, onerror=report):
             folders[:] = sorted(name for name in folders if not self._is_left_out(base, name, folder=True))
-            if inside and not f"{base}/".startswith(f"{inside}/"):
+            if not _is_below(base, inside):
                 inside = ""
             kind = "" if FILE_NAMES.isdisjoint(names) else self._kustomizations.kind_of(base)
             if kind == "Kustomization":
@@ -91,11 +95,19 @@ class Discovery:
             if inside:
                 # Files of a kustomization are checked as it builds them.
                 continue
+            if CHART in names and not _is_below(base, chart):
+                chart = base
+            if _is_below(base, chart) and (chart != str(folder) or _is_of_helm(base, chart)):
+                in_charts[chart] += len(names)
+                continue
             shown = self.name(base)
             for name in sorted(names):
                 if name.endswith(SUFFIXES) and not self._is_left_out(base, name):
                     called = printable(name if shown == "." else f"{shown}/{name}")
                     found.units.append(Unit("file", f"{base}/{name}", called, cluster))
+                elif is_template(name) and not self._is_left_out(base, name):
+                    found.passed_by.append(PassedBy(self.name(f"{base}/{name}"), TEMPLATE))
+        found.passed_by += (PassedBy(self.name(path), HELM, files) for path, files in in_charts.items())
 
     def _kustomization(self, folder: str, cluster: str, *, named: bool = False) -> Unit:
         return Unit("folder", folder, self.name(folder), cluster or self._cluster(folder), named)
@@ -128,6 +140,15 @@ class Discovery:
         return printable(text.removeprefix(self._base.rstrip("/") + "/"))
 
 
+def _is_below(folder: str, above: str) -> bool:
+    return bool(above) and f"{folder}/".startswith(f"{above}/")
+
+
+def _is_of_helm(folder: str, chart: str) -> bool:
+    """Tell whether Helm reads a folder of a chart; a repository may be a chart and hold more."""
+    return folder == chart or folder.removeprefix(f"{chart}/").partition("/")[0] in HELM_FOLDERS
+
+
 def printable(name: str) -> str:
     """Return a name with what a report cannot hold escaped: line breaks, control characters, no UTF-8."""
     return name if name.isprintable() else name.encode("unicode_escape", "backslashreplace").decode()
@@ -144,14 +165,16 @@ def _straight(path: str) -> Path:
 
 
 def _without_included(found: Found, kustomizations: Kustomizations) -> Found:
-    """Leave out folders that another one of the folders builds upon: they are checked through it."""
-    included: set[str] = set()
-    for unit in found.units:
-        if unit.form == "folder":
-            included |= kustomizations.included_by(unit.path)
+    """Leave out what kustomizations build upon, which is checked through them, and files that they merge."""
+    folders = {unit.path for unit in found.units if unit.form == "folder"}
+    included = {path for folder in folders for path in kustomizations.included_by(folder)}
+    merged = {path for folder in folders | included for path in kustomizations.merged_by(folder)}
     kept: dict[tuple[str, str], Unit] = {}
     for unit in found.units:
         if unit.form == "folder" and not unit.named and unit.path in included:
+            continue
+        if unit.form == "file" and not unit.named and unit.path in merged:
+            found.passed_by.append(PassedBy(unit.name, PATCH))
             continue
         key = (unit.form, unit.path)
         if unit.named or key not in kept:

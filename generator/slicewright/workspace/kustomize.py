@@ -57,6 +57,15 @@ class Kustomizations:
             self._read[folder] = _load(folder)
         return self._read[folder]
 
+    def merged_by(self, folder: str) -> set[str]:
+        """Return the paths that a kustomization names and that are not resources: patches, configurations."""
+        spec = self.spec_of(folder)
+        return {
+            os.path.normpath(os.path.join(folder, entry))  # noqa: PTH118 - text, not yet a path
+            for key, entry in _paths(spec[1] if spec else {})
+            if key not in _RESOURCES
+        }
+
     def included_by(self, folder: str) -> set[str]:
         """Return every folder that a kustomization includes, directly or through another one."""
         included: set[str] = set()
@@ -96,7 +105,8 @@ def _load(folder: str) -> tuple[str, dict[str, Any]] | None:
 _Node = tuple[str, bool]
 """A folder, and whether what it makes configures a generator, transformer or validator."""
 _PLUGINS = ("generators", "transformers", "validators")
-_FOLDERS = frozenset({"resources", "bases", "components", *_PLUGINS})
+_RESOURCES = frozenset({"resources", "bases", "components"})
+_FOLDERS = _RESOURCES.union(_PLUGINS)
 _PATHS = _FOLDERS | {
     *("additionalvaluesfiles", "configurations", "crds", "env", "envs", "files", "patches", "path", "paths"),
     *("patchesstrategicmerge", "repo", "targetfilepath", "valuesfile"),

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.passed_by import DEAD_LINK, reason
 from slicewright.core.compose.kustomization import Composed, compose
 from slicewright.core.compose.spec import Stopped
 from slicewright.core.document.read import Document, paired, read_documents
@@ -33,6 +34,8 @@ class Loaded:
     problems: tuple[Problem, ...] = ()
     kustomizations: tuple[tuple[str, str], ...] = ()
     """Name and text of the hand-written kustomizations that a folder is built from, for rules about them."""
+    passed_by: str = ""
+    """Why nothing of it is checked, for a file that nobody named."""
 
 
 def load(unit: Unit) -> Loaded:
@@ -41,11 +44,16 @@ def load(unit: Unit) -> Loaded:
         return _compose(unit)
     text = read_stdin() if unit.form == "stdin" else read_file(unit.path, unit.name)
     if isinstance(text, Problem):
-        return Loaded(unit, problems=(text,))
+        is_dead = not unit.named and os.path.islink(unit.path) and not os.path.exists(unit.path)  # noqa: PTH110, PTH114
+        return Loaded(unit, passed_by=DEAD_LINK) if is_dead else Loaded(unit, problems=(text,))
     if unit.path.endswith(".json"):
         text = text.replace("\t", " ")  # JSON may be indented with tabs, YAML may not
     text = paired(text)
     documents, problems = parse(text, unit.name)
+    if not unit.named:
+        why = reason(unit.name, text, [document.data for document in documents], broken=bool(problems))
+        if why:
+            return Loaded(unit, passed_by=why)
     return Loaded(unit, text, documents, problems)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slicewright.core.check.examine import Checked, Examined
 from slicewright.core.check.model import Resource
+from slicewright.core.check.passed_by import looks_like_an_object
 from slicewright.core.check.unpack import unpack
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.workspace.load import load
@@ -133,7 +134,8 @@ def examine_each(units: Sequence[Unit], engine: Engine, *, metadata_only: bool =
             is_clean = engine.is_clean(resource, verdict)
             sent = _without_body(resource) if metadata_only and is_clean else resource
             objects.append(Checked(sent, verdict, is_clean))
-        return Examined(units[number], tuple(objects), (*loaded.problems, *problems), loaded.kustomizations)
+        found = (*loaded.problems, *problems)
+        return Examined(units[number], tuple(objects), found, loaded.kustomizations, loaded.passed_by)
 
     return map_forked(work, len(units))
 
@@ -151,7 +153,7 @@ def _resources(loaded: Loaded) -> tuple[list[Resource], list[Problem]]:
     file = SourceFile(unit.name, loaded.text)
     for document in loaded.documents:
         source = None if unit.form == "folder" else Source(file, document)
-        if not unit.named and not _looks_like_an_object(document.data):
+        if not unit.named and not looks_like_an_object(document.data):
             continue
         for unpacked in unpack(document.data, unit.name, source):
             if isinstance(unpacked, Resource):
@@ -159,15 +161,3 @@ def _resources(loaded: Loaded) -> tuple[list[Resource], list[Problem]]:
             else:
                 problems.append(unpacked)
     return resources, problems
-
-
-def _looks_like_an_object(data: Any) -> bool:
-    """Tell whether a document that nobody named is meant as an object.
-
-    It has an apiVersion and a kind, or one of the two and the fields of an object: Helm's Chart.yaml has an
-    apiVersion, and other tools have a kind.
-    """
-    if not isinstance(data, dict):
-        return False
-    known = ("apiVersion" in data) + ("kind" in data)
-    return known == 2 or (known == 1 and ("metadata" in data or "spec" in data))  # noqa: PLR2004 - both

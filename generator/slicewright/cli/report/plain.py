@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from slicewright.core.check.passed_by import counts
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.problem import foremost, tallied
 from slicewright.core.visible import in_json, shown, visible
@@ -47,7 +48,7 @@ def summary(report: Report) -> str:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(report.skipped.items()))
         text += f"; not checked, as asked: {visible(kinds)}"
     if report.passed_by:
-        text += f"; {_count(len(report.passed_by), 'file')} without a Kubernetes object"
+        text += f"; passed by: {', '.join(counts(report.passed_by))}"
     return text
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.check.model import ObjectSet, Resource
+from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
 from slicewright.core.check.suppress import inputs, suppress
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 _UNUSED = "IGN102"
 """A reason to ignore a problem that is not there."""
-_DISPUTED = "YAML007"
-"""A word that kustomize reads as another value: of no interest where kustomize reads nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +65,8 @@ class Examined:
     problems: tuple[Problem, ...]
     kustomizations: tuple[tuple[str, str], ...]
     """Name and text of those that a folder is built from."""
+    passed_by: str = ""
+    """Why nothing of it is checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ class Report:
     """Files and folders that were read."""
     skipped: Mapping[str, int]
     """Objects that were let pass because their kind was named, by kind."""
-    passed_by: tuple[str, ...]
-    """Files without a Kubernetes object in them, which nobody named."""
+    passed_by: tuple[PassedBy, ...]
+    """Files that nobody named and that are not checked, and folders of them."""
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, as JSON has them."""
@@ -88,7 +89,8 @@ class Report:
             "read": self.units,
             **{f"{severity}s": number for severity, number in tally(self.problems).items()},
             "skipped": dict(sorted(self.skipped.items())),
-            "withoutObject": list(self.passed_by),
+            "withoutObject": [one.path for one in self.passed_by if one.reason == NO_OBJECT],
+            "passedBy": [asdict(one) for one in self.passed_by],
         }
 
 
@@ -106,6 +108,7 @@ def examine(
     schemas: Callable[[], Schemas],
     *,
     found: Iterable[Problem] = (),
+    passed_by: Iterable[PassedBy] = (),
     sites: Mapping[str, ResolvedCluster] | None = None,
     origins: Origins | None = None,
     ignores: Ignores | None = None,
@@ -123,7 +126,7 @@ def examine(
     suppress nothing. Before that is said, `of_render` returns what a render finds, which a reason may
     suppress. A render that meets an error does not look at everything.
     """
-    examined = [replace(one, problems=()) if _is_no_manifest(one) else one for one in reading]
+    examined = list(reading)
     problems = [*found, *(ignores.problems if ignores else ())]
     problems += (problem for one in examined for problem in one.problems)
     objects = [checked for one in examined for checked in one.objects]
@@ -172,7 +175,7 @@ def examine(
         tuple(checked.resource for checked in objects),
         len(examined),
         Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),
-        tuple(_passed_by(examined)),
+        (*passed_by, *(PassedBy(one.unit.name, one.passed_by) for one in examined if one.passed_by)),
     )
 
 
@@ -228,18 +231,3 @@ def _input_problems(resource: Resource, schemas: Callable[[], Schemas]) -> Itera
         refused += validate_configuration(resource.data["spec"], schemas())
     for problem in refused:
         yield resource.placed(problem)
-
-
-def _is_no_manifest(one: Examined) -> bool:
-    """Tell whether a file that nobody named has nothing against it but words that kustomize would misread."""
-    return (
-        bool(one.problems)
-        and not (one.objects or one.unit.named)
-        and all(problem.id == _DISPUTED for problem in one.problems)
-    )
-
-
-def _passed_by(examined: Iterable[Examined]) -> Iterator[str]:
-    for one in examined:
-        if one.unit.form == "file" and not one.objects and not one.problems:
-            yield one.unit.name

@@ -1,0 +1,121 @@
+"""What a check passes by: files without Kubernetes objects, and why, judged by path and text."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.problem import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+CHART = "Chart.yaml"
+"""The file that makes a folder a Helm chart."""
+HELM_FOLDERS = frozenset({"templates", "charts", "crds"})
+"""Folders of a chart that Helm reads."""
+
+HELM = "Helm chart"
+TEMPLATE = "template"
+PATCH = "file that a kustomization merges"
+ASSERTION = "test assertion"
+SETTINGS = "tool configuration"
+DEAD_LINK = "dead link"
+NO_OBJECT = "file without Kubernetes objects"
+
+
+@dataclass(frozen=True, slots=True)
+class PassedBy:
+    """A file, or a folder with its number of files, that was not checked."""
+
+    path: str
+    reason: str
+    """What it is: one of the constants above."""
+    files: int = 1
+
+
+_TEMPLATE_NAME = re.compile(r"\.(ya?ml|json)\.(tftpl|tmpl|tpl|gotmpl|j2|jinja2?|erb|template|in)$")
+_PATCH_NAME = re.compile(r"(^|[-_.])(json)?patch(es)?([-_.]|$)")
+_ASSERTION_NAME = re.compile(r"^([0-9]+-|chainsaw-)?(assert|errors?)([-_].*)?\.ya?ml$")
+_DIRECTIVE = re.compile(
+    r"^\s*(\{\{-|\{\{/\*|\{%|%\{|<%|\{\{[^{}]*\}\}\s*(:.*)?$"
+    r"|(- )?\{\{\s*(if|else|end|range|with|define|include|template)\b)",
+    re.MULTILINE,
+)
+"""A line that only a template engine reads: Go, Jinja, Terraform, ERB."""
+_MERGE = re.compile(r"^\s*(- )?\$patch:", re.MULTILINE)
+_WORD = re.compile(r"^(apiVersion|kind):", re.MULTILINE)
+_FLOW = re.compile(r"\s*(\[|\{(?![{%]))")
+_FLOW_WORD = re.compile(r"[{,\s]\"?(apiVersion|kind)\"?\s*:")
+_APART = re.compile(r"^---", re.MULTILINE)
+_SETTINGS = re.compile(
+    r"(skaffold|builtin|krew\.googlecontainertools\.github\.com|kind\.x-k8s\.io|k3d\.io|eksctl\.io|ctlptl\.dev"
+    r"|kustomize\.config\.k8s\.io|config\.kubernetes\.io|(kubeadm|kubelet\.config|kubeproxy\.config)\.k8s\.io"
+    r"|(kubescheduler\.config|apiserver\.config|apiserver|audit)\.k8s\.io|kuttl\.dev|chainsaw\.kyverno\.io"
+    r"|cli\.kyverno\.io|backstage\.io|minikube\.sigs\.k8s\.io|score\.dev|garden\.io)/.*"
+)
+"""Versions of objects that a program reads from a file, and that no API server has."""
+
+
+def is_template(name: str) -> bool:
+    """Tell whether a file's name says that it becomes YAML or JSON by a template engine."""
+    return _TEMPLATE_NAME.search(name) is not None
+
+
+def reason(path: str, text: str, documents: Sequence[Any], *, broken: bool) -> str:
+    """Return why a file that nobody named is passed by, '' for one that is checked.
+
+    `documents` is what was read of its text; where that is `broken`, the text decides.
+    """
+    objects = [data for data in documents if looks_like_an_object(data)]
+    folder, _, name = path.rpartition("/")
+    if not objects and not (broken and _looks_like_one(text)):
+        return NO_OBJECT
+    if _PATCH_NAME.search(name) or folder.endswith("patches") or _MERGE.search(text):
+        return PATCH
+    if _ASSERTION_NAME.match(name):
+        return ASSERTION
+    if broken and _DIRECTIVE.search(text):
+        return TEMPLATE
+    if not broken and all(_is_setting(data) for data in objects):
+        return SETTINGS
+    return ""
+
+
+def looks_like_an_object(data: Any) -> bool:
+    """Tell whether a document that nobody named is meant as an object.
+
+    It has an apiVersion and a kind, or one of the two and the fields of an object: Helm's Chart.yaml has an
+    apiVersion, and other tools have a kind.
+    """
+    if not isinstance(data, dict):
+        return False
+    known = ("apiVersion" in data) + ("kind" in data)
+    return known == 2 or (known == 1 and ("metadata" in data or "spec" in data))  # noqa: PLR2004 - both
+
+
+def _looks_like_one(text: str) -> bool:
+    """Tell whether a text that is not valid YAML has an apiVersion and a kind where an object has them."""
+    word = _FLOW_WORD if _FLOW.match(text) else _WORD
+    return any(len(set(word.findall(part))) > 1 for part in _APART.split(text))
+
+
+def _is_setting(data: dict[str, Any]) -> bool:
+    version = str(data.get("apiVersion", ""))
+    return bool(_SETTINGS.fullmatch(version)) or (version, data.get("kind")) == ("v1", "Config")
+
+
+def counts(passed: Iterable[PassedBy]) -> list[str]:
+    """Return `3 Helm charts (120 files)` for each reason, in the order of their first."""
+    by_reason: dict[str, list[PassedBy]] = defaultdict(list)
+    for one in passed:
+        by_reason[one.reason].append(one)
+    return [_count(reason, found) for reason, found in by_reason.items()]
+
+
+def _count(reason: str, found: Sequence[PassedBy]) -> str:
+    noun, _, rest = reason.partition(" ") if reason.startswith("file ") else (reason, "", "")
+    files = f" ({counted(sum(one.files for one in found), 'file')})" if reason == HELM else ""
+    return f"{counted(len(found), noun)} {rest}".rstrip() + files
