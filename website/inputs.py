@@ -79,7 +79,7 @@ def of_rule(ident: str) -> tuple[Files, str]:
     inputs = [_without_head(text) for text in sorted(texts, key=len)]
     for files, path in (way for text in inputs for way in _ways(text)):
         with tempfile.TemporaryDirectory() as folder:
-            if about := _about(ident, _printed(Path(folder), files, "validate", path)):
+            if about := _about(ident, _printed(Path(folder), files, "validate", "--gitops", path)):
                 return files, about
     # The rest needs the TPUCluster of its overlay, which `validate PATH` does not read.
     found = in_order(findings_of(ident, inputs[0]))

@@ -57,6 +57,7 @@ def stocked(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
         (["new", "x", "--provisioning", "Flex"], ["FlexStart", "FlexStartQueued"]),
         (["catalog", "ct5lp"], ["ct5lp-hightpu-1t", "ct5lp-hightpu-4t", "ct5lp-hightpu-8t"]),
         (["rule", "TOOL00"], [f"TOOL00{number}" for number in range(1, 10)]),
+        (["validate", "--disable", "FIT12"], ["FIT120", "FIT121"]),
         (["tools", "build", "kubect"], ["kubectl"]),
     ],
     ids=" ".join,

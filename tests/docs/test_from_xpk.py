@@ -239,7 +239,9 @@ def test_commands_exist(repo: Repo, command: str) -> None:
 
 def validated(repo: Repo, path: str, code: int = 0) -> list[dict[str, Any]]:
     """Return what `slicewright validate` finds below a path, and expect its exit code."""
-    found: list[dict[str, Any]] = repo.run("validate", path, "-o", "json", code=code).json["problems"]
+    found: list[dict[str, Any]] = repo.run("validate", "--gitops", path, "-o", "json", code=code).json[
+        "problems"
+    ]
     return found
 
 

@@ -36,7 +36,7 @@ def _name(entry: dict[str, Any]) -> str:
 @cache
 def _report(tool: str, module: str, left_out: tuple[str, ...]) -> Any:
     options = [option for pattern in left_out for option in ("--exclude", pattern)]
-    return run(folder(tool, module), ".", "-o", "json", *options).json
+    return run(folder(tool, module), ".", "--gitops", "-o", "json", *options).json
 
 
 def report(entry: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.read import entries, mapping, text
+from slicewright.core.problem import family
 from slicewright.workspace.repository_reader import NoRepositoryError, catalogue_at, find_root, source_files
 
 if TYPE_CHECKING:
@@ -88,5 +89,11 @@ def _ids(_word: str) -> Iterator[str]:
     return ids()
 
 
+def _selectors(word: str) -> Iterator[str]:
+    for ident in _ids(word):
+        yield from (ident, family(ident))
+
+
 workloads, clusters, queues = _completed(_workloads), _completed(_clusters), _completed(_queues)
 tpus, catalogue_names, ids = _completed(_tpus), _completed(_catalogue_names), _completed(_ids)
+selectors = _completed(_selectors)

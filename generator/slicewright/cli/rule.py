@@ -11,7 +11,7 @@ import click
 from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
-from slicewright.core.problem import did_you_mean
+from slicewright.core.problem import did_you_mean, family
 from slicewright.workspace.meaning import all_rules
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def rule(ident: str | None, output: str) -> None:
         _list(rules, output)
         return
     chosen = {one.id: one for one in rules}.get(ident.upper())
-    group = [one for one in rules if one.id.rstrip("0123456789").rstrip("-") == ident.upper()]
+    group = [one for one in rules if family(one.id) == ident.upper()]
     if group:
         _list(group, output)
         return

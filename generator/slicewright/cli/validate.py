@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from slicewright.binaries.find import find
+from slicewright.cli import candidates, show
 from slicewright.cli.command import BROKEN, command, output_option
 from slicewright.cli.report import FORMS, writer
 from slicewright.cli.repository import open_checkout, repository_root, versions_refused
 from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine, SkipKind
 from slicewright.core.check.examine import Report, examine
-from slicewright.core.problem import Problem, Severity
+from slicewright.core.check.selection import Selection
+from slicewright.core.problem import SEVERITIES, Problem, Severity, did_you_mean, family
 from slicewright.workspace import package
 from slicewright.workspace.discovery import STDIN, Discovery, Found, of_overlays, printable
 from slicewright.workspace.judge import read_ignore_file
 from slicewright.workspace.kinds import kind_schemas, packaged
 from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
-from slicewright.workspace.meaning import all_rules
+from slicewright.workspace.meaning import all_rules, ids
 from slicewright.workspace.parallel import examine_each, problems_of_each
 from slicewright.workspace.repository_reader import catalogue_at, read_input
 from slicewright.workspace.rules import added, semantic_rules
@@ -38,6 +40,17 @@ if TYPE_CHECKING:
 
 _PATIENCE = 1.0
 """Seconds until a progress bar is worth its place."""
+
+
+def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> frozenset[str]:
+    """Return the ids and families of lists with commas. Raises Refused for what is neither."""
+    found = frozenset(part.strip().upper() for word in words for part in word.split(",") if part.strip())
+    known = frozenset(name for ident in ids() for name in (ident, family(ident))) if found else found
+    for word in sorted(found - known):
+        raise show.unknown(
+            f"there is no rule '{word}'", did_you_mean(word, known) or "slicewright rule lists them"
+        )
+    return found
 
 
 @command(
@@ -74,6 +87,29 @@ _PATIENCE = 1.0
     metavar="GLOB",
     help="Leave out files and folders, by path or by name. Repeatable.",
 )
+@click.option(
+    "--disable",
+    multiple=True,
+    metavar="ID,FAMILY",
+    callback=_selectors,
+    shell_complete=candidates.selectors,
+    help="Do not report these problems: ids such as TPU119, or families such as TPU. Repeatable.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="ID,FAMILY",
+    callback=_selectors,
+    shell_complete=candidates.selectors,
+    help="Report these problems alone, and why something could not be checked. Repeatable.",
+)
+@click.option(
+    "--min-severity",
+    type=click.Choice(SEVERITIES),
+    default="note",
+    help="Report problems of this severity and above.",
+)
+@click.option("--gitops", is_flag=True, help="Apply the GIT rules to all objects, as if they were synced.")
 @click.option("--schemas-only", is_flag=True, help="Leave the semantic rules out.")
 def validate(
     paths: tuple[str, ...],
@@ -82,6 +118,10 @@ def validate(
     schemas: tuple[Path, ...],
     skip_kind: tuple[str, ...],
     exclude: tuple[str, ...],
+    disable: frozenset[str],
+    only: frozenset[str],
+    min_severity: Severity,
+    gitops: bool,
     schemas_only: bool,
     output: str,
 ) -> None:
@@ -124,6 +164,7 @@ def validate(
             known=known,
             complete=not paths and not schemas_only,
             of_render=lambda: _of_render(root),
+            selection=Selection(disable, only, min_severity, gitops or not paths),
             each=problems_of_each,
             judged=second.judged if second else None,
         )

@@ -185,6 +185,11 @@ def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(problem for problem in problems if problem.severity == "error")
 
 
+def family(ident: str) -> str:
+    """Return the letters of an id: `TPU` of `TPU119`, `ACME` of `ACME-101`."""
+    return ident.rstrip("0123456789").rstrip("-")
+
+
 def tally(problems: Iterable[Problem]) -> dict[Severity, int]:
     """Return the number of problems of each severity, the worst first."""
     found = Counter(problem.severity for problem in problems)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
+from slicewright.core.check.selection import ALL, Selection
 from slicewright.core.check.suppress import inputs, suppress
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
@@ -115,6 +116,7 @@ def examine(
     known: Callable[[], Collection[str]] = tuple,
     complete: bool = True,
     of_render: Callable[[], Sequence[Problem]] = tuple,
+    selection: Selection = ALL,
     judged: Judge | None = None,
     each: Each = lambda work, count: chain.from_iterable(map(work, range(count))),
 ) -> Report:
@@ -124,7 +126,8 @@ def examine(
     rules. `judged` may ask another engine about the schemas, and `each` may share the work among processes.
     Unless the check is `complete`, with all rules on a whole repository, nothing is said about reasons that
     suppress nothing. Before that is said, `of_render` returns what a render finds, which a reason may
-    suppress. A render that meets an error does not look at everything.
+    suppress. A render that meets an error does not look at everything. Of what is left, `selection` is
+    reported.
     """
     examined = list(reading)
     problems = [*found, *(ignores.problems if ignores else ())]
@@ -170,8 +173,9 @@ def examine(
             () if errors(more) or not complete else suppress([*problems, *more], resources, entries, known)
         )
         left = tuple(problem for problem in left if problem.id != _UNUSED or problem in unused)
+    ours = {checked.resource.file for checked in others if cluster_of[id(checked.resource)]}
     return Report(
-        in_order(rules.without_repeats(left)),
+        selection.of(in_order(rules.without_repeats(left)), resources, ours),
         tuple(checked.resource for checked in objects),
         len(examined),
         Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),

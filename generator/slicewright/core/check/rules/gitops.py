@@ -138,7 +138,7 @@ def _namespaced(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(("metadata", "namespace"), f"{resource.kind} has no namespace")
 
 
-@rule("GIT115", (), "warning")
+@rule("GIT115", RUN_KINDS, "warning")
 def _tracking(resource: Resource, _objects: ObjectSet) -> Findings:
     if INSTANCE in resource.labels:
         path: Path = ("metadata", "labels", INSTANCE)
@@ -147,7 +147,7 @@ def _tracking(resource: Resource, _objects: ObjectSet) -> Findings:
         )
     for pods in resource.pods:
         for key in pods.labels:
-            if resource.kind in RUN_KINDS and key in _VOLATILE | {INSTANCE}:
+            if key in _VOLATILE | {INSTANCE}:
                 path = (*pods.path, "metadata", "labels", key)
                 yield Finding(path, f"label {key} of the pods changes with releases, and the template cannot")
 

@@ -1,0 +1,54 @@
+"""Which findings are reported: ids, families and severities that are asked for, and rules that apply here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.synced import about_gitops
+from slicewright.core.problem import SEVERITIES, Problem, Severity, family
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from slicewright.core.check.model import Resource
+
+_UNREAD = ("FILE", "TOOL", "EXT", "YAML", "KUS0")
+"""How ids begin that say why something was not checked."""
+
+
+def names(selector: str, ident: str) -> bool:
+    """Tell whether a selector, an id or the letters of a family, names an id."""
+    return selector in (ident, family(ident))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What somebody asks to be told.
+
+    `only` hides no error that keeps an object from being checked, and nothing hides a missing tool.
+    """
+
+    disabled: Collection[str] = ()
+    only: Collection[str] = ()
+    least: Severity = "note"
+    gitops: bool = False
+    """Whether all that is checked is synced by a GitOps tool."""
+
+    def of(
+        self, problems: Iterable[Problem], resources: Iterable[Resource], ours: Collection[str]
+    ) -> tuple[Problem, ...]:
+        """Return the problems that are reported; `ours` are files and folders of our own tree."""
+        reported = SEVERITIES[: SEVERITIES.index(self.least) + 1]
+        left = tuple(one for one in problems if one.severity in reported and self._names(one))
+        return left if self.gitops else about_gitops(left, resources, ours)
+
+    def _names(self, problem: Problem) -> bool:
+        if problem.id == "TOOL001":
+            return True
+        if self.only and not any(names(selector, problem.id) for selector in self.only):
+            return problem.severity == "error" and problem.id.startswith(_UNREAD)
+        return not any(names(selector, problem.id) for selector in self.disabled)
+
+
+ALL = Selection(gitops=True)

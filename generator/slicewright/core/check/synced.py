@@ -1,0 +1,86 @@
+"""GitOps rules speak of what a GitOps tool syncs, as far as the objects of that tool say it.
+
+An Application, ApplicationSet or Flux Kustomization covers the folders that its paths name, wherever they
+are: the root of its repository is not known. One without a path covers its own folder.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.kubernetes.kinds import ARGOCD_GROUP, RUN_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from slicewright.core.check.model import Resource
+    from slicewright.core.problem import Problem
+
+_KUBECTL_TOO = frozenset({"GIT111", "GIT124"})
+"""Rules about what kubectl meets as well."""
+_OF_RUNS = frozenset({"GIT117", "GIT118"})
+"""Rules about what an Application does to runs."""
+_ARGOCD = frozenset({"Application", "ApplicationSet", "AppProject"})
+_FLUX = ".toolkit.fluxcd.io"
+_PATTERN = re.compile(r"[^/]*[*?\[{].*")
+_MARKS = ("argocd.argoproj.io/", f"kustomize{_FLUX}/", f"helm{_FLUX}/")
+"""How annotations begin that a GitOps tool reads."""
+
+
+def about_gitops(
+    problems: Sequence[Problem], resources: Iterable[Resource], ours: Collection[str]
+) -> tuple[Problem, ...]:
+    """Return the problems without those of GitOps rules where no GitOps tool is seen.
+
+    What is in `ours`, files and folders of our own tree, is synced.
+    """
+    if not any(_needs_gitops(problem) for problem in problems):
+        return tuple(problems)
+    resources = [one for one in resources if one.file not in ours]
+    tools = {(one.file, one.subject): _covered(one) for one in resources if _is_tool(one)}
+    marked = {
+        (one.file, one.subject) for one in resources if any(key.startswith(_MARKS) for key in one.annotations)
+    }
+    covered = set().union(*tools.values())
+    runs = {one.file for one in resources if one.kind in RUN_KINDS}
+
+    def is_synced(problem: Problem) -> bool:
+        place = (problem.file, problem.object)
+        if problem.id in _OF_RUNS and problem.file not in ours:
+            return any(_is_below(file, tools.get(place, ())) for file in runs)
+        return problem.file in ours or place in tools or place in marked or _is_below(problem.file, covered)
+
+    return tuple(one for one in problems if not _needs_gitops(one) or is_synced(one))
+
+
+def _needs_gitops(problem: Problem) -> bool:
+    return problem.id.startswith("GIT1") and problem.id not in _KUBECTL_TOO
+
+
+def _is_tool(resource: Resource) -> bool:
+    is_argocd = resource.group == ARGOCD_GROUP and resource.kind in _ARGOCD
+    return is_argocd or resource.group.endswith(_FLUX)
+
+
+def _covered(tool: Resource) -> set[str]:
+    """Return the folders that an object of a GitOps tool names, '' for all; else its own folder.
+
+    `apps/*` and `apps/{{.name}}` name `apps`. Of a path that is all pattern nothing is known.
+    """
+    known = {_PATTERN.sub("", path).strip("/") for path in _paths(tool.data.get("spec"))}
+    return {path.removeprefix("./") for path in known if path} or {tool.file.rpartition("/")[0]}
+
+
+def _paths(value: Any) -> Iterator[str]:
+    """Yield the values of `path`, wherever they are."""
+    if isinstance(value, dict):
+        if isinstance(value.get("path"), str):
+            yield value["path"]
+        value = list(value.values())
+    for below in value if isinstance(value, list) else ():
+        yield from _paths(below)
+
+
+def _is_below(file: str, folders: Collection[str]) -> bool:
+    return any(folder in ("", ".") or f"/{folder}/" in f"/{file}/" for folder in folders)
