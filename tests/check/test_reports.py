@@ -55,6 +55,14 @@ def test_json_holds_the_records_and_the_numbers(tree: Path) -> None:
         "path": "data.a",
         "message": "'a' must be a string, not an integer (1)",
         "hint": "write it in quotes",
+        "fixes": [
+            {
+                "title": "Put it in quotes",
+                "safe": True,
+                "document": 1,
+                "edits": [{"op": "replace", "path": "/data/a", "value": "1"}],
+            }
+        ],
     }
     assert (found["summary"]["errors"], found["summary"]["warnings"], found["summary"]["objects"]) == (
         3,

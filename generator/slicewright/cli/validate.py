@@ -34,7 +34,8 @@ from slicewright.workspace.rules import added, semantic_rules
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from slicewright.core.check.examine import Examined
+    from slicewright.cli.mending import Mending
+    from slicewright.core.check.examine import Examined, Unit
     from slicewright.core.check.origin import Origins
     from slicewright.core.plan.resolve import ResolvedCluster
 
@@ -111,6 +112,9 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
 )
 @click.option("--gitops", is_flag=True, help="Apply the GIT rules to all objects, as if they were synced.")
 @click.option("--schemas-only", is_flag=True, help="Leave the semantic rules out.")
+@click.option("--fix", is_flag=True, help="Mend files where there is a safe fix, and report what is left.")
+@click.option("--unsafe", is_flag=True, help="Apply also fixes that guess what was meant.")
+@click.option("--diff", is_flag=True, help="Print what --fix would change; exit 1 if there is something.")
 def validate(
     paths: tuple[str, ...],
     strict: bool,
@@ -123,6 +127,9 @@ def validate(
     min_severity: Severity,
     gitops: bool,
     schemas_only: bool,
+    fix: bool,
+    unsafe: bool,
+    diff: bool,
     output: str,
 ) -> None:
     """Check Kubernetes objects offline: schemas, references, quota.
@@ -133,25 +140,34 @@ def validate(
     PATH is a file, a folder, a folder with a kustomization (which is checked as it builds), or - for stdin.
     Without one the repository is checked: its input, every overlay as it builds, and custom/.
     """
+    if unsafe and not (fix or diff):
+        raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root()
     found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(kind_schemas(schemas), [SkipKind(text) for text in skip_kind])
-    reading = examine_each(found.units, by_schema, metadata_only=schemas_only and second is None)
+    mending = _mending(found.units, root, unsafe=unsafe, writes=not diff) if fix or diff else None
+    units = mending.units if mending else found.units
+
+    def reads(units: Sequence[Unit]) -> Iterator[Examined]:
+        return examine_each(units, by_schema, metadata_only=schemas_only and second is None)
+
+    reading = reads(units)
     from slicewright.core.check.run import RuleSet  # noqa: PLC0415
 
     rules = RuleSet(() if schemas_only else semantic_rules(), package.hint_of)
     unusable = () if schemas_only else added().problems
-    of_input, sites, origins = ((), {}, None) if paths else _input(root)
 
     def known() -> list[str]:
         return [rule.id for rule in all_rules()]
 
     ignores = read_ignore_file(root, known)
-    try:
+
+    def check(reading: Iterator[Examined]) -> Report:
+        of_input, sites, origins = ((), {}, None) if paths else _input(root)
         report = examine(
-            _with_progress(reading, len(found.units)),
+            _with_progress(reading, len(units)),
             by_schema,
             rules,
             lambda: catalogue_at(root)[0],
@@ -168,15 +184,32 @@ def validate(
             each=problems_of_each,
             judged=second.judged if second else None,
         )
+        if paths and not (report.objects or report.problems):
+            return replace(report, problems=(_nothing_in(paths),))
+        return report
+
+    try:
+        report = check(reading)
+        if mending:
+            report = mending.run(report, lambda units: check(reads(units)))
     except BrokenToolError as error:
         _stop(Problem("TOOL008", str(error), "check by --engine internal, which is the default"), output)
-    if paths and not (report.objects or report.problems):
-        report = replace(report, problems=(_nothing_in(paths),))
-    exact(writer(output)(report))
+    if mending:
+        mending.show(writer(output)(report))
+    else:
+        exact(writer(output)(report))
+    if diff:
+        sys.exit(bool(mending and mending.after))
     if any(problem.id == "TOOL001" for problem in report.problems):
         sys.exit(BROKEN)  # what a missing kustomize would have built is not checked
     failing: tuple[Severity, ...] = ("error", "warning") if strict else ("error",)
     sys.exit(any(problem.severity in failing for problem in report.problems))
+
+
+def _mending(units: Sequence[Unit], root: Path, *, unsafe: bool, writes: bool) -> Mending:
+    from slicewright.cli.mending import Mending, read_once  # noqa: PLC0415 - few ask for it
+
+    return Mending(read_once(units), root, unsafe, writes)
 
 
 def _nothing_in(paths: Sequence[str]) -> Problem:

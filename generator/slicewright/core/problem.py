@@ -233,6 +233,39 @@ def nearest(word: str, choices: Iterable[str], *, count: int = 1) -> list[str]:
     return [by_lower[match] for match in found]
 
 
+_SHORT_WORD = 6
+"""Letters; in a shorter word two typing errors leave too little of it."""
+
+
+def only_near(word: str, choices: Iterable[str]) -> tuple[str, bool]:
+    """Return the one choice near to a misspelt word, '' for none or several, and whether that is sure.
+
+    It is sure where one or two letters are wrong, or only their case.
+    """
+    near = nearest(word, choices, count=3)
+    if not near:
+        return "", False
+    steps = [_steps(word.lower(), choice.lower()) for choice in near]
+    if steps.count(min(steps)) > 1:
+        return "", False
+    few = 1 if len(word) < _SHORT_WORD else 2
+    return near[steps.index(min(steps))], min(steps) <= few
+
+
+def _steps(one: str, other: str) -> int:
+    """Return how many letters are added, left out, exchanged or swapped with the next between two words."""
+    rows = [list(range(len(other) + 1))]
+    for i, letter in enumerate(one):
+        row = [i + 1]
+        for j, wanted in enumerate(other):
+            steps = min(rows[-1][j] + (letter != wanted), rows[-1][j + 1] + 1, row[j] + 1)
+            if i and j and (letter, one[i - 1]) == (other[j - 1], wanted):
+                steps = min(steps, rows[-2][j - 1] + 1)
+            row.append(steps)
+        rows.append(row)
+    return rows[-1][-1]
+
+
 def counted(number: int, noun: str) -> str:
     """Return `1 slice`, `2 slices` or `1,024 slices`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -42,7 +42,9 @@ def load(unit: Unit) -> Loaded:
     """Read a unit; whatever is wrong with it is among the problems."""
     if unit.form == "folder":
         return _compose(unit)
-    text = read_stdin() if unit.form == "stdin" else read_file(unit.path, unit.name)
+    text = unit.text
+    if text is None:
+        text = read_stdin() if unit.form == "stdin" else read_file(unit.path, unit.name)
     if isinstance(text, Problem):
         is_dead = not unit.named and os.path.islink(unit.path) and not os.path.exists(unit.path)  # noqa: PTH110, PTH114
         return Loaded(unit, passed_by=DEAD_LINK) if is_dead else Loaded(unit, problems=(text,))

@@ -32,22 +32,7 @@ SUBJECTS = (
     "objects",
 )
 """The files of problems/, in the order of their page."""
-RULE_SUBJECTS = (
-    "tpu",
-    "js",
-    "kq",
-    "pw",
-    "ref",
-    "fit",
-    "git",
-    "kus",
-    "lws",
-    "ray",
-    "train",
-    "cc",
-    "slice",
-    "mk",
-)
+RULE_SUBJECTS = ("tpu", "js", "kq", "pw", "ref", "fit", "git", "kus", "cc", "mk")
 """The files of problems/rules/ in the order of their page, by the letters of the ids."""
 ExampleOf = Literal["workload", "cluster", "file", "manifest", "message"]
 EXAMPLES: tuple[ExampleOf, ...] = ("workload", "cluster", "file", "manifest", "message")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from slicewright.cli.report.plain import file_of
+from slicewright.core.mend.files import mended, replacements
 from slicewright.core.visible import in_json
 from slicewright.version import __version__
 from slicewright.workspace.meaning import all_rules
@@ -24,7 +25,11 @@ def write(report: Report) -> str:
     known = {rule.id: rule for rule in all_rules()}
     rules = [_rule(ident, known) for ident in used]
     driver = {"name": "slicewright", "version": __version__, "rules": rules}
-    results = [_result(problem, used.index(problem.id)) for problem in report.problems]
+    texts = {one.file: one.source.file.text for one in report.objects if one.source}
+    results = [
+        {**_result(problem, used.index(problem.id)), **_fixes(problem, texts.get(problem.file, ""))}
+        for problem in report.problems
+    ]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return in_json(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
@@ -57,3 +62,21 @@ def _result(problem: Problem, index: int) -> dict[str, Any]:
         location["logicalLocations"] = [{"fullyQualifiedName": full, "kind": "object"}]
     result = {"ruleId": problem.id, "ruleIndex": index, "level": problem.severity, "message": {"text": said}}
     return {**result, **({"locations": [location]} if location else {})}
+
+
+def _fixes(problem: Problem, text: str) -> dict[str, Any]:
+    """Return the lines of a file that a fix replaces; nothing where it cannot be written there."""
+    after, applied = mended(text, [problem.fix]) if problem.fix and text else (text, [])
+    if not (problem.fix and applied):
+        return {}
+    artifact = {"uri": quote(problem.file, errors="surrogateescape")}
+    lines = text.split("\n")
+    changes = []
+    for start, end, written in replacements(text, after):
+        last = {"endLine": end, "endColumn": 1}
+        if end > len(lines):  # the last line has no end
+            last = {"endLine": len(lines), "endColumn": len(lines[-1]) + 1}
+        region = {"startLine": start, "startColumn": 1, **last}
+        changes.append({"deletedRegion": region, "insertedContent": {"text": written}})
+    change = {"artifactLocation": artifact, "replacements": changes}
+    return {"fixes": [{"description": {"text": problem.fix.title}, "artifactChanges": [change]}]}

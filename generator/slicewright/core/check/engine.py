@@ -10,6 +10,9 @@ from slicewright.core.check.explain import explained
 from slicewright.core.check.kinds import BadSchemaError
 from slicewright.core.check.model import Resource
 from slicewright.core.check.unpack import nested, outside
+from slicewright.core.intent.fixes import vouched
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP
+from slicewright.core.mend.kueue import to_v1beta2
 from slicewright.core.problem import Problem, did_you_mean
 
 if TYPE_CHECKING:
@@ -124,7 +127,7 @@ class Engine:
             yield _deprecated(resource, checks.deprecated)
         if verdict == "refused":
             for problem in explained(checks.schema, list(checks.validator.iter_errors(resource.data))):
-                yield resource.placed(problem)
+                yield resource.placed(vouched(problem, resource.data, checks.validator))
 
     def key_problems(self, resource: Resource) -> Iterator[Problem]:
         """Yield what JSON Schema cannot say of one object: keys that come twice, and what CEL refuses."""
@@ -167,7 +170,8 @@ class Engine:
 
 def _deprecated(resource: Resource, warning: str) -> Problem:
     message = f"{resource.data['apiVersion']} {resource.kind} is deprecated"
-    return resource.problem("SCHEMA009", ("apiVersion",), message, warning, severity="warning")
+    fix = to_v1beta2(resource.data) if resource.group == KUEUE_GROUP else None
+    return resource.problem("SCHEMA009", ("apiVersion",), message, warning, severity="warning", fix=fix)
 
 
 def _twice(resource: Resource, checks: KindChecks) -> Iterator[Problem]:

@@ -46,6 +46,8 @@ class Unit:
     """The cluster whose objects are examined together with it."""
     named: bool = False
     """Whether the user named it: then a file without a Kubernetes object is wrong, else it is passed by."""
+    text: str | Problem | None = None
+    """What to read in place of it: stdin is read once, and a file that is mended may not be written yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.origin import of_inputs, said_of_input
@@ -71,6 +72,7 @@ class RuleSet:
         objects that are rendered from it. A number that nobody can read is no dispute of two parsers.
         """
         inputs = of_inputs(problems)
+        fixes = {(one.file, one.object, one.path): one.fix for one in problems if one.id in _OF_VALUES}
         unportable = {(one.file, one.line, one.column) for one in problems if one.id == "YAML006"}
         by_rules: dict[tuple[str, str], list[tuple[str, Path]]] = defaultdict(list)
         left = []
@@ -81,7 +83,12 @@ class RuleSet:
             left.append(one)
             if one.severity == "error" and not one.id.startswith(("SCHEMA", _CEL)):
                 by_rules[one.file, one.object].append((one.id, one.path))
-        return tuple(one for one in left if not self._repeats(one, by_rules.get((one.file, one.object), ())))
+        return tuple(
+            # The schema may know how to mend what the rule reports.
+            replace(one, fix=one.fix or fixes.get((one.file, one.object, one.path)))
+            for one in left
+            if not self._repeats(one, by_rules.get((one.file, one.object), ()))
+        )
 
     def _repeats(self, problem: Problem, by_rules: Iterable[tuple[str, Path]]) -> bool:
         if problem.id in _OF_VALUES:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
+from slicewright.core.intent import fixes
 from slicewright.core.pattern import whole
 from slicewright.core.problem import Path, Problem, bounded, did_you_mean, dotted
 
@@ -129,7 +130,9 @@ class Schemas:
             refused = self._fast[name].iter_errors(data)
             found = [Problem("IN005", error.message, path=tuple(error.instance_path)) for error in refused]
         mistyped = {problem.path for problem in found if problem.id == "IN001"}
-        yield from (problem for problem in found if problem.id == "IN001" or problem.path not in mistyped)
+        for problem in found:
+            if problem.id == "IN001" or problem.path not in mistyped:
+                yield fixes.vouched(problem, data, self._fast[name])
 
 
 def _explainer(documents: Mapping[str, Any]) -> Callable[[dict[str, str]], Draft7Validator]:
@@ -180,11 +183,13 @@ def explain(error: Any) -> Iterator[Problem]:
         branches = wanted if validator == "anyOf" else [{"type": wanted}]
         types = [name for branch in branches for name in _listed(branch["type"])]
         message = f"{subject} must be {' or '.join(_TYPES[name] for name in types)}, not {_name(value)}"
-        yield Problem("IN001", message, _quote(types, value) or _to_write(schema, types, path), path=path)
+        hint = _quote(types, value) or _to_write(schema, types, path)
+        yield Problem("IN001", message, hint, path=path, fix=fixes.of_type(value, types, path))
     elif validator in {"enum", "const"}:
         choices = [wanted] if validator == "const" else wanted
         hint = _OBJECT_FORMS.get(str(value)) or did_you_mean(str(value), [str(choice) for choice in choices])
-        yield Problem("IN004", f"{subject} cannot be {_quoted(value)}", hint, path=path)
+        fix = fixes.of_choice(value, choices, path)
+        yield Problem("IN004", f"{subject} cannot be {_quoted(value)}", hint, path=path, fix=fix)
     elif validator == "not":
         yield _excluded(path, tuple(error.absolute_schema_path))
     else:
@@ -212,7 +217,8 @@ def _unknown_keys(schema: dict[str, Any], value: dict[str, Any], path: Path) -> 
     for key, written in value.items():
         if key not in known:
             hint = _of_tried(key, written, known) or did_you_mean(key, known)
-            yield Problem("IN002", f"unknown key '{key}'", hint, path=(*path, key))
+            fix = None if key in _TRIED else fixes.of_key(key, value, known, path)
+            yield Problem("IN002", f"unknown key '{key}'", hint, path=(*path, key), fix=fix)
 
 
 def _of_tried(key: str, value: Any, known: Collection[str]) -> str:

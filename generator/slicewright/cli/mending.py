@@ -1,0 +1,110 @@
+"""`validate --fix` and `--diff`: apply the fixes of findings until there is nothing left to apply."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slicewright.cli.streams import exact, say
+from slicewright.core.mend.files import mended, unified
+from slicewright.core.problem import Problem, counted
+from slicewright.core.run.header import is_ours
+from slicewright.workspace.text_file import read_file, read_stdin
+from slicewright.workspace.write import apply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from slicewright.core.check.examine import Report, Unit
+    from slicewright.core.problem import Fix
+
+_ROUNDS = 10
+"""How often files are checked and mended: one fix may make place for another."""
+
+
+def read_once(units: Iterable[Unit]) -> list[Unit]:
+    """Return the units with the text of stdin, which several rounds need."""
+    return [replace(unit, text=read_stdin()) if unit.form == "stdin" else unit for unit in units]
+
+
+@dataclass(slots=True)
+class Mending:
+    """Files that change, from a report to the next one."""
+
+    units: Sequence[Unit]
+    root: Path
+    """What names of files that are no units are relative to."""
+    unsafe: bool
+    writes: bool
+    """Whether files are written; else they are only checked as they would be."""
+    before: dict[str, str] = field(default_factory=dict)
+    after: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, Problem] = field(default_factory=dict)
+    found: int = 0
+    fixed: int = 0
+    left: int = 0
+    """Findings that an unsafe fix would mend."""
+
+    def run(self, report: Report, check: Callable[[Sequence[Unit]], Report]) -> Report:
+        """Mend what a report found, and return what is left."""
+        self.found = len(report.problems)
+        rounds = 0
+        while rounds < _ROUNDS and self._changes(report):
+            rounds += 1
+            report = check([self._unit(unit) for unit in self.units])
+        self.fixed = max(self.found - len(report.problems), 0)
+        self.left = sum(1 for problem in report.problems if problem.fix and not problem.fix.safe)
+        return replace(report, problems=(*report.problems, *self.refused.values()))
+
+    def _unit(self, unit: Unit) -> Unit:
+        held = unit.form == "stdin" or not self.writes
+        return replace(unit, text=self.after[unit.name]) if held and unit.name in self.after else unit
+
+    def _changes(self, report: Report) -> bool:
+        by_name = {unit.name: unit for unit in self.units if unit.form != "folder"}
+        wanted: dict[str, list[Fix]] = defaultdict(list)
+        for problem in report.problems:
+            # Without writing, what is no unit is read as it was: it has its only round.
+            again = self.writes or problem.file in by_name or problem.file not in self.after
+            if problem.fix and again and (problem.fix.safe or self.unsafe):
+                wanted[problem.file].append(problem.fix)
+        # Each file is tried.
+        changed = [self._mend(name, by_name.get(name), fixes) for name, fixes in wanted.items()]
+        return any(changed)
+
+    def _mend(self, name: str, unit: Unit | None, fixes: list[Fix]) -> bool:
+        path = Path(unit.path) if unit else self.root / name
+        text: str | Problem | None = self.after.get(name) or (unit.text if unit else None)
+        text = read_file(path, name) if text is None else text
+        if isinstance(text, Problem) or is_ours(text) or name in self.refused:
+            return False
+        written, applied = mended(text, fixes)
+        if not applied:
+            return False
+        if self.writes and path.name:
+            problems = apply(path.parent, {path.name: written}, ())
+            if problems:
+                self.refused[name] = replace(problems[0], file=name)
+                return False
+        self.before.setdefault(name, text)
+        self.after[name] = written
+        return True
+
+    def show(self, report: str) -> None:
+        """Print what changed: the difference, or the report, of stdin the text that it becomes."""
+        stdin = next((unit for unit in self.units if unit.form == "stdin"), None)
+        if not self.writes:
+            exact(
+                "".join(unified(name, self.before[name], text) for name, text in sorted(self.after.items()))
+            )
+        elif stdin and isinstance(stdin.text, str):
+            exact(self.after.get(stdin.name, stdin.text))
+            say(report, err=True, nl=False)
+        else:
+            exact(report)
+        verb = "fixed" if self.writes else "would fix"
+        more = f"; --unsafe would fix {self.left} more" if self.left and not self.unsafe else ""
+        files = counted(len(self.after), "file")
+        say(f"{verb} {self.fixed} of {counted(self.found, 'finding')} in {files}{more}", err=True)

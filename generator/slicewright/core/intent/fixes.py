@@ -1,0 +1,59 @@
+"""Fixes of what a schema refuses: misspelt keys and values, and scalars of the wrong type."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.problem import Edit, Fix, only_near
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    import jsonschema_rs
+
+    from slicewright.core.problem import Path, Problem
+
+
+def of_key(key: str, holder: Mapping[str, Any], known: Iterable[str], path: Path) -> Fix | None:
+    """Return the fix of an unknown key of a mapping: the one known key that it is near to."""
+    near, is_safe = only_near(key, [name for name in known if name not in holder])
+    edit = Edit("move", (*path, near), source=(*path, key))
+    return Fix(f"Rename '{key}' to '{near}'", (edit,), is_safe) if near else None
+
+
+def of_choice(value: Any, choices: Iterable[Any], path: Path) -> Fix | None:
+    """Return the fix of a value that is none of the choices: the one that it is near to."""
+    words = [choice for choice in choices if isinstance(choice, str)]
+    near, is_safe = only_near(value, words) if path and isinstance(value, str) else ("", False)
+    return Fix(f"Write '{near}'", (Edit("replace", path, near),), is_safe) if near else None
+
+
+def of_type(value: Any, types: Collection[str], path: Path) -> Fix | None:
+    """Return the fix of a scalar that has another type only because of its quotes."""
+    wanted: Any = None
+    if types == ["string"] and isinstance(value, int):
+        wanted = str(value).lower()
+    elif types == ["integer"] and isinstance(value, str) and value.isdecimal() and value == str(int(value)):
+        wanted = int(value)
+    elif types == ["boolean"] and value in ("true", "false"):
+        wanted = value == "true"
+    title = "Put it in quotes" if isinstance(wanted, str) else "Remove the quotes"
+    return None if wanted is None or not path else Fix(title, (Edit("replace", path, wanted),))
+
+
+def vouched(problem: Problem, data: Any, validator: jsonschema_rs.Draft7Validator) -> Problem:
+    """Return a problem of some data; its fix is not safe where the schema refuses what it makes."""
+    fix = problem.fix
+    if fix is None or not fix.safe:
+        return problem
+    (edit,) = fix.edits
+    *way, name = edit.path
+    changed = holder = copy.deepcopy(data)
+    for part in way:
+        holder = holder[part]
+    holder[name] = holder.pop(edit.source[-1]) if edit.op == "move" else edit.value
+    refused = (tuple(error.instance_path) for error in validator.iter_errors(changed))
+    fits = all(path[: len(edit.path)] != edit.path for path in refused)
+    return problem if fits else replace(problem, fix=replace(fix, safe=False))

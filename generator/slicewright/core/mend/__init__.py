@@ -1,0 +1,1 @@
+"""Fixes of findings, applied to the files that people keep."""

@@ -1,0 +1,81 @@
+"""The fixes of a report, applied to the texts of files."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import defaultdict
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from slicewright.core.mend.text import patched
+from slicewright.core.mend.tree import documents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slicewright.core.problem import Fix, Path
+
+_MARK = "\ufeff"
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
+    """Return a text after the fixes that can be applied together, and those.
+
+    Of two that change the same place the first is applied. The other one may be found again in the result.
+    """
+    head, *parts = _split(text)
+    applied = []
+    changed: dict[int, list[Path]] = defaultdict(list)
+    for fix in fixes:
+        places = [place for edit in fix.edits for place in _places(edit.path, edit.source)]
+        if any(_meet(place, other) for place in places for other in changed[fix.document]):
+            continue
+        written = patched(parts[fix.document], fix.edits)
+        if written is not None:
+            parts[fix.document] = written
+            changed[fix.document] += places
+            applied.append(fix)
+    return "".join((head, *parts)), applied
+
+
+def _places(path: Path, source: Path) -> list[Path]:
+    """Return what an edit changes; an element that comes or goes moves those behind it."""
+    ways = [path, *([source] if source else [])]
+    return [way[:-1] if isinstance(way[-1], int) or way[-1] == "-" else way for way in ways]
+
+
+def _meet(one: Path, other: Path) -> bool:
+    return all(a == b for a, b in zip(one, other, strict=False))
+
+
+@lru_cache(maxsize=2)
+def _split(text: str) -> tuple[str, ...]:
+    """Return what is before the first document, and the text of each."""
+    mark = _MARK if text.startswith(_MARK) else ""
+    body = text.removeprefix(_MARK)
+    starts = documents(body)
+    return mark + body[: starts[0]], *(body[start:end] for start, end in pairwise(starts))
+
+
+def replacements(before: str, after: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the lines that differ: the first, the one behind the last, from 1, and what they become."""
+    old, new = _lines(before), _lines(after)
+    for tag, start, end, begin, stop in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield start + 1, end + 1, "".join(new[begin:stop])
+
+
+def unified(name: str, before: str, after: str) -> str:
+    """Return the difference of two versions of a file, as `git apply` reads it."""
+    old, new = _lines(before), _lines(after)
+    lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _lines(text: str) -> list[str]:
+    return _LINE.findall(text)

@@ -1,0 +1,171 @@
+"""A JSON 6902 patch, applied to the text of a file: all that it does not change stays byte for byte."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.compose.patch import PatchError, apply, copied
+from slicewright.core.document.document import same
+from slicewright.core.document.read import read_documents
+from slicewright.core.document.scalar import write_quoted, write_string
+from slicewright.core.document.write import write_document
+from slicewright.core.mend.tree import Node, tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slicewright.core.problem import Edit
+
+_Change = tuple[int, int, str]
+"""Where a text is replaced, from and to, and by what."""
+_COMMENT = re.compile(r"^[ \t]*#.*\n?", re.MULTILINE)
+"""A line that is a comment."""
+
+
+def patched(text: str, edits: Iterable[Edit]) -> str | None:
+    """Return the text of one document after some edits; None where no way to write them reads as intended."""
+    for edit in edits:
+        # What a way of writing means is not argued but read again.
+        try:
+            wanted = apply([edit.record()], copied(_read(text)))
+        except PatchError:
+            return None  # what is changed is not written: it comes from an alias, or from the list around it
+        changes = _Writer(text).changes(edit)
+        ways = (text[:start] + new + text[end:] for start, end, new in changes)
+        written = next((way for way in ways if same(wanted, _read(way))), None)
+        if written is None:
+            return None
+        text = written
+    return text
+
+
+def _read(text: str) -> Any:
+    documents, _ = read_documents(text, "")
+    return documents[0].data if len(documents) == 1 else None
+
+
+class _Writer:
+    """Writes edits in the layout of a document."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._root = tree(text)
+        self._newline = "\r\n" if "\r\n" in text else "\n"
+        self._is_json = self._root.flow and any(key.style == '"' for key, _ in self._root.children)
+
+    def changes(self, edit: Edit) -> Iterator[_Change]:
+        """Yield the changes that may be right, the tidiest first."""
+        *way, name = edit.path
+        holder = self._root.at(tuple(way))
+        if holder is None:
+            return
+        if edit.op == "move":
+            found = holder.child(edit.source[-1])
+            if found and edit.source[:-1] == edit.path[:-1]:
+                yield from self._scalar(found[0], name)
+        elif edit.op == "remove":
+            yield from self._removed(holder, name)
+        elif holder.child(name):
+            yield from self._replaced(holder, name, edit.value)
+        elif holder.children and not holder.flow:
+            yield self._block_added(holder, name, edit.value)
+        elif holder.children:
+            yield self._flow_added(holder, name, edit.value)
+        else:
+            yield holder.start, holder.end, self._flow(_element(holder, name, edit.value))
+
+    def _scalar(self, node: Node, value: Any) -> Iterator[_Change]:
+        """Yield a scalar in the place of another one, in its quotes if it has some."""
+        if node.style in ("|", ">") or node.children:
+            return
+        ways = [self._flow(value)]
+        if isinstance(value, str):
+            single = "'" + value.replace("'", "''") + "'"
+            as_digits = f'"{self._text[node.start : node.end]}"'  # 1.10 as text keeps its zero
+            own = {"'": single, '"': write_quoted(value), "": as_digits}[node.style]
+            ways = [own, write_string(value), write_quoted(value)]
+            if not node.style and all(write_string(one) != one for one in (own[1:-1], value)):
+                ways = [own]  # 0x10 or True as text: the spelling is the person's to choose
+        for way in ways:
+            yield node.start, node.end, way
+
+    def _replaced(self, holder: Node, name: str | int, value: Any) -> Iterator[_Change]:
+        key, node = holder.child(name) or (holder, holder)
+        if not (isinstance(value, dict | list) or node.children):
+            yield from self._scalar(node, value)
+            return
+        if isinstance(value, dict | list) and value and not (holder.flow or holder.is_list):
+            lines = self._block({name: value}, key.start) + self._comments(key, node)
+            yield key.start, self._line_end(node.end), lines
+        yield node.start, node.end, self._flow(value)
+
+    def _block_added(self, holder: Node, name: str | int, value: Any) -> _Change:
+        end = self._line_end(holder.children[-1][1].end)
+        first = holder.start if holder.is_list else holder.children[0][0].start
+        lines = self._indent(first) + self._block(_element(holder, name, value), first)
+        if self._text[:end].endswith("\n"):
+            return end, end, lines
+        return end, end, self._newline + lines.removesuffix(self._newline)
+
+    def _flow_added(self, holder: Node, name: str | int, value: Any) -> _Change:
+        key, last = holder.children[-1]
+        lead = self._text[self._line_start(key.start) : key.start]
+        between = " " if lead.strip() else self._newline + lead
+        return last.end, last.end, f",{between}{self._flow(_element(holder, name, value))[1:-1]}"
+
+    def _removed(self, holder: Node, name: str | int) -> Iterator[_Change]:
+        found = holder.child(name)
+        if found is None:
+            return
+        key, node = found
+        index = holder.children.index(found)
+        before, after = holder.children[:index], holder.children[index + 1 :]
+        if not (before or after):
+            start = holder.start if holder.flow else key.start
+            yield start, holder.end, "[]" if holder.is_list else "{}"
+        elif holder.flow or (after and not (holder.is_list or self._is_first_on_line(key))):
+            # In brackets, or the first key after the dash of an element.
+            yield (key.start, after[0][0].start, "") if after else (before[-1][1].end, node.end, "")
+        else:
+            yield self._line_start(key.start), self._line_end(node.end), self._comments(key, node)
+
+    def _comments(self, key: Node, node: Node) -> str:
+        """Return the lines of a value that are comments: they outlive it."""
+        inside = self._text[self._line_end(key.end) : self._line_end(node.end)] if node.children else ""
+        return "".join(_COMMENT.findall(inside))
+
+    def _block(self, data: Any, at: int) -> str:
+        """Return data as lines of a block; the first begins at a place, the others in its column."""
+        return self._indent(at).join(f"{line}{self._newline}" for line in write_document(data).splitlines())
+
+    def _flow(self, value: Any) -> str:
+        """Return a value as it is written between brackets, and on one line."""
+        if self._is_json or not isinstance(value, dict | list | str):
+            return json.dumps(value, ensure_ascii=False)
+        if isinstance(value, str):
+            plain = write_string(value)
+            return write_quoted(value) if set(",[]{}") & set(plain) else plain
+        if isinstance(value, list):
+            return f"[{', '.join(map(self._flow, value))}]"
+        items = ", ".join(f"{self._flow(key)}: {self._flow(item)}" for key, item in value.items())
+        return f"{{{items}}}"
+
+    def _indent(self, at: int) -> str:
+        return " " * (at - self._line_start(at))
+
+    def _is_first_on_line(self, node: Node) -> bool:
+        return not self._text[self._line_start(node.start) : node.start].strip()
+
+    def _line_start(self, at: int) -> int:
+        return self._text.rfind("\n", 0, at) + 1
+
+    def _line_end(self, at: int) -> int:
+        """Return where the line after a place begins; block texts end there already."""
+        end = self._text.find("\n", at - 1)
+        return len(self._text) if end < 0 else end + 1
+
+
+def _element(holder: Node, name: str | int, value: Any) -> Any:
+    return [value] if holder.is_list else {name: value}

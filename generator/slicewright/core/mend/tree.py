@@ -1,0 +1,75 @@
+"""Where the values of a YAML document begin and end in its text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from yaml._yaml import CParser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.problem import Path
+
+
+@dataclass(slots=True)
+class Node:
+    """A value as it is written; an alias is a scalar without children."""
+
+    start: int
+    end: int
+    style: str
+    """Of a scalar: its quote, `|`, `>`, or empty where it is plain."""
+    flow: bool = True
+    """Whether it is in brackets or a scalar, so that it ends with its last character."""
+    is_list: bool = False
+    children: list[tuple[Node, Node]] = field(default_factory=list)
+    """Keys and values; an element of a list is its own key."""
+    names: list[str | int] = field(default_factory=list)
+    """What each child is called in a path."""
+
+    def child(self, name: str | int) -> tuple[Node, Node] | None:
+        """Return a key and its value."""
+        return self.children[self.names.index(name)] if name in self.names else None
+
+    def at(self, path: Path) -> Node | None:
+        """Return the node at a path; None where nothing is written there."""
+        node: Node | None = self
+        for name in path:
+            found = node.child(name) if node else None
+            node = found[1] if found else None
+        return node
+
+
+def documents(text: str) -> list[int]:
+    """Return where each document of a text begins, and the end of the text."""
+    starts: list[Any] = [event for event in _events(text) if type(event) is yaml.DocumentStartEvent]
+    return [*(event.start_mark.index for event in starts), len(text)]
+
+
+def tree(text: str) -> Node:
+    """Return the root of the first document of a text."""
+    events = _events(text)
+    while not isinstance(next(events), yaml.DocumentStartEvent):
+        pass
+    return _node(next(events), events)
+
+
+def _events(text: str) -> Iterator[Any]:
+    return iter(CParser(text).get_event, None)
+
+
+def _node(event: Any, events: Iterator[Any]) -> Node:
+    node = Node(event.start_mark.index, event.end_mark.index, getattr(event, "style", None) or "")
+    if type(event) in (yaml.MappingStartEvent, yaml.SequenceStartEvent):
+        node.is_list, node.flow = type(event) is yaml.SequenceStartEvent, bool(event.flow_style)
+        for following in events:
+            if type(following) in (yaml.MappingEndEvent, yaml.SequenceEndEvent):
+                node.end = following.end_mark.index if node.flow else node.children[-1][1].end
+                break
+            key = _node(following, events)
+            node.names.append(len(node.names) if node.is_list else getattr(following, "value", ""))
+            node.children.append((key, key if node.is_list else _node(next(events), events)))
+    return node

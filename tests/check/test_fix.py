@@ -1,0 +1,183 @@
+"""`validate --fix`: findings with a fix are mended in the files of people, and the rest is reported."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .kit import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BROKEN = """\
+# The queues.
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata:
+  name: a
+spec:
+  cohort: all   # shared
+  namespaceSelector: {}
+  queueingStrategy: BestEffortFiFo
+  resourceGroups:
+  - coveredResources: ["google.com/tpu"]
+    flavors:
+    - name: f
+      resources:
+      - name: "google.com/tpu"
+        nominalQuotas: 4  # chips
+  flavorFungibility: {whenCanBorrow: Borrow, whenCanPreempt: TryNextFlavor}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: f}
+"""
+FIXED = (
+    BROKEN.replace("v1beta1", "v1beta2")
+    .replace("cohort:", "cohortName:")
+    .replace("FiFo", "FIFO")
+    .replace("nominalQuotas", "nominalQuota")
+    .replace("whenCanBorrow: Borrow", "whenCanBorrow: MayStopSearch")
+)
+SET = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+GUESS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nbinary: {}\n"
+
+
+def test_fix_changes_lines_and_reports_the_rest(tmp_path: Path) -> None:
+    """Only lines with a finding change; stderr says how many were fixed, and the code is that of the rest."""
+    (tmp_path / "a.yaml").write_text(BROKEN)
+
+    done = run(tmp_path, "a.yaml", "--fix")
+
+    assert FIXED == (tmp_path / "a.yaml").read_text()
+    assert (0, "2 objects in 1 file or folder: 0 errors, 0 warnings\n") == (done.code, done.out)
+    assert "fixed 4 of 4 findings in 1 file\n" == done.err
+
+
+def test_a_fixed_file_stays(tmp_path: Path) -> None:
+    """Where there is nothing to mend nothing is written, and the code is 0."""
+    (tmp_path / "a.yaml").write_text(FIXED)
+    before = (tmp_path / "a.yaml").stat().st_mtime_ns
+
+    done = run(tmp_path, "a.yaml", "--fix")
+
+    assert (0, before) == (done.code, (tmp_path / "a.yaml").stat().st_mtime_ns)
+    assert (0, "") == (run(tmp_path, "a.yaml", "--diff").code, run(tmp_path, "a.yaml", "--diff").out)
+
+
+def test_diff_writes_nothing(tmp_path: Path) -> None:
+    """`--diff` prints what `--fix` would change, in every round, and exits 1."""
+    (tmp_path / "a.yaml").write_text(BROKEN)
+
+    done = run(tmp_path, "--diff", ".")
+
+    assert (1, BROKEN) == (done.code, (tmp_path / "a.yaml").read_text())
+    changed = [line for line in done.out.splitlines() if line[0] in "+-"]
+    assert ["--- a/a.yaml", "+++ b/a.yaml", "-apiVersion: kueue.x-k8s.io/v1beta1"] == changed[:3]
+    assert 2 + 2 * 5 == len(changed)
+    assert "would fix 4 of 4 findings in 1 file\n" == done.err
+
+
+def test_stdin_becomes_stdout(tmp_path: Path) -> None:
+    """What is piped in comes out fixed, and the report goes to stderr."""
+    done = run(tmp_path, "-", "--fix", stdin=BROKEN)
+
+    assert (0, FIXED) == (done.code, done.out)
+    assert "0 errors" in done.err
+
+
+def test_unsafe_fixes_are_asked_for(tmp_path: Path) -> None:
+    """A fix that guesses is applied only with `--unsafe`, which the summary names."""
+    (tmp_path / "a.yaml").write_text(GUESS)
+
+    first = run(tmp_path, "a.yaml", "--fix")
+    assert (1, GUESS) == (first.code, (tmp_path / "a.yaml").read_text())
+    assert "fixed 0 of 1 finding in 0 files; --unsafe would fix 1 more\n" == first.err
+
+    assert 0 == run(tmp_path, "a.yaml", "--fix", "--unsafe").code
+    assert GUESS.replace("binary:", "binaryData:") == (tmp_path / "a.yaml").read_text()
+
+
+def test_unsafe_alone_is_refused(tmp_path: Path) -> None:
+    """`--unsafe` without `--fix` or `--diff` would do nothing."""
+    assert 2 == run(tmp_path, ".", "--unsafe").code
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_bytes_that_are_no_finding_stay(tmp_path: Path, mark: bytes) -> None:
+    """CRLF, a byte order mark, permissions and a missing last newline are as they were."""
+    file = tmp_path / "a.yaml"
+    content = mark + BROKEN.rstrip().replace("\n", "\r\n").encode()
+    file.write_bytes(content)
+    file.chmod(0o640)
+
+    run(tmp_path, "a.yaml", "--fix")
+
+    assert mark + FIXED.rstrip().replace("\n", "\r\n").encode() == file.read_bytes()
+    assert 0o640 == file.stat().st_mode & 0o777
+
+
+def test_links_and_generated_files_stay(tmp_path: Path) -> None:
+    """A file behind a link is not written, which is a problem; what slicewright generates is not mended."""
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "a.yaml").write_text(BROKEN)
+    (tmp_path / "tree/link.yaml").symlink_to("../a.yaml")
+
+    done = run(tmp_path, "tree", "--fix", "-o", "json")
+
+    assert BROKEN == (tmp_path / "a.yaml").read_text()
+    assert "FILE004" in done.ids
+    assert (tmp_path / "tree/link.yaml").is_symlink()
+
+
+def test_builds_are_not_mended(tmp_path: Path) -> None:
+    """A finding in an object that kustomize composes has no fix: its place is not in one file."""
+    (tmp_path / "a.yaml").write_text(BROKEN)
+    (tmp_path / "kustomization.yaml").write_text("resources: [a.yaml]\n")
+
+    done = run(tmp_path, ".", "--fix", "-o", "json")
+
+    assert BROKEN == (tmp_path / "a.yaml").read_text()
+    assert all("fixes" not in problem for problem in done.json["problems"])
+
+
+def test_lists_are_mended(tmp_path: Path) -> None:
+    """An object inside of a List is changed where it is written."""
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [{**SET, "datas": {}}, SET]}, indent=2)
+    (tmp_path / "a.json").write_text(text)
+
+    done = run(tmp_path, "a.json", "--fix", "--schemas-only")
+
+    assert (0, text.replace("datas", "data")) == (done.code, (tmp_path / "a.json").read_text())
+
+
+def test_json_and_sarif_carry_fixes(tmp_path: Path) -> None:
+    """Programs get each fix as edits, and in SARIF as the lines that it replaces."""
+    (tmp_path / "a.yaml").write_text(GUESS)
+
+    (problem,) = run(tmp_path, "a.yaml", "-o", "json").json["problems"]
+    (result,) = json.loads(run(tmp_path, "a.yaml", "-o", "sarif").out)["runs"][0]["results"]
+
+    edit = {"op": "move", "from": "/binary", "path": "/binaryData"}
+    title = "Rename 'binary' to 'binaryData'"
+    assert [{"title": title, "safe": False, "document": 0, "edits": [edit]}] == problem["fixes"]
+    region = {"startLine": 4, "startColumn": 1, "endLine": 5, "endColumn": 1}
+    replaced = {"deletedRegion": region, "insertedContent": {"text": "binaryData: {}\n"}}
+    change = {"artifactLocation": {"uri": "a.yaml"}, "replacements": [replaced]}
+    assert [{"description": {"text": title}, "artifactChanges": [change]}] == result["fixes"]
+
+
+def test_our_own_input_is_mended(tmp_path: Path) -> None:
+    """A misspelt key of a TPUWorkload is renamed as any other."""
+    text = (
+        "apiVersion: slicewright.dev/v1alpha1\nkind: TPUWorkload\nmetadata: {name: a}\n"
+        "spec:\n  clusters: [c]\n  tpu: v6e-4\n  container: {image: 'x@sha256:1'}\n  slcies: 2\n"
+    )
+    (tmp_path / "a.yaml").write_text(text)
+
+    run(tmp_path, "a.yaml", "--fix")
+
+    assert text.replace("slcies", "slices") == (tmp_path / "a.yaml").read_text()

@@ -1,0 +1,52 @@
+"""Fixes of several findings change one file together."""
+
+from __future__ import annotations
+
+from slicewright.core.mend.files import mended, replacements, unified
+from slicewright.core.problem import Edit, Fix
+
+TEXT = "\ufeff# head\n---\na: 1\nb: {c: 2}\nl: [x, y]\n---\n---\na: 3 # three"
+
+
+def fix(document: int, *edits: Edit) -> Fix:
+    """Return a fix of a document."""
+    return Fix("Do it", edits, document=document)
+
+
+def test_each_document_has_its_fixes() -> None:
+    """Documents are changed apart; a byte order mark, empty documents and a missing last newline stay."""
+    fixes = [fix(0, Edit("replace", ("a",), 5)), fix(2, Edit("replace", ("a",), 6))]
+
+    assert (TEXT.replace("a: 1", "a: 5").replace("a: 3", "a: 6"), fixes) == mended(TEXT, fixes)
+
+
+def test_of_two_fixes_of_one_place_the_first_is_applied() -> None:
+    """A fix that touches what another one changed waits for the next round."""
+    first, second = fix(0, Edit("replace", ("b",), {"d": 1})), fix(0, Edit("replace", ("b", "c"), 3))
+
+    assert mended(TEXT, [first, second])[1] == [first]
+    assert mended(TEXT, [second, first])[1] == [second]
+
+
+def test_an_element_that_goes_moves_the_others() -> None:
+    """After an element of a list is removed, no other fix of that list is applied by its old index."""
+    first, second = fix(0, Edit("remove", ("l", 0))), fix(0, Edit("remove", ("l", 1)))
+
+    assert (TEXT.replace("[x, y]", "[y]"), [first]) == mended(TEXT, [first, second])
+
+
+def test_what_cannot_be_written_is_not_applied() -> None:
+    """A fix without a way to write it leaves the text as it is."""
+    assert (TEXT, []) == mended(TEXT, [fix(0, Edit("remove", ("z",)))])
+
+
+def test_replacements_are_lines() -> None:
+    """The lines that differ are named with what they become."""
+    assert [(2, 3, "x\n"), (5, 5, "e\nf")] == list(replacements("a\nb\nc\nd\n", "a\nx\nc\nd\ne\nf"))
+
+
+def test_difference_is_one_that_git_applies() -> None:
+    """The difference of a file names it, and says where the last line has no end."""
+    expected = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n"
+
+    assert expected == unified("f", "a", "b\n")

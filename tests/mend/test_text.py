@@ -1,0 +1,171 @@
+"""Edits of a document change the lines that they must, in the layout that a person chose."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import pytest
+
+from slicewright.core.mend.text import patched
+from slicewright.core.problem import Edit, Path
+
+BLOCK = """\
+# head
+kind: A
+spec:
+    cohort: "a"  # why
+    list:
+    - name: x   # first
+      b: 1
+      # inside
+      c: {d: e, f: g}
+    - name: y
+    script: |
+      # not a comment
+      run
+    resources:
+      requests:
+        # comment
+        cpu: 1
+    one:
+      two: 3
+# end
+"""
+JSON = '{\n  "a": {\n    "b": 1,\n    "c": [1, 2]\n  },\n  "d": {}\n}'
+ALIAS = "a: &x {b: 1}\nc: *x\nd:\n  <<: *x\n  e: 2\n"
+LIST: Path = ("spec", "list")
+
+
+def changes(before: str, after: str) -> list[str]:
+    """Return the lines that differ."""
+    lines = difflib.ndiff(before.split("\n"), after.split("\n"))
+    return [line.replace("\r", "") for line in lines if line[0] in "+-"]
+
+
+def add(path: Path, value: Any) -> Edit:
+    """Return an edit that adds a value."""
+    return Edit("add", path, value)
+
+
+CASES = {
+    "a key in its quotes": (
+        BLOCK,
+        Edit("move", ("spec", "cohortName"), source=("spec", "cohort")),
+        ['-     cohort: "a"  # why', '+     cohortName: "a"  # why'],
+    ),
+    "a value in its quotes": (
+        BLOCK,
+        Edit("replace", ("spec", "cohort"), "b'c"),
+        ['-     cohort: "a"  # why', '+     cohort: "b\'c"  # why'],
+    ),
+    "a mapping after the last key": (
+        BLOCK,
+        add(("spec", "resources", "limits"), {"cpu": "1", "x": [1, {"a": "b"}]}),
+        ["+       limits:", '+         cpu: "1"', "+         x:", "+         - 1", "+         - a: b"],
+    ),
+    "a key before the comment at the end": (BLOCK, add(("spec", "new"), "x"), ["+     new: x"]),
+    "a key between braces": (
+        BLOCK,
+        add((*LIST, 0, "c", "new"), "a, b"),
+        ["-       c: {d: e, f: g}", '+       c: {d: e, f: g, new: "a, b"}'],
+    ),
+    "a key of an element": (BLOCK, add((*LIST, 1, "new"), 4), ["+       new: 4"]),
+    "an element": (
+        BLOCK,
+        add((*LIST, "-"), {"name": "z", "v": True}),
+        ["+     - name: z", "+       v: true"],
+    ),
+    "no element": (BLOCK, Edit("remove", (*LIST, 1)), ["-     - name: y"]),
+    "the second key after a dash": (
+        BLOCK,
+        Edit("remove", (*LIST, 0, "name")),
+        ["-     - name: x   # first", "-       b: 1", "+     - b: 1"],
+    ),
+    "no key of a block": (BLOCK, Edit("remove", (*LIST, 0, "c")), ["-       c: {d: e, f: g}"]),
+    "no first key between braces": (
+        BLOCK,
+        Edit("remove", (*LIST, 0, "c", "d")),
+        ["-       c: {d: e, f: g}", "+       c: {f: g}"],
+    ),
+    "no last key between braces": (
+        BLOCK,
+        Edit("remove", (*LIST, 0, "c", "f")),
+        ["-       c: {d: e, f: g}", "+       c: {d: e}"],
+    ),
+    "no only key after a dash": (
+        BLOCK,
+        Edit("remove", (*LIST, 1, "name")),
+        ["-     - name: y", "+     - {}"],
+    ),
+    "no only key": (BLOCK, Edit("remove", ("spec", "one", "two")), ["-       two: 3", "+       {}"]),
+    "no text of several lines": (
+        BLOCK,
+        Edit("remove", ("spec", "script")),
+        ["-     script: |", "-       # not a comment", "-       run"],
+    ),
+    "another mapping, and the comments in it": (
+        BLOCK,
+        Edit("replace", ("spec", "resources", "requests"), {"m": "1Gi"}),
+        ["+         m: 1Gi", "-         cpu: 1"],
+    ),
+    "an empty list": (
+        BLOCK,
+        Edit("replace", (*LIST, 0, "c"), []),
+        ["-       c: {d: e, f: g}", "+       c: []"],
+    ),
+    "a list between braces": (
+        BLOCK,
+        Edit("replace", (*LIST, 0, "c", "d"), [1, "a"]),
+        ["-       c: {d: e, f: g}", "+       c: {d: [1, a], f: g}"],
+    ),
+    "digits as text": (
+        BLOCK,
+        Edit("replace", (*LIST, 0, "b"), "1"),
+        ["-       b: 1", '+       b: "1"'],
+    ),
+    "JSON": (
+        JSON,
+        add(("a", "x"), {"y": "z"}),
+        ['-     "c": [1, 2]', '+     "c": [1, 2],', '+     "x": {"y": "z"}'],
+    ),
+    "JSON, an element": (JSON, add(("a", "c", "-"), "q"), ['-     "c": [1, 2]', '+     "c": [1, 2, "q"]']),
+    "JSON, an empty mapping": (JSON, add(("d", "x"), 1), ['-   "d": {}', '+   "d": {"x": 1}']),
+    "an empty list of a block": ("a: []\n", add(("a", "-"), "b"), ["- a: []", "+ a: [b]"]),
+    "a first element": ("a: [b, c]\n", Edit("remove", ("a", 0)), ["- a: [b, c]", "+ a: [c]"]),
+    "no element at all": ("a: [b]\n", Edit("remove", ("a", 0)), ["- a: [b]", "+ a: []"]),
+    "a last line without an end": ("a: b", add(("c",), {"d": 1}), ["+ c:", "+   d: 1"]),
+    "single quotes": ("a: 'b'\n", Edit("replace", ("a",), "it's"), ["- a: 'b'", "+ a: 'it''s'"]),
+    "a number without quotes": ("a: '4'\n", Edit("replace", ("a",), 4), ["- a: '4'", "+ a: 4"]),
+    "a merged key of its own": (ALIAS, Edit("replace", ("d", "b"), 2), ["+   b: 2"]),
+}
+
+
+@pytest.mark.parametrize(("text", "edit", "expected"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_only_these_lines_change(text: str, edit: Edit, expected: list[str], newline: str) -> None:
+    """An edit is written as the lines around it are, and all other lines stay as they are."""
+    text = text.replace("\n", newline)
+
+    after = patched(text, [edit])
+
+    assert after is not None
+    assert expected == changes(text, after)
+    assert newline not in text or after.count("\n") == after.count(newline)
+
+
+REFUSED = {
+    "an anchor that another place repeats": (ALIAS, Edit("replace", ("a", "b"), 2)),
+    "a value that an alias repeats": (ALIAS, Edit("remove", ("c", "b"))),
+    "a text of several lines": (BLOCK, Edit("replace", ("spec", "script"), "x")),
+    "a number that is written in another form": ("a: 0x10\n", Edit("replace", ("a",), "16")),
+    "a key that goes elsewhere": (BLOCK, Edit("move", ("two",), source=("spec", "one", "two"))),
+    "a place that does not exist": (BLOCK, Edit("remove", ("spec", "absent", "x"))),
+    "a merged key": (ALIAS, Edit("remove", ("d", "b"))),
+}
+
+
+@pytest.mark.parametrize(("text", "edit"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_written_is_left_to_the_person(text: str, edit: Edit) -> None:
+    """Where no way of writing an edit reads as intended, there is no result."""
+    assert patched(text, [edit]) is None
