@@ -12,6 +12,7 @@ import argparse
 import gzip
 import hashlib
 import json
+import lzma
 import ssl
 import sys
 import urllib.request
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from slicewright.core.schema.crd import CRD, from_configuration, from_crd, from_structural
-from slicewright.core.schema.kind import Kind, KindSchema
+from slicewright.core.schema.kind import KEY, Kind, KindSchema, defaults
 from slicewright.core.schema.openapi import from_openapi, trimmed
 from slicewright.core.schema.sharing import FILE, shared, shared_by_all
 from slicewright.core.schema_from_crd import DRAFT, dumps
@@ -111,7 +112,27 @@ def build() -> dict[str, bytes]:
 def kinds() -> list[tuple[dict[str, Any], KindSchema]]:
     """Return every kind with its source."""
     index = yaml.safe_load((SOURCES / "index.yaml").read_text(encoding="utf-8"))["sources"]
-    return [(source, kind) for source in index for kind in _schemas(source)]
+    made: dict[Kind, tuple[dict[str, Any], KindSchema]] = {}
+    for source in index:
+        for kind in _schemas(source):
+            if "fields" in source:
+                _add_fields(made[kind.of][1].schema, kind.schema, source["fields"])
+            elif made.setdefault(kind.of, (source, kind))[1] is not kind:
+                raise SystemExit(f"{kind.of} is in two sources")
+    return list(made.values())
+
+
+def _add_fields(newer: dict[str, Any], older: dict[str, Any], fields: list[str]) -> None:
+    """Add fields of an older release that a newer one no longer has: both are in use."""
+    for field in fields:
+        *way, name = (part for part in field.split("/") if part)
+        into, of = newer["properties"], older["properties"]
+        for part in way:
+            into, of = into[part]["properties"], of[part]["properties"]
+        into[name] = of[name]
+        for key in ("listMaps", "cel"):
+            entries = older[KEY][key]
+            newer[KEY][key] += [entry for entry in entries if entry["path"].startswith(field)]
 
 
 def _schemas(source: dict[str, Any]) -> Iterator[KindSchema]:
@@ -124,13 +145,32 @@ def _schemas(source: dict[str, Any]) -> Iterator[KindSchema]:
         yield from_configuration(kind, json.loads(content), source.get("checked"))
     elif "kind" in source:
         of = source["kind"]
-        more = {"scope": of["scope"]}
-        yield from_structural(Kind(of["group"], of["version"], of["kind"]), json.loads(content), more)
+        schema = from_structural(
+            Kind(of["group"], of["version"], of["kind"]),
+            node := json.loads(content),
+            {"scope": of["scope"], **_deprecation(source, of), "defaults": defaults(node)},
+        )
+        yield _with_optional_rules(schema, source)
     else:
         for document in yaml.load_all(content, Loader=yaml.CSafeLoader):
             if document and document.get("kind") == CRD:
                 _amend(document, source.get("deprecated", {}))
-                yield from from_crd(document, defaulted=source.get("defaulted", ()))
+                for schema in from_crd(document, source.get("defaulted", ()), lambda _: True):
+                    yield _with_optional_rules(schema, source)
+
+
+def _with_optional_rules(schema: KindSchema, source: dict[str, Any]) -> KindSchema:
+    """Mark CEL rules that only a library evaluates; only these read the defaults of the CRD."""
+    if source.get("optional_cel"):
+        schema.schema[KEY]["optionalCel"] = True
+    else:
+        schema.schema[KEY].pop("defaults", None)
+    return schema
+
+
+def _deprecation(source: dict[str, Any], of: dict[str, str]) -> dict[str, str]:
+    warning = source.get("deprecated", {}).get(f"{of['group']}/{of['version']}")
+    return {"deprecated": warning} if warning else {}
 
 
 def _amend(crd: dict[str, Any], deprecated: dict[str, str]) -> None:
@@ -144,8 +184,8 @@ def _amend(crd: dict[str, Any], deprecated: dict[str, str]) -> None:
 def read_source(source: dict[str, Any]) -> bytes:
     """Return the content of a source; exit where it is not what the index says."""
     content: bytes = (SOURCES / source["file"]).read_bytes()
-    if source["file"].endswith(".gz"):
-        content = gzip.decompress(content)
+    for ending, decompress in ((".gz", gzip.decompress), (".xz", lzma.decompress)):
+        content = decompress(content) if source["file"].endswith(ending) else content
     found = hashlib.sha256(content).hexdigest()
     if found != source["sha256"]:
         raise SystemExit(f"{source['file']}: sha256 is {found}, not {source['sha256']}")

@@ -141,6 +141,8 @@ def rules() -> dict[str, tuple[list[dict[str, str]], list[dict[str, Any]]]]:
     found = {}
     for file in FILES:
         data = load(file)
+        if "optionalCel" in data["x-slicewright"]:
+            continue  # the table does not have them
         name = data["title"]
         found[name] = (data["x-slicewright"]["cel"], defaults.get(name, []))
     return found

@@ -191,3 +191,20 @@ def test_what_is_no_crd_is_refused(document: dict[str, Any]) -> None:
     """A document without the parts of a CRD raises, and says what it is not."""
     with pytest.raises(NoCrdError, match="not a CustomResourceDefinition"):
         list(from_crd(document))
+
+
+def test_forms_that_only_a_default_tells_apart_are_both_taken() -> None:
+    """Without the default that the API server fills in, a value may have several of the forms of a oneOf."""
+    address = {
+        "type": "object",
+        "properties": {"type": {"type": "string", "default": "IP"}, "value": {"type": "string"}},
+        "oneOf": [
+            {"properties": {"type": {"enum": ["IP"]}}},
+            {"properties": {"type": {"enum": ["Host"]}}},
+        ],
+    }
+    (made,) = from_crd(crd(address))
+    validator = jsonschema_rs.Draft7Validator(made.schema["properties"]["spec"])
+    assert [True, True, False] == [
+        validator.is_valid({"value": "a", **more}) for more in ({}, {"type": "Host"}, {"type": "Name"})
+    ]

@@ -166,8 +166,12 @@ class KindChecks:
 
     @cached_property
     def unevaluated(self) -> tuple[str, ...]:
-        """The rules in CEL that nobody evaluates here."""
-        return tuple(entry["rule"] for entry in self.cel if not cel.is_known(entry["rule"]))
+        """The rules in CEL that nobody evaluates here, unless the schema leaves them to a library."""
+        return tuple(
+            entry["rule"]
+            for entry in self.cel
+            if not self._beside.get("optionalCel") and not cel.is_known(entry["rule"])
+        )
 
     @cached_property
     def deprecated(self) -> str:

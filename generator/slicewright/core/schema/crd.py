@@ -144,6 +144,9 @@ def _checkable(node: Any, notes: list[str]) -> Any:
     if isinstance(kept.get("required"), list) and isinstance(kept.get("properties"), dict):
         fields = kept["properties"]
         kept["required"] = [name for name in kept["required"] if not _has_default(fields.get(name))]
+    if "oneOf" in kept and any(map(_has_default, kept.get("properties", {}).values())):
+        # Without the default, a value may have several of the forms.
+        kept["anyOf"] = [*kept.get("anyOf", ()), *kept.pop("oneOf")]
     if isinstance(kept.get("additionalProperties"), dict):
         # The API server drops a null in a map, as it does in an object.
         kept["additionalProperties"]["nullable"] = True

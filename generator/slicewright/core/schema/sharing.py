@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -63,10 +62,12 @@ class Definitions:
         self._schemas: dict[str, Schema] = json.loads(text.replace(f'"{_HERE}', f'"{_HERE}{_BUNDLED}'))[
             "definitions"
         ]
+        self._references: dict[str, frozenset[str]] = {}
 
-    @cached_property
-    def _references(self) -> dict[str, frozenset[str]]:
-        return {name: frozenset(_references(schema)) for name, schema in self._schemas.items()}
+    def _referred(self, name: str) -> frozenset[str]:
+        if name not in self._references:
+            self._references[name] = frozenset(_references(self._schemas[name]))
+        return self._references[name]
 
     def bundle(self, text: str) -> Schema:
         """Return the schema of a kind's file, with the shared definitions that it needs inside of it."""
@@ -75,7 +76,7 @@ class Definitions:
         waiting = set(_references(schema))
         while waiting:
             needed |= waiting
-            waiting = {name for used in waiting for name in self._references[used]} - needed
+            waiting = {name for used in waiting for name in self._referred(used)} - needed
         added = {f"{_BUNDLED}{name}": self._schemas[name] for name in sorted(needed)}
         return {**schema, "definitions": {**schema.get("definitions", {}), **added}} if added else schema
 

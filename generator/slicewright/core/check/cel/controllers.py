@@ -1,19 +1,29 @@
-"""The rules of the CRDs of Kueue, JobSet and Flux.
+"""The rules of the CRDs of Kueue, JobSet, Flux, KubeRay and Kubeflow Trainer.
 
 Defaults that a rule reads are filled in, as the API server does.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.cel.value import count_of, get, has
-from slicewright.core.kubernetes.kinds import KUEUE_GROUP, SCHEDULING_GROUP
+from slicewright.core.kubernetes.kinds import (
+    KUBERAY_OPERATOR,
+    KUEUE_GROUP,
+    MULTIKUEUE,
+    SCHEDULING_GROUP,
+    TRAINJOB_CONTROLLER,
+)
 from slicewright.core.kubernetes.labels import HOSTNAME
 
 if TYPE_CHECKING:
     from slicewright.core.check.cel.value import Rules
 
+_DNS_LABEL = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
+_LONGEST_LABEL = 63
+_ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]*://.")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -169,4 +179,43 @@ _FLUX: Rules = {
     "has(self.spec) && has(self.spec.url)": lambda found: has(found, "spec", "url"),
     "has(self.spec) && has(self.spec.interval)": lambda found: has(found, "spec", "interval"),
 }
-RULES: Rules = {**_KUEUE, **_JOBSET, **_FLUX}
+
+
+def _name(job: dict[str, Any]) -> str:
+    """Return the name; one that the API server makes of generateName is not known here."""
+    name = get(job, "metadata").get("name")
+    return name if isinstance(name, str) else "made"
+
+
+_RAY: Rules = {
+    f"self in ['{KUBERAY_OPERATOR}', '{MULTIKUEUE}']": lambda by: by in (KUBERAY_OPERATOR, MULTIKUEUE),
+    "!((has(self.onSuccess) || has(self.onFailure)) && has(self.deletionRules))": (
+        lambda strategy: not (count_of(strategy, "onSuccess", "onFailure") and has(strategy, "deletionRules"))
+    ),
+    "((has(self.onSuccess) && has(self.onFailure)) || has(self.deletionRules))": (
+        lambda strategy: count_of(strategy, "onSuccess", "onFailure") == 2 or has(strategy, "deletionRules")  # noqa: PLR2004 - both
+    ),
+    "!(has(self.jobStatus) && has(self.jobDeploymentStatus))": (
+        lambda condition: count_of(condition, "jobStatus", "jobDeploymentStatus") < 2  # noqa: PLR2004 - both
+    ),
+    "has(self.jobStatus) || has(self.jobDeploymentStatus)": (
+        lambda condition: count_of(condition, "jobStatus", "jobDeploymentStatus") > 0
+    ),
+}
+_TRAINER: Rules = {
+    f"self in ['{TRAINJOB_CONTROLLER}', '{MULTIKUEUE}']": lambda by: by in (TRAINJOB_CONTROLLER, MULTIKUEUE),
+    "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')": (
+        lambda job: _DNS_LABEL.fullmatch(_name(job)) is not None
+    ),
+    "size(self.metadata.name) <= 63": lambda job: len(_name(job)) <= _LONGEST_LABEL,
+    "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')": (
+        lambda address: address == "" or _ADDRESS.match(address) is not None
+    ),
+    "[has(self.torch), has(self.mpi), has(self.jax), has(self.xgboost),has(self.flux)]"
+    ".filter(x, x).size() <= 1": (
+        lambda policy: count_of(policy, "torch", "mpi", "jax", "xgboost", "flux") <= 1
+    ),
+    "self >= 1": lambda count: count >= 1,
+    "!self.exists(c, c == 'node')": lambda names: "node" not in names,
+}
+RULES: Rules = {**_KUEUE, **_JOBSET, **_FLUX, **_RAY, **_TRAINER}
