@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 IDS = [rule.id for rule in RULES]
 TEXTS = [one for subject in rule_subjects() for one in subject.meanings]
 GOOD = sorted(FIXTURES.glob("*/good*.yaml"))
+_FORM = "(?:TPU|JS|KQ|PW|REF|FIT|GIT|KUS|LWS|RAY|TRAIN|CC|SLICE|MK)1[0-9]{2}"
 BAD = sorted(FIXTURES.glob("*/bad*.yaml"))
 
 
@@ -72,9 +73,7 @@ def test_every_rule_has_both_fixtures() -> None:
 def test_ids_are_unique_and_well_formed() -> None:
     """An id is the letters of a subject and three digits from 101 on, given once."""
     assert [ident for ident, times in Counter(IDS).items() if times > 1] == []
-    assert [
-        ident for ident in IDS if not re.fullmatch(r"(TPU|JS|KQ|PW|REF|FIT|GIT|KUS|CC|MK)1[0-9]{2}", ident)
-    ] == []
+    assert [ident for ident in IDS if not re.fullmatch(_FORM, ident)] == []
 
 
 def test_every_rule_has_texts_and_no_other() -> None:

@@ -32,7 +32,22 @@ SUBJECTS = (
     "objects",
 )
 """The files of problems/, in the order of their page."""
-RULE_SUBJECTS = ("tpu", "js", "kq", "pw", "ref", "fit", "git", "kus", "cc", "mk")
+RULE_SUBJECTS = (
+    "tpu",
+    "js",
+    "kq",
+    "pw",
+    "ref",
+    "fit",
+    "git",
+    "kus",
+    "lws",
+    "ray",
+    "train",
+    "cc",
+    "slice",
+    "mk",
+)
 """The files of problems/rules/ in the order of their page, by the letters of the ids."""
 ExampleOf = Literal["workload", "cluster", "file", "manifest", "message"]
 EXAMPLES: tuple[ExampleOf, ...] = ("workload", "cluster", "file", "manifest", "message")

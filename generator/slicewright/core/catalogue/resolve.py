@@ -208,7 +208,7 @@ def _refused_topology(
             hint = f"write {_unlisted(scope, topology)} to use it anyway"
         message = f"topology '{topology}' fits the rule of {scope.word}, but no published list has it"
         return Refusal("TPU006", message, hint, field)
-    unsorted = _unsorted(catalogue, scope, topology, field)
+    unsorted = _unsorted(catalogue, scope, request, topology, field)
     return unsorted or _foreign(catalogue, scope, request, topology, field)
 
 
@@ -217,7 +217,9 @@ def _unlisted(scope: Scope, topology: str) -> str:
     return f"{{accelerator: {scope.word}, topology: {topology}, allowUnlisted: true}}"
 
 
-def _unsorted(catalogue: Catalogue, scope: Scope, topology: str, field: RequestField) -> Refusal | None:
+def _unsorted(
+    catalogue: Catalogue, scope: Scope, request: TpuRequest, topology: str, field: RequestField
+) -> Refusal | None:
     """Refuse the sides of a legal topology in another order: TPU004."""
     lengths = sorted(geometry.sides(topology))
     message = f"topology '{topology}' has its sides in the wrong order"
@@ -227,7 +229,9 @@ def _unsorted(catalogue: Catalogue, scope: Scope, topology: str, field: RequestF
     legal = geometry.written(lengths)
     if catalogue.unlisted(scope, legal) is None:
         return None
-    hint = f"write {legal}; no published list has it, so it needs allowUnlisted: true"
+    hint = f"write {legal}"
+    if not request.allow_unlisted:
+        hint += "; no published list has it, so it needs allowUnlisted: true"
     return Refusal("TPU004", message, hint, field)
 
 

@@ -225,6 +225,7 @@ GROUP_OF: dict[str, str] = {
     "ProvisioningRequestConfig": KUEUE_GROUP,
     "ResourceFlavor": KUEUE_GROUP,
     "Service": "",
+    "Slice": "accelerator.gke.io",
     "Topology": KUEUE_GROUP,
     "WorkloadPriorityClass": KUEUE_GROUP,
 }

@@ -21,12 +21,12 @@ _BY_HAND = ("TPU_WORKER_ID", "TPU_PROCESS_BOUNDS", "TPU_HOST_BOUNDS")
 """Variables of libtpu by which pods say which part of a slice they are, or that each is alone."""
 
 
-def _is_set_up(pods: Pods) -> bool:
+def is_set_up(pods: Pods) -> bool:
     """Tell whether the pods give libtpu its place in the slice, in a variable or in their script."""
     for _, container in pods.containers:
         names = [text(entry.get("name")) for _, entry in entries(container.get("env"))]
         lines = [line for key in ("command", "args") for _, line in words(container.get(key))]
-        if any(word in line for word in _BY_HAND for line in (*names, *lines)) or container.get("envFrom"):
+        if any(word in line for word in _BY_HAND for line in (*names, *lines)):
             return True
     return False
 
@@ -35,7 +35,7 @@ def _alone(resource: Resource, objects: ObjectSet) -> Findings:
     """Yield the pods that select nodes of a multi-host slice and cannot know of each other."""
     for pods in resource.pods:
         row = shape(pods, objects)
-        if row is None or not row.multi_host or not asks_for_tpu(pods) or _is_set_up(pods):
+        if row is None or not row.multi_host or not asks_for_tpu(pods) or is_set_up(pods):
             continue
         who = "a bare Pod does" if resource.kind == "Pod" else f"pods of a {resource.kind} do"
         message = (

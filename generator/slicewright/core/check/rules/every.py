@@ -7,6 +7,7 @@ from slicewright.core.check.rules import (
     computeclass,
     content,
     deployments,
+    dynamic_slices,
     fit,
     fit_flavors,
     gitops,
@@ -17,19 +18,22 @@ from slicewright.core.check.rules import (
     kueue_queues,
     kueue_workloads,
     kustomize,
+    leaderworkerset,
     multikueue,
     pathways,
     priorities,
+    ray,
     references_kueue,
     references_pods,
     security,
     tpu_provisioning,
     tpu_shape,
     tpu_slices,
+    trainjob,
 )
 
-_TPU = (tpu_shape, tpu_slices, priorities, tpu_provisioning, computeclass, security)
-_JOBS = (jobset_names, jobset_policies, jobs, deployments, pathways)
+_TPU = (tpu_shape, tpu_slices, priorities, tpu_provisioning, computeclass, dynamic_slices, security)
+_JOBS = (jobset_names, jobset_policies, jobs, deployments, leaderworkerset, ray, trainjob, pathways)
 _QUEUES = (kueue_queues, kueue_flavors, kueue_workloads, multikueue, fit, fit_flavors)
 _TREE = (references_kueue, references_pods, gitops, content, kustomize)
 RULES = rules_of(*_TPU, *_JOBS, *_QUEUES, *_TREE)

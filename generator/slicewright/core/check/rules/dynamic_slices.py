@@ -1,0 +1,88 @@
+"""Rules of Slice objects, by which GKE joins or divides sub-blocks of TPU nodes (dynamic slicing)."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from slicewright.core.catalogue.geometry import sides, written
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules.tpu_shape import of_labels, refusal
+from slicewright.core.kubernetes.read import at, sequence, text, words
+from slicewright.core.problem import counted, did_you_mean
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.shape import Rule
+
+_KIND = frozenset({"Slice"})
+_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_MAX_NAME = 49
+
+
+def _rules(objects: ObjectSet) -> dict[str, Rule]:
+    """Return the rule of cubes of each accelerator of which GKE forms slices."""
+    found = objects.catalogue.generations.get("tpu7x")
+    return {"tpu7x": found.rule} if found and found.rule else {}
+
+
+@rule("SLICE101", _KIND)
+def _type(resource: Resource, objects: ObjectSet) -> Findings:
+    kind, known = text(at(resource.data, "spec", "type")), _rules(objects)
+    if kind and known and kind not in known:
+        yield Finding(("spec", "type"), f"GKE forms no slices of '{kind}'", did_you_mean(kind, known))
+
+
+@rule("SLICE102", _KIND)
+def _topology(resource: Resource, objects: ObjectSet) -> Findings:
+    kind, topology = text(at(resource.data, "spec", "type")), text(at(resource.data, "spec", "topology"))
+    if kind in _rules(objects) and topology and not of_labels(objects.catalogue, kind, topology, "4"):
+        refused = refusal(objects.catalogue, kind, topology)
+        message = refused.message if refused else f"GKE forms no slice of {topology}"
+        yield Finding(("spec", "topology"), message, refused.hint if refused else "")
+
+
+@rule("SLICE103", _KIND)
+def _partitions(resource: Resource, objects: ObjectSet) -> Findings:
+    kind, topology = text(at(resource.data, "spec", "type")), text(at(resource.data, "spec", "topology"))
+    cubes = _rules(objects).get(kind)
+    ids = sequence(at(resource.data, "spec", "partitionIds"))
+    if cubes is None or not ids or not of_labels(objects.catalogue, kind, topology, "4"):
+        return
+    side = cubes.side_multiple_of
+    wanted = max(1, math.prod(sides(topology)) // side**3)
+    if len(ids) != wanted:
+        of = written((side,) * 3) if wanted > 1 else topology
+        what = counted(wanted, "partition")
+        message = f"{counted(len(ids), 'partition')}, and {topology} takes {what} of {of}"
+        yield Finding(("spec", "partitionIds"), message)
+    seen: dict[str, int] = {}
+    for index, ident in words(ids):
+        first = seen.setdefault(ident, index)
+        if first != index:
+            message = f"duplicate partition '{ident}' (first at index {first})"
+            yield Finding(("spec", "partitionIds", index), message, "name another partition of the block")
+
+
+@rule("SLICE104", _KIND)
+def _name(resource: Resource, _objects: ObjectSet) -> Findings:
+    name = resource.name
+    if len(name) > _MAX_NAME:
+        message = f"name '{name}' has {len(name)} characters, {_MAX_NAME} at most"
+        yield Finding(("metadata", "name"), message)
+    elif name and not _NAME.fullmatch(name):
+        yield Finding(("metadata", "name"), f"'{name}' is not a valid name of a Slice")
+
+
+@rule("SLICE105", _KIND)
+def _used(resource: Resource, objects: ObjectSet) -> Findings:
+    others = {
+        ident: one.name
+        for one in objects.of_kind("Slice")
+        if one.file == resource.file and one.name != resource.name
+        for _, ident in words(at(one.data, "spec", "partitionIds"))
+    }
+    for index, ident in words(at(resource.data, "spec", "partitionIds")):
+        if ident in others:
+            message = f"partition '{ident}' is in Slice '{others[ident]}' too"
+            yield Finding(("spec", "partitionIds", index), message)

@@ -1,0 +1,173 @@
+"""Rules of LeaderWorkerSets: groups against the hosts of slices, placement, and what the webhook refuses."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules.deployments import is_set_up
+from slicewright.core.check.rules.dns import against_dns1035
+from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_pathways, shape
+from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, HOSTNAME, PODSET, SLICE_TOPOLOGY
+from slicewright.core.kubernetes.read import at, count, mapping, number, text
+from slicewright.core.problem import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.kubernetes.pods import Pods
+    from slicewright.core.problem import Path
+
+_KIND = frozenset({"LeaderWorkerSet"})
+_TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
+_SIZE = (*_TEMPLATE, "size")
+_EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+_SUBGROUP_EXCLUSIVE = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
+
+
+def _sub_group(resource: Resource) -> int | None:
+    return number(at(resource.data, "spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize"))
+
+
+def _size(resource: Resource) -> int:
+    return count(at(resource.data, "spec", "leaderWorkerTemplate", "size"))
+
+
+def _written(resource: Resource, path: Path) -> Path:
+    """Return the way to a field, or to what should hold it."""
+    return path if path[-1] in mapping(at(resource.data, *map(str, path[:-1]))) else path[:-1]
+
+
+def _slices(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Shape, list[Pods]]]:
+    """Yield the multi-host rows of a group, each with the pods that ask for its chips."""
+    found: dict[tuple[str, str], tuple[Shape, list[Pods]]] = {}
+    for pods in resource.pods:
+        row = shape(pods, objects)
+        if row is not None and row.multi_host and asks_for_tpu(pods) and not is_set_up(pods):
+            found.setdefault((row.machine_type, row.topology), (row, []))[1].append(pods)
+    yield from found.values()
+
+
+@rule("LWS101", _KIND)
+def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
+    sub_group = _sub_group(resource)
+    for row, pods in _slices(resource, objects):
+        each = sum(entry.count for entry in pods) if sub_group is None else sub_group
+        if each == row.hosts or (each and is_pathways(resource) and each % row.hosts == 0):
+            continue
+        what, path, size = "group", _SIZE, row.hosts + _size(resource) - each
+        if sub_group is not None:
+            what, path, size = "subgroup", (*_TEMPLATE, "subGroupPolicy", "subGroupSize"), row.hosts
+        message = f"{counted(each, 'pod')} of a {what} on TPUs, and {row.topology} on {row.machine_type} has"
+        hint = f"write {path[-1]}: {size}"
+        yield Finding(_written(resource, path), f"{message} {row.hosts} hosts", hint)
+
+
+@rule("LWS102", _KIND, "warning")
+def _shared(resource: Resource, objects: ObjectSet) -> Findings:
+    groups = count(at(resource.data, "spec", "replicas"))
+    groups *= (_size(resource) // (_sub_group(resource) or _size(resource) or 1)) or 1
+    placed = any(key in resource.annotations for key in (_EXCLUSIVE, _SUBGROUP_EXCLUSIVE))
+    for row, pods in _slices(resource, objects):
+        keys = [key for entry in pods for key in entry.annotations]
+        by_kueue = any(key.startswith(PODSET) or key in (SLICE_TOPOLOGY, _EXCLUSIVE) for key in keys)
+        if (
+            groups > 1
+            and not placed
+            and not by_kueue
+            and not any(entry.spec.get("affinity") for entry in pods)
+        ):
+            message = (
+                f"{groups} slices of {row.topology} have no exclusive placement and can share a node pool"
+            )
+            yield Finding(("metadata",), message)
+
+
+@rule("LWS103", _KIND, "warning")
+def _foreign(resource: Resource, _objects: ObjectSet) -> Findings:
+    places: list[tuple[Path, dict[str, str]]] = [(("metadata", "annotations"), resource.annotations)]
+    places += [((*pods.path, "metadata", "annotations"), pods.annotations) for pods in resource.pods]
+    for path, written in places:
+        if EXCLUSIVE_TOPOLOGY in written:
+            yield Finding((*path, EXCLUSIVE_TOPOLOGY), f"LeaderWorkerSet does not read {EXCLUSIVE_TOPOLOGY}")
+
+
+@rule("LWS104", _KIND)
+def _one_host(resource: Resource, objects: ObjectSet) -> Findings:
+    for row, pods in _slices(resource, objects):
+        for key in (_EXCLUSIVE, _SUBGROUP_EXCLUSIVE):
+            if resource.annotations.get(key) == HOSTNAME and sum(entry.count for entry in pods) > 1:
+                message = f"all pods of a group must be on one host, and {row.topology} has {row.hosts}"
+                yield Finding(("metadata", "annotations", key), message)
+
+
+@rule("LWS105", _KIND)
+def _sub_groups(resource: Resource, _objects: ObjectSet) -> Findings:
+    size, sub_group = _size(resource), _sub_group(resource)
+    policy: Path = (*_TEMPLATE, "subGroupPolicy")
+    if at(resource.data, *map(str, policy)) is None and _SUBGROUP_EXCLUSIVE in resource.annotations:
+        message = f"{_SUBGROUP_EXCLUSIVE} needs subGroupPolicy"
+        yield Finding(("metadata", "annotations", _SUBGROUP_EXCLUSIVE), message)
+    if sub_group is None:
+        return
+    path = (*policy, "subGroupSize")
+    without_leader = at(resource.data, *map(str, policy), "subGroupPolicyType") == "LeaderExcluded"
+    sizes = [size - 1] if without_leader else [size, size - 1]
+    if sub_group < 1:
+        yield Finding(path, f"subGroupSize is {sub_group}, and must be 1 or more")
+    elif sub_group > size:
+        yield Finding(path, f"subGroupSize is {sub_group}, and the size of a group is {size}")
+    elif all(pods % sub_group for pods in sizes):
+        said = " or ".join(str(pods) for pods in sizes)
+        yield Finding(path, f"subGroupSize {sub_group} does not divide {said} pods of a group of {size}")
+
+
+def _scaled(value: object, replicas: int, *, up: bool) -> int | None:
+    """Return a number or percentage of replicas, as Kubernetes rounds it; None for what is neither."""
+    if isinstance(value, str) and value.endswith("%") and value[:-1].isdigit():
+        part = int(value[:-1]) * replicas / 100
+        return ceil(part) if up else int(part)
+    return number(value)
+
+
+@rule("LWS106", _KIND)
+def _rollout(resource: Resource, _objects: ObjectSet) -> Findings:
+    path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
+    config, replicas = mapping(at(resource.data, *path)), count(at(resource.data, "spec", "replicas"))
+    unavailable = _scaled(config.get("maxUnavailable", 1), replicas, up=False)
+    if replicas and unavailable == 0 and _scaled(config.get("maxSurge", 0), replicas, up=True) == 0:
+        yield Finding((*path, "maxUnavailable"), "maxUnavailable and maxSurge are both 0")
+
+
+@rule("LWS107", _KIND)
+def _name(resource: Resource, _objects: ObjectSet) -> Findings:
+    last = f"{resource.name}-{max(0, count(at(resource.data, 'spec', 'replicas')) - 1)}"
+    if _size(resource) > 1:
+        last += f"-{_size(resource) - 1}"
+    against = against_dns1035(last)
+    if against and resource.name:
+        yield Finding(("metadata", "name"), f"the name '{last}' of a pod {against}")
+
+
+@rule("LWS108", _KIND, "warning")
+def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
+    path = (*_TEMPLATE, "restartPolicy")
+    policy = text(at(resource.data, *map(str, path)))
+    for row, _ in _slices(resource, objects):
+        if policy in ("None", "Default"):
+            message = f"restartPolicy is {policy}: a failed host of {row.hosts} restarts alone"
+            yield Finding(path, message)
+
+
+@rule("LWS109", _KIND, "warning")
+def _startup(resource: Resource, objects: ObjectSet) -> Findings:
+    if at(resource.data, "spec", "startupPolicy") != "LeaderReady":
+        return
+    leader = at(resource.data, "spec", "leaderWorkerTemplate", "leaderTemplate") is not None
+    for _, pods in _slices(resource, objects):
+        first = next((entry for entry in pods if entry.path[-1] == "leaderTemplate" or not leader), None)
+        if first and any("readinessProbe" in container for _, container in first.containers):
+            message = "workers start when the leader is ready, and the leader waits for them in the slice"
+            yield Finding(("spec", "startupPolicy"), message)

@@ -1,0 +1,201 @@
+"""Rules of Ray clusters: worker groups against the hosts of slices, and what KubeRay and Kueue refuse."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules.dns import against_dns1035
+from slicewright.core.check.rules.tpu_shape import asks_for_tpu, shape
+from slicewright.core.kubernetes.kinds import PODS_OF
+from slicewright.core.kubernetes.labels import ELASTIC, QUEUE, TPU
+from slicewright.core.kubernetes.read import at, entries, mapping, number, text
+from slicewright.core.problem import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.kubernetes.pods import Pods
+    from slicewright.core.problem import Path
+
+_KINDS = frozenset({"RayCluster", "RayJob", "RayService"})
+_MAX_NAME = {"RayCluster": 53, "RayJob": 47, "RayService": 47}
+"""ray-operator/controllers/ray/utils/constant.go of KubeRay."""
+_RESOURCE = "TPU"
+"""What Ray calls chips."""
+
+
+def _cluster(resource: Resource) -> tuple[Path, dict[str, Any]]:
+    """Return where an object has the spec of a Ray cluster, and the spec."""
+    way = PODS_OF[resource.kind].templates[0].way[:-2]
+    return way, mapping(at(resource.data, *way))
+
+
+def _groups(resource: Resource) -> Iterator[tuple[Path, dict[str, Any], Pods | None]]:
+    """Yield the worker groups of an object with their paths and their pods."""
+    way, spec = _cluster(resource)
+    of = {pods.path[:-1]: pods for pods in resource.pods}
+    for index, group in entries(spec.get("workerGroupSpecs")):
+        path = (*way, "workerGroupSpecs", index)
+        yield path, group, of.get(path)
+
+
+@rule("RAY101", _KINDS)
+def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
+    for path, group, pods in _groups(resource):
+        row = shape(pods, objects) if pods else None
+        hosts = number(group.get("numOfHosts"), 1)
+        if pods is None or row is None or not asks_for_tpu(pods) or hosts == row.hosts:
+            continue
+        message = f"numOfHosts is {hosts}, and {row.topology} on {row.machine_type} has"
+        where = (*path, "numOfHosts") if "numOfHosts" in group else path
+        hint = f"write numOfHosts: {row.hosts}; replicas is the number of slices"
+        yield Finding(where, f"{message} {counted(row.hosts, 'host')}", hint)
+
+
+@rule("RAY102", _KINDS)
+def _bounds(resource: Resource, _objects: ObjectSet) -> Findings:
+    for path, group, _ in _groups(resource):
+        least, most = number(group.get("minReplicas"), 0) or 0, number(group.get("maxReplicas"))
+        if most is not None and least > most:
+            message = f"minReplicas is {least}, and maxReplicas is {most}"
+            yield Finding((*path, "minReplicas"), message)
+
+
+@rule("RAY103", _KINDS, "warning")
+def _replicas(resource: Resource, _objects: ObjectSet) -> Findings:
+    for path, group, _ in _groups(resource):
+        written = number(group.get("replicas"))
+        least, most = number(group.get("minReplicas"), 0) or 0, number(group.get("maxReplicas"))
+        if written is None or (most is not None and least > most):
+            continue
+        taken = max(least, written) if most is None else min(most, max(least, written))
+        if taken != written:
+            message = f"replicas is {written}, and the bounds of the group make it {taken}"
+            yield Finding((*path, "replicas"), message)
+
+
+@rule("RAY104", _KINDS)
+def _names(resource: Resource, _objects: ObjectSet) -> Findings:
+    seen: dict[str, int] = {}
+    for index, (path, group, _) in enumerate(_groups(resource)):
+        name = text(group.get("groupName"))
+        first = seen.setdefault(name, index)
+        if first != index:
+            message = f"duplicate worker group '{name}' (first at index {first})"
+            yield Finding((*path, "groupName"), message, "give each group a name of its own")
+        elif name == "head" and QUEUE in resource.labels:
+            yield Finding((*path, "groupName"), "Kueue calls the head 'head', and no worker group may")
+
+
+@rule("RAY105", _KINDS)
+def _parameters(resource: Resource, _objects: ObjectSet) -> Findings:
+    way, spec = _cluster(resource)
+    head = mapping(spec.get("headGroupSpec"))
+    for path, group, pods in (((*way, "headGroupSpec"), head, None), *_groups(resource)):
+        parameters = mapping(group.get("rayStartParams"))
+        written = {key for key in ("num-cpus", "num-gpus", "memory", "resources") if parameters.get(key)}
+        if written and group.get("resources"):
+            message = "the group has resources, and rayStartParams has some too"
+            yield Finding((*path, "resources"), message, "write them in one of the two")
+        if "resources" not in parameters:
+            continue
+        where = (*path, "rayStartParams", "resources")
+        said = _resources(text(parameters["resources"]))
+        if said is None:
+            message = "rayStartParams.resources is not an object of JSON in quotes"
+            hint = """write '"{\\\\"TPU\\\\": 4}"'"""
+            yield Finding(where, message, hint.replace("\\\\", "\\"))
+        elif pods and _RESOURCE in said and pods.chips and said[_RESOURCE] != pods.chips:
+            message = f"Ray is told of {said[_RESOURCE]} chips, and the pods request {pods.chips} of {TPU}"
+            yield Finding(where, message, "leave it out: KubeRay takes the number of the pods")
+
+
+def _resources(written: str) -> dict[str, Any] | None:
+    """Return the resources that `ray start` gets through a shell; None where it is not JSON."""
+    plain = written.strip()
+    for quote in ("'", '"'):
+        if len(plain) > 1 and plain[0] == plain[-1] == quote:
+            plain = plain[1:-1]
+    try:
+        found = json.loads(plain.replace('\\"', '"'))
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+@rule("RAY106", {"RayJob"})
+def _job(resource: Resource, _objects: ObjectSet) -> Findings:
+    spec = mapping(resource.data.get("spec"))
+    has_cluster, selects = spec.get("rayClusterSpec") is not None, bool(spec.get("clusterSelector"))
+    if not has_cluster and not selects:
+        yield Finding(("spec",), "the RayJob has no rayClusterSpec and no clusterSelector")
+    if has_cluster and selects and QUEUE in resource.labels:
+        yield Finding(
+            ("spec", "clusterSelector"), "Kueue refuses a RayJob that selects a cluster and has one"
+        )
+    shuts_down = spec.get("shutdownAfterJobFinishes") is True
+    if not shuts_down and (number(spec.get("ttlSecondsAfterFinished")) or 0) > 0:
+        yield Finding(
+            ("spec", "ttlSecondsAfterFinished"), "ttlSecondsAfterFinished needs shutdownAfterJobFinishes"
+        )
+    elif not shuts_down and spec.get("suspend") is True:
+        yield Finding(("spec", "suspend"), "a suspended RayJob needs shutdownAfterJobFinishes")
+    elif not shuts_down and has_cluster and not selects and QUEUE in resource.labels:
+        message = "a queued RayJob keeps its cluster, and Kueue refuses it"
+        yield Finding(_of(spec, "shutdownAfterJobFinishes"), message)
+    retries = number(spec.get("backoffLimit")) or 0
+    if retries > 0 and (selects or spec.get("submissionMode") == "InteractiveMode"):
+        way = "clusterSelector" if selects else "InteractiveMode"
+        yield Finding(
+            ("spec", "backoffLimit"), f"backoffLimit does not go with {way}", "leave backoffLimit out"
+        )
+
+
+def _of(spec: dict[str, Any], key: str) -> Path:
+    return ("spec", key) if key in spec else ("spec",)
+
+
+@rule("RAY107", _KINDS)
+def _name(resource: Resource, _objects: ObjectSet) -> Findings:
+    most = _MAX_NAME[resource.kind]
+    against = against_dns1035(resource.name)
+    if len(resource.name) > most:
+        against = f"has {len(resource.name)} characters, {most} at most"
+    if against and resource.name:
+        yield Finding(("metadata", "name"), f"name '{resource.name}' of a {resource.kind} {against}")
+
+
+@rule("RAY108", _KINDS)
+def _queued(resource: Resource, _objects: ObjectSet) -> Findings:
+    way, spec = _cluster(resource)
+    if QUEUE not in resource.labels or not spec:
+        return
+    if spec.get("enableInTreeAutoscaling") is True and ELASTIC not in resource.annotations:
+        message = "Kueue refuses a Ray cluster that scales itself"
+        yield Finding(
+            (*way, "enableInTreeAutoscaling"), message, f'leave it out, or annotate {ELASTIC}: "true"'
+        )
+
+
+@rule("RAY109", _KINDS)
+def _head(resource: Resource, objects: ObjectSet) -> Findings:
+    way, _ = _cluster(resource)
+    for pods in resource.pods:
+        row = shape(pods, objects)
+        if pods.path[:-1] == (*way, "headGroupSpec") and row and row.multi_host and asks_for_tpu(pods):
+            message = f"the head is one pod, and {row.topology} on {row.machine_type} has {row.hosts} hosts"
+            yield Finding(pods.spec_path, message)
+
+
+@rule("RAY110", _KINDS)
+def _autoscaler(resource: Resource, _objects: ObjectSet) -> Findings:
+    way, spec = _cluster(resource)
+    if spec.get("enableInTreeAutoscaling") is not True or at(spec, "autoscalerOptions", "version") != "v2":
+        return
+    for pods in resource.pods:
+        policy = pods.spec.get("restartPolicy", "Never")
+        if policy != "Never" and pods.path[: len(way)] == way:
+            path = (*pods.spec_path, "restartPolicy")
+            yield Finding(path, f"restartPolicy is {policy}, and autoscaler v2 takes Never only")
