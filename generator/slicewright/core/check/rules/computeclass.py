@@ -99,6 +99,8 @@ def _count(resource: Resource, objects: ObjectSet) -> Findings:
         count = number(rung.tpu.get("count"))
         rows = of_labels(objects.catalogue, rung.type, rung.topology)
         machines = [row.machine for row in rows] if rows else list(rung.machines)
+        named = rung.data.get("machineType")
+        machines = [machine for machine in machines if machine.machine_type == named] or machines
         if count in {machine.chips_per_host for machine in machines}:
             continue
         chips = joined(

@@ -65,16 +65,6 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding((*way, "location"), message)
 
 
-@rule("MK104", {"MultiKueueConfig"}, "warning")
-def _clusters(resource: Resource, _objects: ObjectSet) -> Findings:
-    seen: dict[str, int] = {}
-    for index, name in words(at(resource.data, "spec", "clusters")):
-        first = seen.setdefault(name, index)
-        if first != index:
-            message = f"duplicate cluster '{name}' (first at index {first})"
-            yield Finding(("spec", "clusters", index), message)
-
-
 @rule("MK105", {"AdmissionCheck"})
 def _parameters(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "controllerName") != MULTIKUEUE_CONTROLLER:

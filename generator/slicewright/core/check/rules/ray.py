@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, shape
+from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import PODS_OF
 from slicewright.core.kubernetes.labels import ELASTIC, QUEUE, TPU
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 _KINDS = frozenset({"RayCluster", "RayJob", "RayService"})
 _MAX_NAME = {"RayCluster": 53, "RayJob": 47, "RayService": 47}
 """ray-operator/controllers/ray/utils/constant.go of KubeRay."""
+_IMAGE = re.compile(r"(?:.*/)?rayproject/ray(?:-[a-z]+)?:([0-9]+\.[0-9]+\.[0-9]+)(?:[-.].*)?")
 _RESOURCE = "TPU"
 """What Ray calls chips."""
 
@@ -199,3 +202,26 @@ def _autoscaler(resource: Resource, _objects: ObjectSet) -> Findings:
         if policy != "Never" and pods.path[: len(way)] == way:
             path = (*pods.spec_path, "restartPolicy")
             yield Finding(path, f"restartPolicy is {policy}, and autoscaler v2 takes Never only")
+
+
+@rule("RAY111", _KINDS, "warning")
+def _version(resource: Resource, _objects: ObjectSet) -> Findings:
+    way, spec = _cluster(resource)
+    said = text(spec.get("rayVersion"))
+    images = [text(container.get("image")) for pods in resource.pods for _, container in pods.containers]
+    for image in images:
+        found = _IMAGE.fullmatch(image)
+        if found and said and found[1] != said:
+            yield Finding((*way, "rayVersion"), f"rayVersion is {said}, and image '{image}' has {found[1]}")
+            return
+
+
+@rule("RAY112", {"RayJob", "RayService"})
+def _yaml(resource: Resource, _objects: ObjectSet) -> Findings:
+    key = "serveConfigV2" if resource.kind == "RayService" else "runtimeEnvYAML"
+    written = at(resource.data, "spec", key)
+    if not isinstance(written, str) or not written.strip():
+        return
+    documents, problems = read_documents(written, resource.file)
+    if problems or len(documents) != 1 or not isinstance(documents[0].data, dict):
+        yield Finding(("spec", key), f"the text of {key} is not one YAML mapping")

@@ -8,7 +8,7 @@ from slicewright.core.catalogue.shape import is_below
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import is_pathways, is_tpu, shape, shapes
 from slicewright.core.check.scheduler import tolerates
-from slicewright.core.kubernetes.kinds import POD_KINDS
+from slicewright.core.kubernetes.kinds import POD_KINDS, TEMPLATE_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     FLEX_START,
@@ -52,7 +52,7 @@ _NO_LABELS_OF_POOLS = {
 _CONFLICTS = {SPOT: "true", PREEMPTIBLE: "true"}
 
 
-@rule("TPU121", POD_KINDS)
+@rule("TPU121", TEMPLATE_KINDS)
 def _unknown_labels(resource: Resource, objects: ObjectSet) -> Findings:
     own = objects.once("labels of nodes", _own_labels)
     unknown = _NO_LABELS | (_NO_LABELS_OF_POOLS if objects.site else {})
@@ -82,7 +82,7 @@ def _flex_path(pods: Pods) -> Path:
     return pods.selector_path(FLEX_START if FLEX_START in pods.selector else GKE_PROVISIONING)
 
 
-@rule("TPU122", POD_KINDS)
+@rule("TPU122", TEMPLATE_KINDS)
 def _flex_conflicts(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if not _is_flex(pods):
@@ -93,7 +93,7 @@ def _flex_conflicts(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding(pods.selector_path(key), message)
 
 
-@rule("TPU123", POD_KINDS)
+@rule("TPU123", TEMPLATE_KINDS)
 def _flex_generation(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         machines = objects.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""), ())
@@ -102,7 +102,7 @@ def _flex_generation(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(_flex_path(pods), message)
 
 
-@rule("TPU124", POD_KINDS | {"ComputeClass"})
+@rule("TPU124", TEMPLATE_KINDS | {"ComputeClass"})
 def _run_time(resource: Resource, _objects: ObjectSet) -> Findings:
     low, high = FLEX_START_SECONDS
     written = resource.annotations.get(PROVISIONING_REQUEST_DURATION)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS
+from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS, TEMPLATE_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -110,7 +110,7 @@ def exclusive(resource: Resource, pods: Pods) -> str:
     return ""
 
 
-@rule("TPU101", POD_KINDS)
+@rule("TPU101", TEMPLATE_KINDS)
 def _accelerator(resource: Resource, objects: ObjectSet) -> Findings:
     catalogue = objects.catalogue
     for pods in resource.pods:
@@ -123,7 +123,7 @@ def _accelerator(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding(pods.selector_path(ACCELERATOR), f"GKE has no TPU accelerator '{label}'", hint)
 
 
-@rule("TPU102", POD_KINDS)
+@rule("TPU102", TEMPLATE_KINDS)
 def _topology(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         label, topology = pods.selector.get(ACCELERATOR, ""), pods.selector.get(TOPOLOGY)
@@ -155,7 +155,7 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(path, message, hint)
 
 
-@rule("TPU104", POD_KINDS)
+@rule("TPU104", TEMPLATE_KINDS)
 def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, container in resource.containers:
         requests, limits = (at(container, "resources", key, TPU) for key in ("requests", "limits"))
@@ -166,7 +166,7 @@ def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding((*path, "resources", "requests", TPU), message)
 
 
-@rule("TPU105", POD_KINDS)
+@rule("TPU105", TEMPLATE_KINDS)
 def _chips(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         rows = shapes(pods, objects)

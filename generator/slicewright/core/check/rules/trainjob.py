@@ -175,6 +175,8 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("TRAIN104", _JOB)
 def _chips(resource: Resource, objects: ObjectSet) -> Findings:
+    if at(resource.data, "spec", "trainer", "resourcesPerNode") is None:
+        return  # What the runtime says of its own is TPU105.
     found = list(_rows(resource, objects))
     wrong = [
         (pods, rows)
@@ -184,8 +186,7 @@ def _chips(resource: Resource, objects: ObjectSet) -> Findings:
     if wrong and len(wrong) == len(found):
         pods, rows = wrong[0]
         each = f"a host of {rows[0].topology} on {rows[0].machine_type} has {rows[0].chips_per_host}"
-        trainer = mapping(at(resource.data, "spec", "trainer"))
-        path = ("spec", "trainer", "resourcesPerNode") if "resourcesPerNode" in trainer else ("spec",)
+        path = ("spec", "trainer", "resourcesPerNode")
         yield Finding(path, f"a node asks for {counted(pods.chips, 'chip')}, and {each}")
 
 
