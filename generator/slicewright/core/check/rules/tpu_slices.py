@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.check.quota import Flavor, PodSet
     from slicewright.core.kubernetes.pods import Pods
+    from slicewright.core.problem import Path
 
 _NUM_SLICES = "MEGASCALE_NUM_SLICES"
 _SLICES = frozenset({"JobSet"})
@@ -99,19 +100,23 @@ def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(pods.path[:3], message)
 
 
+def exclusive_path(resource: Resource, pods: Pods) -> Path:
+    """Return the way to the annotation that `exclusive` reads."""
+    holder: Path = ("metadata",)
+    if EXCLUSIVE_TOPOLOGY in pods.job_annotations:
+        holder = (*pods.job_path[:-1], "metadata")
+    elif EXCLUSIVE_TOPOLOGY not in resource.annotations:
+        holder = (*pods.path, "metadata")
+    return (*holder, "annotations", EXCLUSIVE_TOPOLOGY)
+
+
 @rule("TPU151", _SLICES, "warning")
 def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if SLICE_TOPOLOGY not in pods.annotations or exclusive(resource, pods) != NODE_POOL:
             continue
-        holder: tuple[tuple[str | int, ...], dict[str, str]] = (("metadata",), resource.annotations)
-        if EXCLUSIVE_TOPOLOGY in pods.job_annotations:
-            holder = ((*pods.job_path[:-1], "metadata"), pods.job_annotations)
-        elif EXCLUSIVE_TOPOLOGY in pods.annotations:
-            holder = ((*pods.path, "metadata"), pods.annotations)
-        path = (*holder[0], "annotations", EXCLUSIVE_TOPOLOGY)
         message = f"with {SLICE_TOPOLOGY} a slice is not one node pool, but exclusive placement needs one"
-        yield Finding(path, message)
+        yield Finding(exclusive_path(resource, pods), message)
 
 
 @rule("TPU114", _SLICES, "warning")
