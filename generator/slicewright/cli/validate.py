@@ -20,10 +20,10 @@ from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine, SkipKind
 from slicewright.core.check.examine import Report, examine
 from slicewright.core.check.selection import Selection
-from slicewright.core.problem import SEVERITIES, Problem, Severity, did_you_mean, family
+from slicewright.core.problem import SEVERITIES, Problem, Severity, did_you_mean, selectors
 from slicewright.workspace import package
 from slicewright.workspace.discovery import STDIN, Discovery, Found, of_overlays, printable
-from slicewright.workspace.judge import read_ignore_file
+from slicewright.workspace.ignore_files import read_ignore_files
 from slicewright.workspace.kinds import kind_schemas, packaged
 from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
 from slicewright.workspace.meaning import all_rules, ids
@@ -46,7 +46,7 @@ _PATIENCE = 1.0
 def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> frozenset[str]:
     """Return the ids and families of lists with commas. Raises Refused for what is neither."""
     found = frozenset(part.strip().upper() for word in words for part in word.split(",") if part.strip())
-    known = frozenset(name for ident in ids() for name in (ident, family(ident))) if found else found
+    known = selectors(ids()) if found else found
     for word in sorted(found - known):
         raise show.unknown(
             f"there is no rule '{word}'", did_you_mean(word, known) or "slicewright rule lists them"
@@ -162,7 +162,7 @@ def validate(
     def known() -> list[str]:
         return [rule.id for rule in all_rules()]
 
-    ignores = read_ignore_file(root, known)
+    ignores = read_ignore_files(root, known, {unit.folder for unit in found.units if unit.path})
 
     def check(reading: Iterator[Examined]) -> Report:
         of_input, sites, origins = ((), {}, None) if paths else _input(root)
@@ -178,8 +178,8 @@ def validate(
             origins=origins,
             ignores=ignores,
             known=known,
-            complete=not paths and not schemas_only,
-            of_render=lambda: _of_render(root),
+            whole=() if schemas_only else found.whole,
+            of_render=tuple if paths else lambda: _of_render(root),
             selection=Selection(disable, only, min_severity, gitops or not paths),
             each=problems_of_each,
             judged=second.judged if second else None,
@@ -239,7 +239,7 @@ def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
 
 def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
     """Return the overlays and custom/ of a repository."""
-    found = Found(list(of_overlays(root)))
+    found = Found(list(of_overlays(root)), whole=[] if exclude else [""])
     if (root / "custom").is_dir():
         custom = Discovery(exclude, root).find([str(root / "custom")])
         found.units += custom.units

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
-from slicewright.core.check.selection import ALL, Selection
+from slicewright.core.check.selection import ALL, Selection, is_below
 from slicewright.core.check.suppress import inputs, suppress
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.engine import Engine, Verdict
     from slicewright.core.check.origin import Origins
+    from slicewright.core.check.reasons import Ignores
     from slicewright.core.check.run import RuleSet
-    from slicewright.core.check.suppress import Ignores
     from slicewright.core.intent.check import Schemas
     from slicewright.core.plan.resolve import ResolvedCluster
 
@@ -48,6 +48,11 @@ class Unit:
     """Whether the user named it: then a file without a Kubernetes object is wrong, else it is passed by."""
     text: str | Problem | None = None
     """What to read in place of it: stdin is read once, and a file that is mended may not be written yet."""
+
+    @property
+    def folder(self) -> str:
+        """Return the folder of a file, absolute; a folder is its own."""
+        return self.path if self.form == "folder" else self.path.rpartition("/")[0] or "/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,7 @@ def examine(
     origins: Origins | None = None,
     ignores: Ignores | None = None,
     known: Callable[[], Collection[str]] = tuple,
-    complete: bool = True,
+    whole: Collection[str] = ("",),
     of_render: Callable[[], Sequence[Problem]] = tuple,
     selection: Selection = ALL,
     judged: Judge | None = None,
@@ -126,10 +131,10 @@ def examine(
 
     `origins` leads from what was rendered to the line that a person wrote, `known` returns the ids of all
     rules. `judged` may ask another engine about the schemas, and `each` may share the work among processes.
-    Unless the check is `complete`, with all rules on a whole repository, nothing is said about reasons that
-    suppress nothing. Before that is said, `of_render` returns what a render finds, which a reason may
-    suppress. A render that meets an error does not look at everything. Of what is left, `selection` is
-    reported.
+    All below the folders `whole` is checked by all rules, '' being a whole repository with its input. Nothing
+    is said about reasons elsewhere that suppress nothing. Before that is said, `of_render` returns what a
+    render finds, which a reason may suppress. A render that meets an error does not look at everything. Of
+    what is left, `selection` is reported.
     """
     examined = list(reading)
     problems = [*found, *(ignores.problems if ignores else ())]
@@ -169,13 +174,18 @@ def examine(
     resources = [checked.resource for checked in (*objects, *others)]
     resources += inputs(origins.sources) if origins else ()
     left = suppress(problems, resources, entries, known)
-    if any(problem.id == _UNUSED for problem in left):
-        more = of_render() if complete else ()
-        unused = (
-            () if errors(more) or not complete else suppress([*problems, *more], resources, entries, known)
-        )
-        left = tuple(problem for problem in left if problem.id != _UNUSED or problem in unused)
     ours = {checked.resource.file for checked in others if cluster_of[id(checked.resource)]}
+    if any(problem.id == _UNUSED for problem in left):
+        more = of_render()
+        unused = () if errors(more) else suppress([*problems, *more], resources, entries, known)
+        partly = (
+            set() if "" in whole else ours | {one.resource.file for one in objects if _is_ours(one.resource)}
+        )
+        left = tuple(
+            one
+            for one in left
+            if one.id != _UNUSED or (one in unused and one.file not in partly and is_below(one.file, whole))
+        )
     return Report(
         selection.of(in_order(rules.without_repeats(left)), resources, ours),
         tuple(checked.resource for checked in objects),
