@@ -115,6 +115,7 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
 @click.option("--fix", is_flag=True, help="Mend files where there is a safe fix, and report what is left.")
 @click.option("--unsafe", is_flag=True, help="Apply also fixes that guess what was meant.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change; exit 1 if there is something.")
+@click.option("--one-cluster", is_flag=True, help="All objects below the paths are for one cluster.")
 def validate(
     paths: tuple[str, ...],
     strict: bool,
@@ -130,6 +131,7 @@ def validate(
     fix: bool,
     unsafe: bool,
     diff: bool,
+    one_cluster: bool,
     output: str,
 ) -> None:
     """Check Kubernetes objects offline: schemas, references, quota.
@@ -178,6 +180,7 @@ def validate(
             origins=origins,
             ignores=ignores,
             known=known,
+            one_cluster=one_cluster or not paths,
             whole=() if schemas_only else found.whole,
             of_render=tuple if paths else lambda: _of_render(root),
             selection=Selection(disable, only, min_severity, gitops or not paths),

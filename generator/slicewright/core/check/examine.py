@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
-from slicewright.core.check.model import ObjectSet, Resource
+from slicewright.core.check.model import Resource
 from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
+from slicewright.core.check.scopes import Scope, object_sets
 from slicewright.core.check.selection import ALL, Selection, is_below
 from slicewright.core.check.suppress import inputs, suppress
 from slicewright.core.document.read import read_documents
@@ -53,6 +54,11 @@ class Unit:
     def folder(self) -> str:
         """Return the folder of a file, absolute; a folder is its own."""
         return self.path if self.form == "folder" else self.path.rpartition("/")[0] or "/"
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of its objects: their cluster, else what a kustomization builds, or a folder."""
+        return Scope(self.cluster) if self.cluster else Scope("", self.form, self.folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +128,7 @@ def examine(
     ignores: Ignores | None = None,
     known: Callable[[], Collection[str]] = tuple,
     whole: Collection[str] = ("",),
+    one_cluster: bool = True,
     of_render: Callable[[], Sequence[Problem]] = tuple,
     selection: Selection = ALL,
     judged: Judge | None = None,
@@ -131,6 +138,7 @@ def examine(
 
     `origins` leads from what was rendered to the line that a person wrote, `known` returns the ids of all
     rules. `judged` may ask another engine about the schemas, and `each` may share the work among processes.
+    All objects that no TPUCluster is declared for belong to `one_cluster`, or else to scopes.
     All below the folders `whole` is checked by all rules, '' being a whole repository with its input. Nothing
     is said about reasons elsewhere that suppress nothing. Before that is said, `of_render` returns what a
     render finds, which a reason may suppress. A render that meets an error does not look at everything. Of
@@ -140,7 +148,11 @@ def examine(
     problems = [*found, *(ignores.problems if ignores else ())]
     problems += (problem for one in examined for problem in one.problems)
     objects = [checked for one in examined for checked in one.objects]
-    cluster_of = {id(checked.resource): one.unit.cluster for one in examined for checked in one.objects}
+    scopes = {
+        id(checked.resource): Scope(one.unit.cluster) if one_cluster else one.unit.scope
+        for one in examined
+        for checked in one.objects
+    }
     others = [checked for checked in objects if not _is_ours(checked.resource)]
     if judged is not None:
         others, refused = judged(others)
@@ -149,9 +161,10 @@ def examine(
         if _is_ours(checked.resource):
             problems += _input_problems(checked.resource, schemas)
     written = list(_kustomizations(examined))
-    cluster_of |= {id(resource): cluster for cluster, resource in written}
+    scopes |= {id(resource): Scope(cluster) for cluster, resource in written}
     others += (Checked(resource, "skipped", clean=True) for _, resource in written)
-    object_sets = _object_sets(others, cluster_of, catalogue(), sites or {}) if rules else {}
+    scoped = ((scopes[id(checked.resource)], checked.resource) for checked in others)
+    sets = object_sets(scoped, catalogue(), sites or {}, one_cluster=one_cluster) if rules else {}
     remaining = [checked for checked in others if rules or not checked.clean]
     rendered = {(checked.resource.file, checked.resource.subject): checked.resource for checked in others}
 
@@ -163,8 +176,7 @@ def examine(
         if not checked.clean:
             yield from map(placed, engine.object_problems(checked.resource, checked.verdict))
         if rules:
-            object_set = object_sets[cluster_of[id(checked.resource)]]
-            yield from map(placed, rules.problems(object_set, (checked.resource,)))
+            yield from map(placed, rules.problems(sets[scopes[id(checked.resource)]], (checked.resource,)))
 
     problems = [*map(placed, problems), *each(work, len(remaining))]
     unevaluated = engine.unevaluated(checked.resource for checked in others if not checked.clean)
@@ -174,7 +186,7 @@ def examine(
     resources = [checked.resource for checked in (*objects, *others)]
     resources += inputs(origins.sources) if origins else ()
     left = suppress(problems, resources, entries, known)
-    ours = {checked.resource.file for checked in others if cluster_of[id(checked.resource)]}
+    ours = {checked.resource.file for checked in others if scopes[id(checked.resource)].cluster}
     if any(problem.id == _UNUSED for problem in left):
         more = of_render()
         unused = () if errors(more) else suppress([*problems, *more], resources, entries, known)
@@ -193,23 +205,6 @@ def examine(
         Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),
         (*passed_by, *(PassedBy(one.unit.name, one.passed_by) for one in examined if one.passed_by)),
     )
-
-
-def _object_sets(
-    checks: Iterable[Checked],
-    cluster_of: Mapping[int, str],
-    catalogue: Catalogue,
-    sites: Mapping[str, ResolvedCluster],
-) -> dict[str, ObjectSet]:
-    """Return the objects that the rules see together: those of each cluster, and beside them those of all."""
-    by_cluster: dict[str, list[Resource]] = defaultdict(list)
-    for checked in checks:
-        by_cluster[cluster_of[id(checked.resource)]].append(checked.resource)
-    of_all = by_cluster.get("", ())
-    return {
-        name: ObjectSet(resources, catalogue, sites.get(name), beside=of_all if name in sites else ())
-        for name, resources in by_cluster.items()
-    }
 
 
 def _kustomizations(examined: Iterable[Examined]) -> Iterator[tuple[str, Resource]]:

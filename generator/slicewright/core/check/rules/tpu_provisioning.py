@@ -56,7 +56,7 @@ _CONFLICTS = {SPOT: "true", PREEMPTIBLE: "true"}
 
 @rule("TPU121", TEMPLATE_KINDS)
 def _unknown_labels(resource: Resource, objects: ObjectSet) -> Findings:
-    own = objects.once("labels of nodes", _own_labels)
+    own = objects.widest.once("labels of nodes", _own_labels)
     unknown = NO_LABELS | (_NO_LABELS_OF_POOLS if objects.site else {})
     for pods in resource.pods:
         for key in mapping(pods.spec.get("nodeSelector")):

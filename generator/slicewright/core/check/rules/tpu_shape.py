@@ -73,7 +73,7 @@ def shapes(pods: Pods, objects: ObjectSet) -> list[Shape]:
 
 
 def _rows(objects: ObjectSet, *labels: str) -> list[Shape]:
-    seen: dict[tuple[str, ...], list[Shape]] = objects.once("rows by labels", lambda _: {})
+    seen: dict[tuple[str, ...], list[Shape]] = objects.widest.once("rows by labels", lambda _: {})
     if labels not in seen:
         seen[labels] = of_labels(objects.catalogue, *labels)
     return seen[labels]

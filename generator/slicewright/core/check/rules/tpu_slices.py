@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check import quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.placeholder import may_be
 from slicewright.core.check.rules.fit import asked
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
 from slicewright.core.check.scheduler import tolerates
@@ -153,20 +153,28 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
         if row is None or not row.multi_host or not name:
             continue
         path = (*pods.spec_path, "subdomain")
-        service = objects.find("Service", name, resource.namespace)
-        if service is None:
-            if objects.of_kind("Service"):
-                yield Finding(path, f"Service '{name}' is not among the objects")
-        elif at(service.data, "spec", "clusterIP") != "None":
-            yield Finding(path, f"Service '{name}' is not headless", "write clusterIP: None in the Service")
-        elif not _selects(texts(at(service.data, "spec", "selector")), resource, pods):
-            hint = f"write selector: {{job-name: {resource.name}}} in the Service"
-            yield Finding(path, f"Service '{name}' does not select the pods of this Job", hint)
+        services = objects.candidates("Service", name, resource.namespace, resource.file)
+        unfit = [finding for finding in (_unfit(one, resource, pods, path) for one in services) if finding]
+        if services:
+            yield from unfit[:1] if len(unfit) == len(services) else ()
+        elif objects.of_kind("Service") and not objects.has("Service", name, resource.namespace):
+            yield Finding(path, f"Service '{name}' is not among the objects")
+
+
+def _unfit(service: Resource, resource: Resource, pods: Pods, path: Path) -> Finding | None:
+    """Return why a Service gives the pods of a Job no DNS names; None where it does."""
+    name = service.name
+    if at(service.data, "spec", "clusterIP") != "None":
+        return Finding(path, f"Service '{name}' is not headless", "write clusterIP: None in the Service")
+    if not _selects(texts(at(service.data, "spec", "selector")), resource, pods):
+        hint = f"write selector: {{job-name: {resource.name}}} in the Service"
+        return Finding(path, f"Service '{name}' does not select the pods of this Job", hint)
+    return None
 
 
 def _selects(selector: dict[str, str], resource: Resource, pods: Pods) -> bool:
     labels = {"job-name": resource.name, JOB_NAME: resource.name, **pods.labels}
-    return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
+    return bool(selector) and all(may_be(labels.get(key, ""), value) for key, value in selector.items())
 
 
 @rule("TPU117", _SLICES)
@@ -201,9 +209,11 @@ _TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
 
 def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodSet, str, Flavor]]:
     """Yield the TPU pods that can get only flavors with a Topology: name and facts of the first of these."""
-    ask, known = asked(resource, objects), quota_read.quotas(objects)
-    for choice in ask.choices if ask else ():
-        flavors = [known.flavors[name] for name in choice.flavors if name in known.flavors]
+    ask = asked(resource, objects)
+    if ask is None:
+        return
+    for choice in ask.choices:
+        flavors = [ask.known.flavors[name] for name in choice.flavors if name in ask.known.flavors]
         if TPU not in choice.requests or not flavors or not all(flavor.has_topology for flavor in flavors):
             continue
         members = {member.name: member for member in choice.pods}
