@@ -80,8 +80,9 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
     "--skip-kind",
     multiple=True,
     metavar="KIND",
-    help="Let objects of this kind pass unchecked: Kind, Kind.group or group/version/Kind. Repeatable.",
+    help="Do not check objects of this kind: Kind, Kind.group, *.group or group/version/Kind. Repeatable.",
 )
+@click.option("--require-schemas", is_flag=True, help="Report each object without a schema as an error.")
 @click.option(
     "--exclude",
     multiple=True,
@@ -122,6 +123,7 @@ def validate(
     engine: str,
     schemas: tuple[Path, ...],
     skip_kind: tuple[str, ...],
+    require_schemas: bool,
     exclude: tuple[str, ...],
     disable: frozenset[str],
     only: frozenset[str],
@@ -148,7 +150,12 @@ def validate(
     root = Path() if paths else repository_root()
     found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
-    by_schema = Engine(kind_schemas(schemas), [SkipKind(text) for text in skip_kind])
+    by_schema = Engine(
+        kind_schemas(schemas),
+        [SkipKind(text) for text in skip_kind],
+        package.removed,
+        requires_schemas=require_schemas or not paths,
+    )
     mending = _mending(found.units, root, unsafe=unsafe, writes=not diff) if fix or diff else None
     units = mending.units if mending else found.units
 

@@ -181,6 +181,8 @@ def examine(
     problems = [*map(placed, problems), *each(work, len(remaining))]
     unevaluated = engine.unevaluated(checked.resource for checked in others if not checked.clean)
     problems += map(placed, unevaluated)
+    unknown = (checked.resource for checked in others if checked.verdict == "unknown")
+    problems += map(placed, engine.without_schema(unknown))
     problems += engine.idle_skips(checked.resource for checked in objects)
     entries = ignores.entries if ignores else ()
     resources = [checked.resource for checked in (*objects, *others)]
