@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +14,7 @@ from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
 from slicewright.core.check.scopes import Scope, object_sets
 from slicewright.core.check.selection import ALL, Selection, is_below
 from slicewright.core.check.suppress import inputs, suppress
+from slicewright.core.check.unfinished import VARIANTS, Placeholders, certain, fill
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import KUSTOMIZATION_VERSION
@@ -68,6 +70,7 @@ class Checked:
     resource: Resource
     verdict: Verdict
     clean: bool
+    placeholders: Placeholders = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,8 @@ def examine(
     }
     others = [checked for checked in objects if not _is_ours(checked.resource)]
     if judged is not None:
-        others, refused = judged(others)
+        finished, refused = judged([checked for checked in others if not checked.placeholders])
+        others = [*finished, *(checked for checked in others if checked.placeholders)]
         problems += refused
     for checked in objects:
         if _is_ours(checked.resource):
@@ -163,20 +167,37 @@ def examine(
     written = list(_kustomizations(examined))
     scopes |= {id(resource): Scope(cluster) for cluster, resource in written}
     others += (Checked(resource, "skipped", clean=True) for _, resource in written)
-    scoped = ((scopes[id(checked.resource)], checked.resource) for checked in others)
-    sets = object_sets(scoped, catalogue(), sites or {}, one_cluster=one_cluster) if rules else {}
+    scoped = [(scopes[id(checked.resource)], checked.resource) for checked in others]
+    variants = _variants(others)
+    sets = [
+        object_sets(
+            ((scope, instead.get(id(resource), resource)) for scope, resource in scoped if rules),
+            *(catalogue(), sites or {}),
+            one_cluster=one_cluster,
+        )
+        for instead in variants
+    ]
     remaining = [checked for checked in others if rules or not checked.clean]
     rendered = {(checked.resource.file, checked.resource.subject): checked.resource for checked in others}
 
     def placed(one: Problem) -> Problem:
         return origins.placed(one, rendered.get((one.file, one.object))) if origins else one
 
+    def problems_of(checked: Checked, variant: int = 0, filled: Resource | None = None) -> Iterator[Problem]:
+        key = id(checked.resource)
+        resource = filled or variants[variant].get(key, checked.resource)
+        if not checked.clean:
+            as_read = resource is checked.resource
+            yield from engine.object_problems(
+                resource, checked.verdict if as_read else engine.verdict(resource)
+            )
+        if rules:
+            yield from rules.problems(sets[variant][scopes[key]], (resource,))
+
     def work(number: int) -> Iterator[Problem]:
         checked = remaining[number]
-        if not checked.clean:
-            yield from map(placed, engine.object_problems(checked.resource, checked.verdict))
-        if rules:
-            yield from map(placed, rules.problems(sets[scopes[id(checked.resource)]], (checked.resource,)))
+        check = partial(problems_of, checked)
+        yield from map(placed, certain(checked.resource, checked.placeholders, check))
 
     problems = [*map(placed, problems), *each(work, len(remaining))]
     unevaluated = engine.unevaluated(checked.resource for checked in others if not checked.clean)
@@ -207,6 +228,16 @@ def examine(
         Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),
         (*passed_by, *(PassedBy(one.unit.name, one.passed_by) for one in examined if one.passed_by)),
     )
+
+
+def _variants(checks: Iterable[Checked]) -> list[Mapping[int, Resource]]:
+    """Return what is in the place of some objects, by identity: nothing, then values for placeholders."""
+    held = {id(one.resource): one for one in checks if one.placeholders}
+    filled = (
+        {key: fill(one.resource, one.placeholders, variant) for key, one in held.items()}
+        for variant in (VARIANTS if held else ())
+    )
+    return [{}, *filled]
 
 
 def _kustomizations(examined: Iterable[Examined]) -> Iterator[tuple[str, Resource]]:

@@ -1,19 +1,28 @@
-"""Names that somebody still fills in: `queue-${TOPOLOGY}`, `$NAME`, `<name>`, `{{ .name }}`, `YOUR-NAME`."""
+"""What somebody still fills in: `${TOPOLOGY}`, `$NAME`, `<name>`, `{{ .name }}`, `YOUR_NAME`."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-_WRITTEN = r"\$\{[^{}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*|<[^<>]*>|\{\{.*?\}\}"
-_VALUE = re.compile(_WRITTEN)
-_NAME = re.compile(rf"{_WRITTEN}|(?<![a-z])[A-Z][A-Z0-9]+(?:[_-][A-Z0-9]+)*(?![a-z])")
+EXPANSION = r"\$\([A-Za-z_][\w.-]*\)"
+"""Kubernetes' own, in a command and the environment."""
+INLINE = r"\{\{.*?\}\}|@[A-Z][A-Z0-9_]*@|%[A-Za-z_]\w*%"
+"""These are not YAML where they are not in quotes."""
+IN_KEY = re.compile(rf"\$?\{{\{{.*?\}}\}}|\$\{{[^{{}}]*\}}|{EXPANSION}|<[A-Za-z][^<>]*>")
+TOKEN = re.compile(
+    rf"{IN_KEY.pattern}|\$[A-Za-z_]\w*|{INLINE}|__[A-Z][A-Z0-9_]*__"
+    r"|\bYOUR[-_][A-Z0-9_-]+|\b(?:REPLACE|CHANGE)[-_]?(?:ME|THIS|WITH)[\w-]*|\bPLACEHOLDER\b"
+)
+CAPITALS = re.compile(rf"{TOKEN.pattern}|\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
+"""Capitals as well, for fields that cannot have them."""
+_NAME = re.compile(rf"{TOKEN.pattern}|(?<![a-z])[A-Z][A-Z0-9]+(?:[_-][A-Z0-9]+)*(?![a-z])")
 """Capitals as well: no reference to an object has them."""
 
 
 def is_unfinished(value: object) -> bool:
     """Tell whether somebody still fills in a value, or a part of it."""
-    return _VALUE.search(repr(value)) is not None
+    return TOKEN.search(repr(value)) is not None
 
 
 @lru_cache(maxsize=1024)
