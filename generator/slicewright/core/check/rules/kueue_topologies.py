@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.quota_read import quotas
-from slicewright.core.check.rules.fit import queue_of
+from slicewright.core.check.quota_read import queues_of, quotas
 from slicewright.core.check.rules.kueue_queues import quotas as own_quotas
 from slicewright.core.check.rules.kueue_workloads import layers_of
 from slicewright.core.check.spelling import meant_key
@@ -27,16 +26,21 @@ _LAYERS = f"{PODSET}slice-required-topology-constraints"
 
 @rule("KQ156", TEMPLATE_KINDS)
 def _levels(resource: Resource, objects: ObjectSet) -> Findings:
-    queue, known = queue_of(resource, objects), objects.once("levels of topologies", _topologies)
-    if queue is not None:
-        flavors = [quotas(objects).flavors.get(name) for _, names in queue.groups for name in names]
-        known = [list(flavor.levels) for flavor in flavors if flavor and flavor.levels]
+    known = objects.once("levels of topologies", _topologies)
+    beyond = {
+        level for levels in objects.widest.once("levels of topologies", _topologies) for level in levels
+    }
+    queues = queues_of(resource, objects)
+    if queues:
+        named = [(view, name) for view, queue in queues for _, group in queue.groups for name in group]
+        flavors = [view.flavors[name] for view, name in named if name in view.flavors]
+        known = [list(flavor.levels) for flavor in flavors if flavor.levels]
     for pods in resource.pods:
         wanted = _wanted(pods)
         path = (*pods.path, "metadata", "annotations")
         fitting = [levels for levels in known if all(level in levels for _, level in wanted)]
-        if not fitting and queue is None:  # else FIT102 reports what the flavors of the queue lack
-            yield from _missing(wanted, known, path)
+        if not fitting and not queues:  # else FIT102 reports what the flavors of the queue lack
+            yield from _missing([entry for entry in wanted if entry[1] not in beyond], known, path)
         names = [level for _, level in wanted]
         if fitting and not any(_is_sorted([levels.index(name) for name in names]) for levels in fitting):
             message = f"the levels {joined(names)} are in another order in the Topology"

@@ -153,8 +153,8 @@ def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
     """Return after how many seconds the nodes of pods end; 0 where that is not known."""
     written = [pods.selector.get(MAX_RUN_DURATION), resource.annotations.get(PROVISIONING_REQUEST_DURATION)]
     lives = [int(value) for value in written if value and value.isdecimal()]
-    known = objects.find("ComputeClass", pods.selector.get(COMPUTE_CLASS, ""))
-    rungs = [_of_rung(rung) for _, rung in entries(at(known.data, "spec", "priorities"))] if known else []
+    classes = objects.candidates("ComputeClass", pods.selector.get(COMPUTE_CLASS, ""), near=resource.file)
+    rungs = [_of_rung(rung) for one in classes for _, rung in entries(at(one.data, "spec", "priorities"))]
     if rungs and all(rungs):
         lives.append(max(rungs))
     if _is_flex(pods) or PROVISIONING_REQUEST_DURATION in resource.annotations:
