@@ -93,6 +93,7 @@ def test_folder_is_walked(tmp_path: Path) -> None:
         "errors": 1,
         "warnings": 0,
         "notes": 0,
+        "baseline": 0,
         "skipped": {},
         "withoutObject": ["a/empty.yaml", "a/values.yaml"],
         "passedBy": [

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from slicewright.binaries.find import find
-from slicewright.cli import candidates, show
+from slicewright.cli import candidates, earlier, show
 from slicewright.cli.command import BROKEN, command, output_option
 from slicewright.cli.report import FORMS, writer
 from slicewright.cli.repository import open_checkout, repository_root, versions_refused
@@ -111,6 +111,13 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
     default="note",
     help="Report problems of this severity and above.",
 )
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Leave out the problems that this file holds, and report new ones.",
+)
+@click.option("--write-baseline", is_flag=True, help="Write all problems into the file of --baseline.")
 @click.option("--gitops", is_flag=True, help="Apply the GIT rules to all objects, as if they were synced.")
 @click.option("--schemas-only", is_flag=True, help="Leave the semantic rules out.")
 @click.option("--fix", is_flag=True, help="Mend files where there is a safe fix, and report what is left.")
@@ -128,6 +135,8 @@ def validate(
     disable: frozenset[str],
     only: frozenset[str],
     min_severity: Severity,
+    baseline: Path | None,
+    write_baseline: bool,
     gitops: bool,
     schemas_only: bool,
     fix: bool,
@@ -146,6 +155,9 @@ def validate(
     """
     if unsafe and not (fix or diff):
         raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
+    if write_baseline and not baseline:
+        raise click.UsageError("--write-baseline needs the file: --baseline FILE")
+    before = earlier.baseline_at(baseline, writes=write_baseline) if baseline else None
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root()
     found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
@@ -196,7 +208,7 @@ def validate(
         )
         if paths and not (report.objects or report.problems):
             return replace(report, problems=(_nothing_in(paths),))
-        return report
+        return earlier.new(report, before, found, writes=write_baseline) if before else report
 
     try:
         report = check(reading)

@@ -98,6 +98,8 @@ class Report:
     """Objects that were let pass because their kind was named, by kind."""
     passed_by: tuple[PassedBy, ...]
     """Files that nobody named and that are not checked, and folders of them."""
+    baseline: int = 0
+    """Findings that are left out because a baseline has them."""
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, as JSON has them."""
@@ -105,6 +107,7 @@ class Report:
             "objects": len(self.objects),
             "read": self.units,
             **{f"{severity}s": number for severity, number in tally(self.problems).items()},
+            "baseline": self.baseline,
             "skipped": dict(sorted(self.skipped.items())),
             "withoutObject": [one.path for one in self.passed_by if one.reason == NO_OBJECT],
             "passedBy": [asdict(one) for one in self.passed_by],
