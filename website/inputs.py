@@ -21,6 +21,8 @@ from tests.provision import kit as provision
 from tests.rules.kit import FIXTURES, findings_of
 
 from slicewright.cli.main import cli
+from slicewright.core.check.rules.every import RULES
+from slicewright.core.mend.files import mended, unified
 from slicewright.core.problem import in_order
 
 if TYPE_CHECKING:
@@ -84,6 +86,15 @@ def of_rule(ident: str) -> tuple[Files, str]:
     # The rest needs the TPUCluster of its overlay, which `validate PATH` does not read.
     found = in_order(findings_of(ident, inputs[0]))
     return {"fixture.yaml": inputs[0]}, "".join(f"{problem.text()}\n" for problem in found)
+
+
+def fixed(ident: str, files: Files) -> str:
+    """Return what the fixes of a rule's findings change in its input, as a diff; '' for several files."""
+    if ident not in {rule.id for rule in RULES} or len(files) != 1:
+        return ""
+    ((name, text),) = files.items()
+    after, _ = mended(text, [problem.fix for problem in findings_of(ident, text) if problem.fix])
+    return unified(name, text, after)
 
 
 def command(one: Meaning) -> list[str]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.workspace.meaning import rule_subjects, subjects
-from website.inputs import of_problem, of_rule, repository
+from slicewright.workspace.meaning import FIXES, rule_subjects, subjects
+from website.inputs import fixed, of_problem, of_rule, repository
 from website.markdown import escaped
 
 if TYPE_CHECKING:
@@ -28,10 +28,14 @@ def page(one: Meaning, subject: Subject, files: Files, output: str) -> str:
         f"{escaped(one.why)}\n",
         f"**What to do:** {escaped(one.hint)}.\n",
     ]
+    if one.fix:
+        parts.append(f"**Mended by** `slicewright {FIXES[one.fix]}`, [where it can](../validate.md#fixes).\n")
     if files:
         parts.append(f"**{'A file' if len(files) == 1 else 'Files'} with this problem**\n")
         parts += (f'```yaml title="{path}"\n{text.rstrip()}\n```\n' for path, text in files.items())
         parts.append(f"**What slicewright prints**\n\n```text\n{output.rstrip()}\n```\n")
+        if change := fixed(one.id, files):
+            parts.append(f"**What the fix changes**\n\n```diff\n{change.rstrip()}\n```\n")
     elif one.example:
         parts.append(f"**As it is printed**\n\n```text\n{one.example.rstrip()}\n```\n")
     if one.sources:
@@ -50,9 +54,10 @@ def _anchor(subject: Subject) -> str:
 def table(subject: Subject) -> str:
     """Return the list of a subject's ids."""
     rows = "".join(
-        f"| [{one.id}]({one.id}.md) | {one.severity} | {escaped(one.title)} |\n" for one in subject.meanings
+        f"| [{one.id}]({one.id}.md) | {one.severity} | {escaped(one.title)} | {one.fix} |\n"
+        for one in subject.meanings
     )
-    head = "| id | severity | what is wrong |\n| --- | --- | --- |\n"
+    head = "| id | severity | what is wrong | fix |\n| --- | --- | --- | --- |\n"
     return f"\n## {subject.title}\n\n{escaped(subject.intro)}\n\n{head}{rows}"
 
 

@@ -16,7 +16,7 @@ from website import commands, fields, inputs, rules
 from website.markdown import escaped
 
 from slicewright.cli.main import GROUPS, cli
-from slicewright.workspace.meaning import all_rules, rule_subjects, subjects
+from slicewright.workspace.meaning import FIXES, all_rules, rule_subjects, subjects
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,6 +125,7 @@ def test_page_of_an_id_shows_the_words_of_its_texts() -> None:
                 f"{subject.title} · {one.severity}{looks_at}",
                 one.why,
                 f"What to do: {one.hint}.",
+                *([f"Mended by slicewright {FIXES[one.fix]}, where it can."] if one.fix else ()),
                 *(["Sources", *one.sources] if one.sources else ()),
             ]
             page = rules.page(replace(one, example=""), subject, {}, "")

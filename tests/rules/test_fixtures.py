@@ -55,6 +55,18 @@ def test_bad_object_breaks_the_rule(path: Path) -> None:
     assert len(found) == len(places(found))
 
 
+def test_texts_say_which_rules_have_fixes() -> None:
+    """An id has a fix exactly where a finding of its fixtures has one; safe if one of them is."""
+    found: dict[str, str] = {}
+    for path in BAD:
+        for problem in findings_of(path.parent.name, path.read_text(encoding="utf-8")):
+            if problem.fix:
+                is_safe = problem.fix.safe or found.get(problem.id) == "safe"
+                found[problem.id] = "safe" if is_safe else "unsafe"
+
+    assert {one.id: one.fix for one in TEXTS if one.fix} == found
+
+
 @pytest.mark.parametrize("path", BAD, ids=_name)
 def test_findings_have_a_place_and_a_hint(path: Path) -> None:
     """A finding points into the file and says what to write instead."""

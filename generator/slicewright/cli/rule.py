@@ -12,7 +12,7 @@ from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
 from slicewright.core.problem import did_you_mean, family
-from slicewright.workspace.meaning import all_rules
+from slicewright.workspace.meaning import FIXES, all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +68,7 @@ def _record(one: Meaning) -> dict[str, Any]:
         "title": one.title,
         "why": one.why,
         "hint": one.hint,
+        "fix": one.fix,
         "kinds": list(one.kinds),
         "sources": list(one.sources),
         "example": one.example,
@@ -80,6 +81,7 @@ def _print(one: Meaning) -> None:
     for head, text in (
         ("why", one.why),
         ("hint", one.hint),
+        ("fix", FIXES[one.fix]),
         ("kinds", ", ".join(one.kinds)),
         ("sources", "; ".join(one.sources)),
     ):

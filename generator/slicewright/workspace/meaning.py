@@ -51,6 +51,8 @@ RULE_SUBJECTS = (
 """The files of problems/rules/ in the order of their page, by the letters of the ids."""
 ExampleOf = Literal["workload", "cluster", "file", "manifest", "message"]
 EXAMPLES: tuple[ExampleOf, ...] = ("workload", "cluster", "file", "manifest", "message")
+FIXES = {"": "", "safe": "validate --fix", "unsafe": "validate --fix --unsafe"}
+"""The command that mends a problem, where one can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class Meaning:
     example: str = ""
     example_of: ExampleOf = "message"
     """Where it belongs: lines of a spec, a file of the input, a manifest; or it is what is printed."""
+    fix: Literal["", "safe", "unsafe"] = ""
+    """Whether `validate --fix` can mend it, or only with `--unsafe`."""
     is_retired: bool = False
     """Whether no command prints it any more; notes and old output still name it."""
 
@@ -146,4 +150,5 @@ def _meaning(entry: dict[str, Any]) -> Meaning:
         sources=tuple(entry.get("sources", ())),
         example=entry.get(of, ""),
         example_of=of,
+        fix=entry.get("fix", ""),
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Resource
 from slicewright.core.document.read import read_documents
+from slicewright.core.intent.fixes import of_key
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import (
     APPWRAPPER_GROUP,
@@ -81,7 +82,10 @@ def _without(resource: Resource, key: str) -> Problem:
         message, hint = f"'{key}' must be a string", f"write for example {key}: {_EXAMPLES[key]}"
     else:
         message, hint = f"'{key}' is missing", "every Kubernetes object has an apiVersion and a kind"
-    return resource.problem("SCHEMA002", (key,), message, hint)
+    # The key may be there, misspelt.
+    fixes = (of_key(written, resource.data, (key,), ()) for written in resource.data)
+    fix = next((fix for fix in fixes if fix and fix.safe), None)
+    return resource.problem("SCHEMA002", (key,), message, hint, fix=fix)
 
 
 _EXAMPLES = {"apiVersion": JOBSET_VERSION, "kind": "JobSet"}

@@ -25,11 +25,12 @@ def mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
     """Return a text after the fixes that can be applied together, and those.
 
     Of two that change the same place the first is applied. The other one may be found again in the result.
+    Keys get their names first: what seems to be missing may only be misspelt.
     """
     head, *parts = _split(text)
     applied = []
     changed: dict[int, list[Path]] = defaultdict(list)
-    for fix in fixes:
+    for fix in sorted(fixes, key=lambda fix: all(edit.op != "move" for edit in fix.edits)):
         places = [place for edit in fix.edits for place in _places(edit.path, edit.source)]
         if any(_meet(place, other) for place in places for other in changed[fix.document]):
             continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.kubernetes.kinds import KUEUE_VERSION
-from slicewright.core.kubernetes.read import at
+from slicewright.core.kubernetes.read import at, mapping, sequence
 from slicewright.core.problem import Edit, Fix
 
 if TYPE_CHECKING:
@@ -22,18 +22,25 @@ _PRIORITY_CLASSES = {
 
 def to_v1beta2(data: dict[str, Any]) -> Fix | None:
     """Return what makes an object of v1beta1 one of v1beta2; None for one that a cluster wrote."""
-    spec = data.get("spec", {})
-    if "status" in data or not isinstance(spec, dict):
+    if "status" in data:
         return None
-    edits = _EDITS.get(str(data.get("kind")), lambda _: iter(()))(spec)
-    return Fix("Convert to v1beta2", (Edit("replace", ("apiVersion",), KUEUE_VERSION), *edits))
+    return Fix("Convert to v1beta2", (Edit("replace", ("apiVersion",), KUEUE_VERSION), *_edits(data)))
+
+
+def moved(data: dict[str, Any]) -> Fix:
+    """Return what turns the fields that v1beta2 does not have any more into those that it has instead."""
+    return Fix("Write the fields of v1beta2", tuple(_edits(data)))
+
+
+def _edits(data: dict[str, Any]) -> Iterator[Edit]:
+    return _EDITS.get(str(data.get("kind")), lambda _: iter(()))(mapping(data.get("spec")))
 
 
 def _cluster_queue(spec: dict[str, Any]) -> Iterator[Edit]:
     if "cohort" in spec:
         yield Edit("move", ("spec", "cohortName"), source=("spec", "cohort"))
     if "admissionChecks" in spec:
-        checks = spec["admissionChecks"] or []
+        checks = sequence(spec["admissionChecks"])
         yield Edit("remove", ("spec", "admissionChecks"))
         if checks:
             named = {"admissionChecks": [{"name": name} for name in checks]}

@@ -10,6 +10,8 @@ from slicewright.core.check.rules.kueue_queues import quotas
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.quantity import amount, canonical
 from slicewright.core.kubernetes.read import at, mapping, words
+from slicewright.core.mend import edits
+from slicewright.core.problem import Edit, Fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +56,8 @@ def _quantity(value: Any, path: Path) -> Findings:
         return
     canon = canonical(value)
     if canon != str(value):
-        yield Finding(path, f"quantity {value} is kept as {canon}", f'write "{canon}"')
+        fix = Fix(f'Write "{canon}"', (Edit("replace", path, canon),))
+        yield Finding(path, f"quantity {value} is kept as {canon}", f'write "{canon}"', fix)
 
 
 @rule("GIT121", POD_KINDS | {"ClusterQueue", "Cohort"}, "warning")
@@ -84,7 +87,8 @@ def _scripts(resource: Resource, _objects: ObjectSet) -> Findings:
 def _nulls(resource: Resource, _objects: ObjectSet) -> Findings:
     # Hardly any object has one, and no walk in Python sees that as fast as the interpreter prints the object.
     for path in _null_paths(resource.data, ()) if "None" in repr(resource.data) else ():
-        yield Finding(path, "null is kept by some tools and dropped by others")
+        fix = edits.remove(path) if isinstance(path[-1], str) else None
+        yield Finding(path, "null is kept by some tools and dropped by others", fix=fix)
 
 
 def _null_paths(value: Any, path: Path) -> Iterator[Path]:

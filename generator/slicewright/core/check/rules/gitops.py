@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.kubernetes.kinds import CLUSTER_SCOPED, RUN_KINDS, RUNS, is_namespaced
 from slicewright.core.kubernetes.labels import (
     HOOK,
@@ -19,11 +20,13 @@ from slicewright.core.kubernetes.labels import (
     SYNC_WAVE,
 )
 from slicewright.core.kubernetes.read import at, entries, mapping, text, words
+from slicewright.core.mend import edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from slicewright.core.problem import Path
+    from slicewright.core.kubernetes.pods import Pods
+    from slicewright.core.problem import Fix, Path
 
 _JOBS = frozenset({"JobSet", "Job"})
 _HASHED = re.compile(r".*-[0-9a-f]{5,}")
@@ -36,14 +39,16 @@ _VOLATILE = frozenset(
 def _suspend(resource: Resource, _objects: ObjectSet) -> Findings:
     written = at(resource.data, "spec", "suspend")
     if isinstance(written, bool) and QUEUE in resource.labels:
-        yield Finding(("spec", "suspend"), f"suspend: {str(written).lower()} is set beside a queue")
+        message = f"suspend: {str(written).lower()} is set beside a queue"
+        yield Finding(("spec", "suspend"), message, fix=edits.remove(("spec", "suspend")))
 
 
 @rule("GIT102", RUN_KINDS, "warning")
 def _ttl(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "ttlSecondsAfterFinished") is not None:
         message = "ttlSecondsAfterFinished deletes the run; the next sync starts it again"
-        yield Finding(("spec", "ttlSecondsAfterFinished"), message)
+        path = ("spec", "ttlSecondsAfterFinished")
+        yield Finding(path, message, fix=edits.remove(path, safe=False))
 
 
 @rule("GIT103", RUN_KINDS, "warning")
@@ -53,12 +58,13 @@ def _hook(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(path, "Argo CD treats a queued hook as done as soon as Kueue admits it")
 
 
+_PROTOCOL = "ports[].protocol"
 _DEFAULTS = {
-    "replicas": "replicas: 1",
-    "groupName": "groupName: default",
-    "completionMode": "completionMode: Indexed",
-    "restartPolicy": "restartPolicy: OnFailure",
-    "ports[].protocol": "protocol: TCP",
+    "replicas": 1,
+    "groupName": "default",
+    "completionMode": "Indexed",
+    "restartPolicy": "OnFailure",
+    _PROTOCOL: "TCP",
 }
 """The fields that JobSet's webhook and the API server fill in, and with what."""
 
@@ -76,18 +82,31 @@ def _defaults(resource: Resource, _objects: ObjectSet) -> Findings:
             for _, container in (*pods.containers, *pods.init_containers)
             for _, port in entries(container.get("ports"))
         ]
-        missing += ["ports[].protocol"] if any("protocol" not in port for port in ports) else []
+        missing += [_PROTOCOL] if any("protocol" not in port for port in ports) else []
         if missing:
             message = f"defaults are not written out: {', '.join(missing)}"
-            yield Finding(pods.path[:3], message, f"write {', '.join(_DEFAULTS[key] for key in missing)}")
+            defaults = [f"{key.rpartition('.')[2]}: {_DEFAULTS[key]}" for key in missing]
+            hint = f"write {', '.join(defaults)}"
+            yield Finding(pods.path[:3], message, hint, _written_out(resource, pods, missing))
+
+
+def _written_out(resource: Resource, pods: Pods, missing: list[str]) -> Fix | None:
+    places = {"completionMode": pods.job_path, "restartPolicy": pods.spec_path}
+    values: dict[Path, Any] = {
+        (*places.get(key, pods.path[:3]), key): _DEFAULTS[key] for key in missing if key != _PROTOCOL
+    }
+    for path, container in (*pods.containers, *pods.init_containers):
+        for index, port in entries(container.get("ports")):
+            if "protocol" not in port:
+                values[*path, "ports", index, "protocol"] = _DEFAULTS[_PROTOCOL]
+    return edits.write(resource.data, values)
 
 
 @rule("GIT105", _JOBS, "warning")
 def _tolerations(resource: Resource, objects: ObjectSet) -> Findings:
-    queues = quota_read.queues_of(resource, objects)
-    if not queues:
+    queue, known = queue_of(resource, objects), quota_read.quotas(objects)
+    if queue is None:
         return
-    known, queue = queues[0]
     for pods, pod_set in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=True):
         # Where Git has no list, one that Kueue makes is not a difference. A run that may take several ways of
         # provisioning takes what Kueue adds, and the Application of frozen runs ignores it.
@@ -97,7 +116,8 @@ def _tolerations(resource: Resource, objects: ObjectSet) -> Findings:
             flavors = dict.fromkeys(name for choice in choices for name in choice.flavors)
             for name, entry in islice(_added(pod_set, flavors, known), 1):
                 message = f"flavor '{name}' adds the toleration of {_shown_taint(entry)} to those here"
-                yield Finding((*pods.spec_path, "tolerations"), message)
+                path = (*pods.spec_path, "tolerations")
+                yield Finding(path, message, fix=edits.append(resource.data, path, entry))
 
 
 def _added(
@@ -135,7 +155,8 @@ def _fixed_name(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("GIT111", (kind for _, kind in CLUSTER_SCOPED), "warning")
 def _namespaced(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.namespace and not is_namespaced(resource.group, resource.kind):
-        yield Finding(("metadata", "namespace"), f"{resource.kind} has no namespace")
+        path = ("metadata", "namespace")
+        yield Finding(path, f"{resource.kind} has no namespace", fix=edits.remove(path))
 
 
 @rule("GIT115", RUN_KINDS, "warning")
@@ -261,7 +282,8 @@ def _self_heal(resource: Resource, _objects: ObjectSet) -> Findings:
 def _preserve(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "syncPolicy", "preserveResourcesOnDeletion") is not True:
         message = "an overlay that is renamed or removed takes its Application and the running jobs with it"
-        yield Finding(("spec",), message)
+        path = ("spec", "syncPolicy", "preserveResourcesOnDeletion")
+        yield Finding(("spec",), message, fix=edits.write(resource.data, {path: True}))
 
 
 @rule("GIT119", _APPLICATIONS, "warning")

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.jobset_names import is_indexed
+from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS, PODS_OF
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, words
+from slicewright.core.mend import edits
 from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
@@ -35,7 +37,10 @@ def _restart_policy(resource: Resource, _objects: ObjectSet) -> Findings:
             continue
         written = "the default, Always" if policy is None else f"'{policy}'"
         path = (*pods.spec_path, "restartPolicy") if policy is not None else pods.spec_path
-        yield Finding(path, f"restartPolicy is {written}, and pods of a Job end")
+        fix = of_choice(policy, ("Never", "OnFailure"), path)
+        if policy in (None, "Always"):
+            fix = edits.write(resource.data, {(*pods.spec_path, "restartPolicy"): "Never"}, safe=False)
+        yield Finding(path, f"restartPolicy is {written}, and pods of a Job end", fix=fix)
 
 
 @rule("JS122", POD_KINDS)
@@ -51,7 +56,8 @@ def _pod_failure_policy(resource: Resource, _objects: ObjectSet) -> Findings:
         policy = pods.spec.get("restartPolicy", "OnFailure")
         if "podFailurePolicy" in pods.job and policy != "Never":
             path = (*pods.job_path, "podFailurePolicy")
-            yield Finding(path, f"podFailurePolicy goes with restartPolicy: Never, not {policy}")
+            fix = edits.write(resource.data, {(*pods.spec_path, "restartPolicy"): "Never"})
+            yield Finding(path, f"podFailurePolicy goes with restartPolicy: Never, not {policy}", fix=fix)
 
 
 @rule("JS130", {"JobSet", "Job"}, "warning")
@@ -84,7 +90,8 @@ def _completions(resource: Resource, _objects: ObjectSet) -> Findings:
         indexed = is_indexed(pods, resource.kind)
         if "parallelism" in pods.job and indexed and pods.job.get("completions") is None:
             message = "an Indexed Job with parallelism has no completions"
-            yield Finding(pods.job_path, message, "write completions: " + str(pods.parallelism))
+            fix = edits.write(resource.data, {(*pods.job_path, "completions"): pods.parallelism})
+            yield Finding(pods.job_path, message, "write completions: " + str(pods.parallelism), fix)
 
 
 @rule("JS125", POD_KINDS)

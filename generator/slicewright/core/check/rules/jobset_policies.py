@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.check.rules.jobset_names import JOBSET
+from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, words
+from slicewright.core.mend import edits
 from slicewright.core.plan.names import MAX_LABEL
 from slicewright.core.problem import did_you_mean
 
@@ -49,9 +51,9 @@ def _targets(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, holder in lists:
         for index, name in words(at(holder, "targetReplicatedJobs")):
             if name not in known:
-                yield Finding(
-                    (*path, index), f"replicatedJob '{name}' is not defined", did_you_mean(name, known)
-                )
+                message = f"replicatedJob '{name}' is not defined"
+                fix = of_choice(name, known, (*path, index))
+                yield Finding((*path, index), message, did_you_mean(name, known), fix)
 
 
 @rule("JS112", JOBSET)
@@ -73,27 +75,32 @@ def _rule_reasons(resource: Resource, _objects: ObjectSet) -> Findings:
         for at_index, reason in words(policy.get("onJobFailureReasons")):
             if reason not in _REASONS:
                 path = (*_RULES, index, "onJobFailureReasons", at_index)
-                yield Finding(
-                    path, f"'{reason}' is not a valid reason of a failed Job", did_you_mean(reason, _REASONS)
-                )
+                message = f"'{reason}' is not a valid reason of a failed Job"
+                fix = of_choice(reason, _REASONS, path)
+                yield Finding(path, message, did_you_mean(reason, _REASONS), fix)
 
 
 @rule("JS114", JOBSET)
 def _gates(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "failurePolicy", "restartStrategy") == "InPlaceRestart":
-        path = ("spec", "failurePolicy", "restartStrategy")
-        yield Finding(path, "InPlaceRestart is behind a feature gate that is off")
+        path: Path = ("spec", "failurePolicy", "restartStrategy")
+        fix = edits.write(resource.data, {path: "Recreate"}, safe=False)
+        yield Finding(path, "InPlaceRestart is behind a feature gate that is off", fix=fix)
     for index, policy in _rules(resource):
         if policy.get("action") in _GATED_ACTIONS:
             message = f"action {policy['action']} is behind a feature gate that is off"
-            yield Finding((*_RULES, index, "action"), message)
+            path = (*_RULES, index, "action")
+            action = policy["action"].replace("RestartJob", "RestartJobSet")
+            yield Finding(path, message, fix=edits.write(resource.data, {path: action}, safe=False))
 
 
 @rule("JS115", JOBSET, "warning")
 def _rule_unnamed(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, policy in _rules(resource):
         if not text(policy.get("name")):
-            yield Finding((*_RULES, index), "a failure rule without a name is valid through its default only")
+            message = "a failure rule without a name is valid through its default only"
+            fix = edits.write(resource.data, {(*_RULES, index, "name"): _rule_name(index, policy)})
+            yield Finding((*_RULES, index), message, fix=fix)
 
 
 @rule("JS116", JOBSET)
@@ -123,7 +130,8 @@ def _order(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, job in entries(at(resource.data, "spec", "replicatedJobs")):
         if "dependsOn" in job:
             path = ("spec", "replicatedJobs", index, "dependsOn")
-            yield Finding(path, "startupPolicyOrder: InOrder excludes dependsOn")
+            fix = edits.remove(("spec", "startupPolicy"), safe=False)
+            yield Finding(path, "startupPolicyOrder: InOrder excludes dependsOn", fix=fix)
             return
 
 
@@ -143,7 +151,8 @@ def _claims(resource: Resource, _objects: ObjectSet) -> Findings:
             path = ("spec", "volumeClaimPolicies", policy_index, "templates", index, "metadata")
             name = text(at(template, "metadata", "name"))
             if text(at(template, "metadata", "namespace")):
-                yield Finding((*path, "namespace"), "a claim template names a namespace", "leave it out")
+                fix = edits.remove((*path, "namespace"))
+                yield Finding((*path, "namespace"), "a claim template names a namespace", "leave it out", fix)
             for wrong, message in (
                 (name in taken, f"duplicate claim template '{name}'"),
                 (not is_subdomain(name), f"'{name}' is not a valid name for a claim"),

@@ -11,6 +11,7 @@ from slicewright.core.check.quota_read import configuration
 from slicewright.core.check.rules.dns import is_label_key, is_label_value
 from slicewright.core.check.rules.tpu_shape import is_tpu
 from slicewright.core.check.scheduler import tolerates
+from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, RUN_KINDS
 from slicewright.core.kubernetes.labels import (
     FLEX_START,
@@ -21,6 +22,8 @@ from slicewright.core.kubernetes.labels import (
     TPU,
 )
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text
+from slicewright.core.mend import edits
+from slicewright.core.mend.kueue import moved
 
 if TYPE_CHECKING:
     from slicewright.core.problem import Path
@@ -46,13 +49,19 @@ def _tolerations(resource: Resource, _objects: ObjectSet) -> Findings:
         path = (*_TOLERATIONS, index)
         operator, effect = entry.get("operator"), entry.get("effect")
         if operator not in (None, "Equal", "Exists"):
-            yield Finding((*path, "operator"), f"'{operator}' is not a valid operator of a toleration")
+            place: Path = (*path, "operator")
+            fix = of_choice(operator, ("Equal", "Exists"), place)
+            yield Finding(place, f"'{operator}' is not a valid operator of a toleration", fix=fix)
         if "key" not in entry and operator != "Exists":
             yield Finding(path, "a toleration without a key must have the operator Exists")
         if operator == "Exists" and "value" in entry:
-            yield Finding((*path, "value"), "a toleration with the operator Exists has no value")
+            place = (*path, "value")
+            message = "a toleration with the operator Exists has no value"
+            yield Finding(place, message, fix=edits.remove(place))
         if effect not in (None, *_EFFECTS):
-            yield Finding((*path, "effect"), f"'{effect}' is not a valid effect of a taint")
+            place = (*path, "effect")
+            fix = of_choice(effect, _EFFECTS, place)
+            yield Finding(place, f"'{effect}' is not a valid effect of a taint", fix=fix)
         if "tolerationSeconds" in entry and effect != "NoExecute":
             yield Finding((*path, "tolerationSeconds"), "tolerationSeconds goes with the effect NoExecute")
 
@@ -177,12 +186,14 @@ def _moved(resource: Resource, _objects: ObjectSet) -> Findings:
         return
     for path, instead in _MOVED.get(resource.kind, {}).items():
         if at(resource.data, *path) is not None:
-            yield Finding(path, f"v1beta2 has no field {path[-1]}: it is dropped", f"write {instead}")
+            message = f"v1beta2 has no field {path[-1]}: it is dropped"
+            yield Finding(path, message, f"write {instead}", moved(resource.data))
     if resource.kind == "ClusterQueue":
         for key, value in mapping(at(resource.data, "spec", "flavorFungibility")).items():
             if isinstance(value, str) and value in _FUNGIBILITY:
                 path = ("spec", "flavorFungibility", key)
-                yield Finding(path, f"v1beta2 has no {key}: {value}", f"write {_FUNGIBILITY[value]}")
+                message = f"v1beta2 has no {key}: {value}"
+                yield Finding(path, message, f"write {_FUNGIBILITY[value]}", moved(resource.data))
 
 
 def _timeout(objects: ObjectSet) -> int | None:

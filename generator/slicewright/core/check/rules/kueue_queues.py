@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.quota_read import parent_of, variants
+from slicewright.core.check.quota_read import parent_of
 from slicewright.core.check.rules.dns import is_label_key
+from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
+from slicewright.core.mend import edits
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
@@ -38,18 +40,27 @@ def quotas(resource: Resource) -> Iterator[tuple[Path, str, dict[str, Any]]]:
                 yield (*path, "flavors", index, "resources", place), text(flavor.get("name")), quota
 
 
+def _names(flavor: dict[str, Any]) -> list[str]:
+    return [text(quota.get("name")) for _, quota in entries(flavor.get("resources"))]
+
+
 @rule("KQ101", _QUOTAS, says=("flavors must have the same number of resources as the coveredResources",))
 def _order(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, group in groups(resource):
         covered = [word for _, word in words(group.get("coveredResources"))]
         for index, flavor in entries(group.get("flavors")):
-            names = [text(quota.get("name")) for _, quota in entries(flavor.get("resources"))]
+            names = _names(flavor)
             if names != covered:
                 message = (
                     f"flavor '{flavor.get('name')}' lists {', '.join(names) or 'nothing'}, "
                     f"and coveredResources is {', '.join(covered) or 'empty'}"
                 )
-                yield Finding((*path, "flavors", index, "resources"), message)
+                # The order of the flavors is taken where all of them agree.
+                orders = {tuple(_names(flavor)) for _, flavor in entries(group.get("flavors"))}
+                fix = None
+                if len(orders) == 1 and sorted(names) == sorted(covered):
+                    fix = edits.write(resource.data, {(*path, "coveredResources"): names})
+                yield Finding((*path, "flavors", index, "resources"), message, fix=fix)
 
 
 @rule("KQ102", _QUOTAS)
@@ -87,7 +98,9 @@ def _lending(resource: Resource, _objects: ObjectSet) -> Findings:
         if lend is not None and nominal is not None and lend > nominal:
             limit = f"lendingLimit {quota['lendingLimit']} of {quota.get('name')}"
             message = f"{limit} is above nominalQuota {quota['nominalQuota']}"
-            yield Finding((*where, "lendingLimit"), message)
+            path: Path = (*where, "lendingLimit")
+            lower = edits.write(resource.data, {path: quota["nominalQuota"]}, safe=False)
+            yield Finding(path, message, fix=lower)
 
 
 @rule("KQ105", _QUOTAS)
@@ -152,7 +165,8 @@ def _fungibility(resource: Resource, _objects: ObjectSet) -> Findings:
     preempt = wanted.get("whenCanPreempt", "TryNextFlavor")
     if (borrow, preempt) != ("TryNextFlavor", "TryNextFlavor"):
         path = ("spec", "flavorFungibility", "preference")
-        yield Finding(path, "preference needs whenCanBorrow and whenCanPreempt to be TryNextFlavor")
+        fix = edits.remove(path, safe=False)
+        yield Finding(path, "preference needs whenCanBorrow and whenCanPreempt to be TryNextFlavor", fix=fix)
 
 
 @rule("KQ110", _QUEUES)
@@ -167,15 +181,17 @@ def _on_flavors(resource: Resource, _objects: ObjectSet) -> Findings:
         for place, name in words(check.get("onFlavors")):
             if name not in known:
                 message = f"flavor '{name}' is not in this queue"
-                yield Finding((*base, index, "onFlavors", place), message, did_you_mean(name, known))
+                path = (*base, index, "onFlavors", place)
+                fix = of_choice(name, known, path)
+                yield Finding(path, message, did_you_mean(name, known), fix)
 
 
 @rule("KQ111", _QUEUES, "warning")
 def _selector(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "namespaceSelector") is None:
-        yield Finding(
-            ("spec",), "the queue admits nothing: without namespaceSelector it selects no namespace"
-        )
+        message = "the queue admits nothing: without namespaceSelector it selects no namespace"
+        everyone = edits.write(resource.data, {("spec", "namespaceSelector"): {}}, safe=False)
+        yield Finding(("spec",), message, fix=everyone)
 
 
 @rule("KQ112", _QUEUES)
@@ -194,11 +210,7 @@ def _expressions(resource: Resource, _objects: ObjectSet) -> Findings:
 
 def _cycles(objects: ObjectSet) -> dict[str, tuple[str, ...]]:
     """Return the cohorts that are in each other, each with the way back to itself."""
-    parents = {
-        cohort.name: parent_of(cohort)
-        for cohort in objects.of_kind("Cohort")
-        if (cohort.kind, cohort.name) not in variants(objects)
-    }
+    parents = {cohort.name: parent_of(cohort) for cohort in objects.of_kind("Cohort")}
     found: dict[str, tuple[str, ...]] = {}
     seen: set[str] = set()
     for first in parents:

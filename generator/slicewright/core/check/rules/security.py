@@ -16,6 +16,8 @@ from slicewright.core.kubernetes.labels import (
     POD_SECURITY,
 )
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, texts
+from slicewright.core.mend import edits
+from slicewright.core.problem import Edit, Fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,8 +51,8 @@ def _host_network(resource: Resource, objects: ObjectSet) -> Findings:
         if not all(served) or (pods.annotations.get(FUSE) == "true" and not mounted):
             yield Finding(path, "GCS FUSE volumes do not mount in pods with hostNetwork")
         account = text(pods.spec.get("serviceAccountName"))
-        found = objects.candidates("ServiceAccount", account, resource.namespace, resource.file)
-        impersonates = bool(found) and all(GOOGLE_ACCOUNT in one.annotations for one in found)
+        found = objects.find("ServiceAccount", account, resource.namespace) if account else None
+        impersonates = found is not None and GOOGLE_ACCOUNT in found.annotations
         if impersonates or pods.selector.get(METADATA_SERVER) == "true":
             yield Finding(path, "pods with hostNetwork use the Google service account of the node")
 
@@ -62,17 +64,17 @@ def _dns_policy(resource: Resource, _objects: ObjectSet) -> Findings:
         policy = pods.spec.get("dnsPolicy")
         if pods.spec.get("hostNetwork") is True and policy in (None, "ClusterFirst", "Default"):
             message = "pods with hostNetwork use the DNS server of the node, which does not know Services"
-            yield Finding((*pods.spec_path, "hostNetwork"), message)
+            wanted = {(*pods.spec_path, "dnsPolicy"): "ClusterFirstWithHostNet"}
+            fix = edits.write(resource.data, wanted, safe=policy != "Default")
+            yield Finding((*pods.spec_path, "hostNetwork"), message, fix=fix)
 
 
 def _level(resource: Resource, objects: ObjectSet) -> tuple[str, str]:
     """Return the level of Pod Security that a namespace enforces, and who says so."""
     name = resource.namespace or "default"
-    if not objects.is_cluster and not resource.namespace:
-        return "", ""
-    if namespaces := objects.candidates("Namespace", name, near=resource.file):
-        levels = {namespace.labels.get(POD_SECURITY, "") for namespace in namespaces}
-        return levels.pop() if len(levels) == 1 else "", f"namespace '{name}'"
+    namespace = objects.find("Namespace", name)
+    if namespace is not None:
+        return namespace.labels.get(POD_SECURITY, ""), f"namespace '{name}'"
     for _, team in entries(objects.site.cluster.spec.get("teams")) if objects.site else ():
         if team.get("namespace") == name:
             level = text(team.get("podSecurity")) or text(mapping(team.get("labels")).get(POD_SECURITY))
@@ -134,7 +136,10 @@ def _fuse_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
             on = on if resource.kind == "PathwaysJob" else pods.annotations.get(FUSE, "")
             if at(volume, "csi", "driver") == FUSE_DRIVER and on != "true":
                 message = f"the pods have a GCS FUSE volume and no annotation {FUSE}"
-                yield Finding((*pods.spec_path, "volumes", index), message)
+                holder = () if resource.kind == "PathwaysJob" else pods.path
+                annotation = {(*holder, "metadata", "annotations", FUSE): "true"}
+                fix = edits.write(resource.data, annotation)
+                yield Finding((*pods.spec_path, "volumes", index), message, fix=fix)
 
 
 @rule("TPU135", {"ServiceAccount"})
@@ -177,7 +182,10 @@ def _subject(subject: dict[str, Any], path: Path) -> Findings:
         return
     if text(subject.get("apiGroup")) not in ("", _SUBJECTS[kind]):
         hint = f"write {_SUBJECTS[kind]}" if _SUBJECTS[kind] else "leave apiGroup out"
-        yield Finding((*path, "apiGroup"), f"a {kind} is not of the group '{subject['apiGroup']}'", hint)
+        message = f"a {kind} is not of the group '{subject['apiGroup']}'"
+        place: Path = (*path, "apiGroup")
+        fix = Fix(hint.capitalize(), (Edit("replace", place, _SUBJECTS[kind]),))
+        yield Finding(place, message, hint, fix)
     if not name:
         yield Finding((*path, "name"), f"the {kind} has no name")
     elif kind == "ServiceAccount" and not is_subdomain(name):

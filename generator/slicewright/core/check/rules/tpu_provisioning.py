@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.shape import is_below
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -11,11 +11,12 @@ from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import POD_KINDS, TEMPLATE_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
+    ACCELERATOR_COUNT,
     COMPUTE_CLASS,
     FLEX_START,
     GKE_PROVISIONING,
-    MAX_EXECUTION_TIME,
     MAX_RUN_DURATION,
+    NODE_POOL,
     PREEMPTIBLE,
     PROVISIONING_REQUEST_DURATION,
     QUEUE,
@@ -23,8 +24,10 @@ from slicewright.core.kubernetes.labels import (
     RESERVATION,
     RESERVATION_AFFINITY,
     SPOT,
+    TOPOLOGY,
 )
-from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts
+from slicewright.core.kubernetes.read import at, entries, mapping, text, texts
+from slicewright.core.mend import edits
 from slicewright.core.plan.placement import FLEX_START_SECONDS
 
 if TYPE_CHECKING:
@@ -32,12 +35,12 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.shape import Generation
     from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
+    from slicewright.core.problem import Fix, Path
 
 _RUN_SECONDS = (30, 10_368_000)
 """Shortest and longest maxRunDuration of other nodes: 30 seconds to 120 days (GKE cluster autoscaler)."""
 
-NO_LABELS = {
+_NO_LABELS = {
     "cloud.google.com/gke-reservation-name": "write cloud.google.com/reservation-name",
     RESERVATION_AFFINITY: "write cloud.google.com/reservation-name",
     "cloud.google.com/gke-reservation": "write cloud.google.com/reservation-name",
@@ -47,6 +50,8 @@ NO_LABELS = {
     "cloud.google.com/gke-compute-class": "write cloud.google.com/compute-class",
     "cloud.google.com/gke-node-pool": "write cloud.google.com/gke-nodepool",
 }
+_NODE_LABELS = frozenset({ACCELERATOR, ACCELERATOR_COUNT, COMPUTE_CLASS, NODE_POOL, TOPOLOGY})
+"""Labels that a misspelt one can be renamed to: their values are the same."""
 _NO_LABELS_OF_POOLS = {
     QUEUED: "it is the key of a taint; select cloud.google.com/gke-flex-start, or label the node pools"
 }
@@ -56,13 +61,16 @@ _CONFLICTS = {SPOT: "true", PREEMPTIBLE: "true"}
 
 @rule("TPU121", TEMPLATE_KINDS)
 def _unknown_labels(resource: Resource, objects: ObjectSet) -> Findings:
-    own = objects.widest.once("labels of nodes", _own_labels)
-    unknown = NO_LABELS | (_NO_LABELS_OF_POOLS if objects.site else {})
+    own = objects.once("labels of nodes", _own_labels)
+    unknown = _NO_LABELS | (_NO_LABELS_OF_POOLS if objects.site else {})
     for pods in resource.pods:
         for key in mapping(pods.spec.get("nodeSelector")):
             if key in unknown and key not in own:
                 path = (*pods.spec_path, "nodeSelector", key)
-                yield Finding(path, f"GKE puts no label '{key}' on nodes", unknown[key])
+                right = unknown[key].removeprefix("write ")
+                meant = right in _NODE_LABELS and right not in pods.selector
+                fix = edits.rename(path, right) if meant else None
+                yield Finding(path, f"GKE puts no label '{key}' on nodes", unknown[key], fix)
 
 
 def _own_labels(objects: ObjectSet) -> frozenset[str]:
@@ -133,44 +141,14 @@ def _within(written: str, low: int, high: int) -> bool:
     return written.isascii() and written.isdigit() and len(written) <= few and low <= int(written) <= high
 
 
-@rule("TPU147", POD_KINDS, "warning")
-def _deadline(resource: Resource, objects: ObjectSet) -> Findings:
-    for pods in resource.pods:
-        life = _life(resource, pods, objects)
-        written: list[tuple[Path, int | None]] = [
-            ((*pods.job_path, "activeDeadlineSeconds"), number(pods.job.get("activeDeadlineSeconds"))),
-            ((*pods.spec_path, "activeDeadlineSeconds"), number(pods.spec.get("activeDeadlineSeconds"))),
-        ]
-        if (label := resource.labels.get(MAX_EXECUTION_TIME, "")).isdecimal():
-            written.append((("metadata", "labels", MAX_EXECUTION_TIME), int(label)))
-        for path, deadline in written if life else ():
-            if deadline is not None and deadline > life:
-                message = f"the deadline is {deadline} s, and the nodes live {life} s"
-                yield Finding(path, message, f"write {life} at most, and leave time for the start")
-
-
-def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
-    """Return after how many seconds the nodes of pods end; 0 where that is not known."""
-    written = [pods.selector.get(MAX_RUN_DURATION), resource.annotations.get(PROVISIONING_REQUEST_DURATION)]
-    lives = [int(value) for value in written if value and value.isdecimal()]
-    classes = objects.candidates("ComputeClass", pods.selector.get(COMPUTE_CLASS, ""), near=resource.file)
-    rungs = [_of_rung(rung) for one in classes for _, rung in entries(at(one.data, "spec", "priorities"))]
-    if rungs and all(rungs):
-        lives.append(max(rungs))
-    if _is_flex(pods) or PROVISIONING_REQUEST_DURATION in resource.annotations:
-        lives.append(FLEX_START_SECONDS[1])
-    return min(lives, default=0)
-
-
-def _of_rung(rung: dict[str, Any]) -> int:
-    """Return how long the nodes of a priority of a ComputeClass live; 0 where they have no end."""
-    flex = FLEX_START_SECONDS[1] if at(rung, "flexStart", "enabled") is True else 0
-    return number(rung.get("maxRunDurationSeconds")) or flex
-
-
 def _tolerates(pods: Pods, key: str) -> bool:
     taint = {"key": key, "value": "true", "effect": "NoSchedule"}
     return tolerates((entry for _, entry in entries(pods.spec.get("tolerations"))), taint)
+
+
+def _tolerated(resource: Resource, pods: Pods, key: str) -> Fix | None:
+    toleration = {"key": key, "operator": "Exists", "effect": "NoSchedule"}
+    return edits.append(resource.data, (*pods.spec_path, "tolerations"), toleration)
 
 
 @rule("TPU125", POD_KINDS)
@@ -187,7 +165,8 @@ def _toleration_alone(resource: Resource, _objects: ObjectSet) -> Findings:
 def _spot(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if is_tpu(pods) and pods.selector.get(SPOT) == "true" and not _tolerates(pods, SPOT):
-            yield Finding(pods.selector_path(SPOT), "the pods select Spot nodes and do not tolerate them")
+            message = "the pods select Spot nodes and do not tolerate them"
+            yield Finding(pods.selector_path(SPOT), message, fix=_tolerated(resource, pods, SPOT))
     # The operator gives its workers no tolerations; those of a flavor reach the JobSet that it makes.
     for index, worker in entries(at(resource.data, "spec", "workers")):
         if at(worker, "nodeSelector", SPOT) == "true" and QUEUE not in resource.labels:
@@ -203,7 +182,7 @@ def _queued(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if is_tpu(pods) and not _tolerates(pods, QUEUED):
             message = "queued nodes are tainted, and the pods do not tolerate it"
-            yield Finding(pods.spec_path, message)
+            yield Finding(pods.spec_path, message, fix=_tolerated(resource, pods, QUEUED))
 
 
 @rule("TPU128", {"ComputeClass"}, says=("Flex Start provisioning model is incompatible with Spot",))

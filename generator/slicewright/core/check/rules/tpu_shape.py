@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.spelling import meant_key
 from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS, TEMPLATE_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
@@ -22,16 +21,15 @@ from slicewright.core.kubernetes.labels import (
     TPU,
 )
 from slicewright.core.kubernetes.quantity import amount
-from slicewright.core.kubernetes.read import at, number, texts
+from slicewright.core.kubernetes.read import at, number
+from slicewright.core.mend import edits
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
+    from slicewright.core.problem import Fix
 
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
 _TOPOLOGY = re.compile(r"[1-9][0-9]{0,5}(x[1-9][0-9]{0,5}){1,2}")
@@ -73,7 +71,7 @@ def shapes(pods: Pods, objects: ObjectSet) -> list[Shape]:
 
 
 def _rows(objects: ObjectSet, *labels: str) -> list[Shape]:
-    seen: dict[tuple[str, ...], list[Shape]] = objects.widest.once("rows by labels", lambda _: {})
+    seen: dict[tuple[str, ...], list[Shape]] = objects.once("rows by labels", lambda _: {})
     if labels not in seen:
         seen[labels] = of_labels(objects.catalogue, *labels)
     return seen[labels]
@@ -114,37 +112,34 @@ def exclusive(resource: Resource, pods: Pods) -> str:
     return ""
 
 
-def _labels(resource: Resource) -> Iterator[tuple[dict[str, str], Callable[[str], Path]]]:
-    """Yield the node labels that pods select or a flavor gives, and what returns the way to one of them."""
-    yield from ((pods.selector, pods.selector_path) for pods in resource.pods)
-    if resource.kind == "ResourceFlavor":
-        yield texts(at(resource.data, "spec", "nodeLabels")), lambda key: ("spec", "nodeLabels", key)
-
-
-@rule("TPU101", TEMPLATE_KINDS | {"ResourceFlavor"})
+@rule("TPU101", TEMPLATE_KINDS)
 def _accelerator(resource: Resource, objects: ObjectSet) -> Findings:
     catalogue = objects.catalogue
-    for labels, path_of in _labels(resource):
-        label = labels.get(ACCELERATOR)
+    for pods in resource.pods:
+        label = pods.selector.get(ACCELERATOR)
         if label in (None, PLACEHOLDER) or label in catalogue.accelerators or label in catalogue.not_offered:
             continue
         right = catalogue.misnomers.get(label, "")
         hint = f"write {right}" if right in catalogue.accelerators else ""
         hint = hint or did_you_mean(label, catalogue.accelerators)
-        yield Finding(path_of(ACCELERATOR), f"GKE has no TPU accelerator '{label}'", hint)
+        path = pods.selector_path(ACCELERATOR)
+        fix = edits.write(resource.data, {path: right}) if right in catalogue.accelerators else None
+        yield Finding(
+            path, f"GKE has no TPU accelerator '{label}'", hint, fix if path[-1] == ACCELERATOR else None
+        )
 
 
-@rule("TPU102", TEMPLATE_KINDS | {"ResourceFlavor"})
+@rule("TPU102", TEMPLATE_KINDS)
 def _topology(resource: Resource, objects: ObjectSet) -> Findings:
-    for labels, path_of in _labels(resource):
-        label, topology = labels.get(ACCELERATOR, ""), labels.get(TOPOLOGY)
+    for pods in resource.pods:
+        label, topology = pods.selector.get(ACCELERATOR, ""), pods.selector.get(TOPOLOGY)
         if topology in (None, PLACEHOLDER) or label not in objects.catalogue.accelerators:
             continue
         if _rows(objects, label, topology):
             continue
         refused = refusal(objects.catalogue, label, topology)
         message = refused.message if refused else f"{label} has no topology '{topology}'"
-        yield Finding(path_of(TOPOLOGY), message, refused.hint if refused else "")
+        yield Finding(pods.selector_path(TOPOLOGY), message, refused.hint if refused else "")
 
 
 @rule("TPU103", JOB_KINDS)
@@ -163,7 +158,10 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
             message = f"{key} is {value}, and {row.topology} on {row.machine_type} has {row.hosts} hosts"
             hint = f"write completions: {row.hosts} and parallelism: {row.hosts}"
             path = (*pods.job_path, key) if key in pods.job else pods.job_path
-            yield Finding(path, message, hint)
+            counts = {(*pods.job_path, name): row.hosts for name in ("completions", "parallelism")}
+            # Hosts that are written as replicas are other slices, and more of them.
+            fix = edits.write(resource.data, counts, safe=pods.replicas == 1 or pods.pods_per_job > 1)
+            yield Finding(path, message, hint, fix)
 
 
 @rule("TPU104", TEMPLATE_KINDS)
@@ -174,7 +172,9 @@ def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Findings:
             continue
         written = "no limit" if limits is None else f"a limit of {limits}"
         message = f"container requests {requests} of {TPU} with {written}"
-        yield Finding((*path, "resources", "requests", TPU), message)
+        limit = {(*path, "resources", "limits", TPU): requests}
+        fix = edits.write(resource.data, limit, safe=limits is None)
+        yield Finding((*path, "resources", "requests", TPU), message, fix=fix)
 
 
 @rule("TPU105", TEMPLATE_KINDS)
@@ -187,7 +187,21 @@ def _chips(resource: Resource, objects: ObjectSet) -> Findings:
         topology = rows[0].topology
         message = f"a pod asks for {pods.chips} chips, and a host of {topology} has {joined(each, 'or')}"
         path = (*pods.containers[0][0], "resources") if pods.containers else pods.spec_path
-        yield Finding(path, message)
+        yield Finding(path, message, fix=_chips_written(resource, pods, rows))
+
+
+def _chips_written(resource: Resource, pods: Pods, rows: list[Shape]) -> Fix | None:
+    """Return the fix that writes the chips of a host, where one container asks and the host is known."""
+    asking = [
+        (*path, "resources", key, TPU)
+        for path, container in pods.containers
+        for key in ("requests", "limits")
+        if at(container, "resources", key, TPU) is not None
+    ]
+    if len(rows) > 1 or len({path[:-2] for path in asking}) != 1:
+        return None
+    counts = dict.fromkeys(asking, rows[0].chips_per_host)
+    return edits.write(resource.data, counts, safe=rows[0].multi_host)
 
 
 @rule("TPU106", POD_KINDS, "warning")
@@ -201,23 +215,43 @@ def _ambiguous(resource: Resource, objects: ObjectSet) -> Findings:
         message = f"{rows[0].topology} of {rows[0].accelerator} is a topology of {machines}"
         chips = pods.chips if pods.chips in {row.chips_per_host for row in rows} else rows[0].chips_per_host
         hint = f'add the node selector {ACCELERATOR_COUNT}: "{chips}"'
-        yield Finding(pods.selector_path(TOPOLOGY), message, hint)
+        selector = {(*pods.spec_path, "nodeSelector", ACCELERATOR_COUNT): str(chips)}
+        fix = edits.write(resource.data, selector, safe=chips == pods.chips)
+        yield Finding(pods.selector_path(TOPOLOGY), message, hint, fix)
 
 
 @rule("TPU107", POD_KINDS, "warning")
-def _selectors(resource: Resource, _objects: ObjectSet) -> Findings:
+def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if not asks_for_tpu(pods) or is_placed_otherwise(pods):
             continue
         wanted = (ACCELERATOR,) if SLICE_TOPOLOGY in pods.annotations else (ACCELERATOR, TOPOLOGY)
-        misspelt = {meant_key(key) for key in pods.selector}  # which TPU142 reports
-        missing = [key for key in wanted if key not in pods.selector and key not in misspelt]
+        missing = [key for key in wanted if key not in pods.selector]
         if missing:
             message = f"TPU pods select no {joined(missing)}"
             hint = "add both node selectors"
             if QUEUE in resource.labels:
                 hint += "; the labels of a Kueue flavor reach the pods only at admission"
-            yield Finding(pods.spec_path, message, hint)
+            yield Finding(pods.spec_path, message, hint, _selected(resource, pods, objects.catalogue))
+
+
+def _selected(resource: Resource, pods: Pods, catalogue: Catalogue) -> Fix | None:
+    """Return the fix that selects the only shape that suits the label, the hosts and the chips of pods."""
+    written = {key: pods.selector[key] for key in (ACCELERATOR, TOPOLOGY) if key in pods.selector}
+    suiting = {
+        (row.accelerator, row.topology)
+        for row in (*catalogue.on_machine.values(), *catalogue.rule_on_machine.values())
+        if (row.hosts, row.chips_per_host) == (pods.pods_per_job, pods.chips)
+        and {ACCELERATOR: row.accelerator, TOPOLOGY: row.topology}.items() >= written.items()
+    }
+    if len(suiting) != 1 or not written:
+        return None
+    ((accelerator, topology),) = suiting
+    base = (*pods.spec_path, "nodeSelector")
+    labels = {(*base, ACCELERATOR): accelerator, (*base, TOPOLOGY): topology}
+    missing = {path: label for path, label in labels.items() if path[-1] not in written}
+    # The labels of a queue's flavor may be meant.
+    return edits.write(resource.data, missing, safe=QUEUE not in resource.labels)
 
 
 @rule("TPU108", POD_KINDS, "warning")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.check import quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.placeholder import may_be
 from slicewright.core.check.rules.fit import asked
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
 from slicewright.core.check.scheduler import tolerates
@@ -19,6 +19,7 @@ from slicewright.core.kubernetes.labels import (
     TPU,
 )
 from slicewright.core.kubernetes.read import at, entries, number, text, texts
+from slicewright.core.mend import edits
 from slicewright.core.plan.topology import SLICE_LEVEL
 
 if TYPE_CHECKING:
@@ -97,17 +98,9 @@ def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
         # Where a replica is not a whole slice, the number of slices is wrong, which TPU103 reports.
         if row is not None and row.multislice and not placed and pods.pods_per_job == row.hosts:
             message = f"{pods.replicas} slices have no exclusive placement and can share a node pool"
-            yield Finding(pods.path[:3], message)
-
-
-def exclusive_path(resource: Resource, pods: Pods) -> Path:
-    """Return the way to the annotation that `exclusive` reads."""
-    holder: Path = ("metadata",)
-    if EXCLUSIVE_TOPOLOGY in pods.job_annotations:
-        holder = (*pods.job_path[:-1], "metadata")
-    elif EXCLUSIVE_TOPOLOGY not in resource.annotations:
-        holder = (*pods.path, "metadata")
-    return (*holder, "annotations", EXCLUSIVE_TOPOLOGY)
+            place = (*pods.job_path[:-1], "metadata", "annotations", EXCLUSIVE_TOPOLOGY)
+            fix = edits.write(resource.data, {place: NODE_POOL})
+            yield Finding(pods.path[:3], message, fix=fix)
 
 
 @rule("TPU151", _SLICES, "warning")
@@ -115,8 +108,14 @@ def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if SLICE_TOPOLOGY not in pods.annotations or exclusive(resource, pods) != NODE_POOL:
             continue
+        holder: tuple[tuple[str | int, ...], dict[str, str]] = (("metadata",), resource.annotations)
+        if EXCLUSIVE_TOPOLOGY in pods.job_annotations:
+            holder = ((*pods.job_path[:-1], "metadata"), pods.job_annotations)
+        elif EXCLUSIVE_TOPOLOGY in pods.annotations:
+            holder = ((*pods.path, "metadata"), pods.annotations)
+        path = (*holder[0], "annotations", EXCLUSIVE_TOPOLOGY)
         message = f"with {SLICE_TOPOLOGY} a slice is not one node pool, but exclusive placement needs one"
-        yield Finding(exclusive_path(resource, pods), message)
+        yield Finding(path, message)
 
 
 @rule("TPU114", _SLICES, "warning")
@@ -139,7 +138,8 @@ def _worker_names(resource: Resource, objects: ObjectSet) -> Findings:
         job = pods.job
         if text(job.get("completionMode")) != "Indexed":
             message = f"the pods of a slice of {row.hosts} hosts have no index"
-            yield Finding(pods.job_path, message, "write completionMode: Indexed")
+            fix = edits.write(resource.data, {(*pods.job_path, "completionMode"): "Indexed"})
+            yield Finding(pods.job_path, message, "write completionMode: Indexed", fix)
         if not text(pods.spec.get("subdomain")):
             message = f"the pods of a slice of {row.hosts} hosts have no DNS names"
             hint = "write subdomain with the name of a headless Service, or use a JobSet"
@@ -153,28 +153,20 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
         if row is None or not row.multi_host or not name:
             continue
         path = (*pods.spec_path, "subdomain")
-        services = objects.candidates("Service", name, resource.namespace, resource.file)
-        unfit = [finding for finding in (_unfit(one, resource, pods, path) for one in services) if finding]
-        if services:
-            yield from unfit[:1] if len(unfit) == len(services) else ()
-        elif objects.of_kind("Service") and not objects.has("Service", name, resource.namespace):
-            yield Finding(path, f"Service '{name}' is not among the objects")
-
-
-def _unfit(service: Resource, resource: Resource, pods: Pods, path: Path) -> Finding | None:
-    """Return why a Service gives the pods of a Job no DNS names; None where it does."""
-    name = service.name
-    if at(service.data, "spec", "clusterIP") != "None":
-        return Finding(path, f"Service '{name}' is not headless", "write clusterIP: None in the Service")
-    if not _selects(texts(at(service.data, "spec", "selector")), resource, pods):
-        hint = f"write selector: {{job-name: {resource.name}}} in the Service"
-        return Finding(path, f"Service '{name}' does not select the pods of this Job", hint)
-    return None
+        service = objects.find("Service", name, resource.namespace)
+        if service is None:
+            if objects.of_kind("Service"):
+                yield Finding(path, f"Service '{name}' is not among the objects")
+        elif at(service.data, "spec", "clusterIP") != "None":
+            yield Finding(path, f"Service '{name}' is not headless", "write clusterIP: None in the Service")
+        elif not _selects(texts(at(service.data, "spec", "selector")), resource, pods):
+            hint = f"write selector: {{job-name: {resource.name}}} in the Service"
+            yield Finding(path, f"Service '{name}' does not select the pods of this Job", hint)
 
 
 def _selects(selector: dict[str, str], resource: Resource, pods: Pods) -> bool:
     labels = {"job-name": resource.name, JOB_NAME: resource.name, **pods.labels}
-    return bool(selector) and all(may_be(labels.get(key, ""), value) for key, value in selector.items())
+    return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
 
 
 @rule("TPU117", _SLICES)
@@ -184,12 +176,14 @@ def _other_mode(resource: Resource, objects: ObjectSet) -> Findings:
         mode = text(pods.job.get("completionMode"))
         if row is not None and row.multi_host and mode not in ("", "Indexed"):
             message = f"the pods of a slice of {row.hosts} hosts have no index"
-            yield Finding((*pods.job_path, "completionMode"), message)
+            path: Path = (*pods.job_path, "completionMode")
+            yield Finding(path, message, fix=edits.write(resource.data, {path: "Indexed"}))
         network = at(resource.data, "spec", "network", "enableDNSHostnames")
         if row is not None and row.multi_host and network is False:
             message = f"the pods of a slice of {row.hosts} hosts have no DNS names"
             hint = "write enableDNSHostnames: true"
-            yield Finding(("spec", "network", "enableDNSHostnames"), message, hint)
+            path = ("spec", "network", "enableDNSHostnames")
+            yield Finding(path, message, hint, edits.write(resource.data, {path: True}))
 
 
 @rule("TPU118", {"JobSet", "Job"}, "warning")
@@ -201,7 +195,9 @@ def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
             continue
         message = f"a failed host of {row.hosts} is replaced alone, up to {limit} times, and the others hang"
         path = (*pods.job_path, "backoffLimit") if "backoffLimit" in pods.job else pods.job_path
-        yield Finding(path, message)
+        # Without restarts of the JobSet, this ends the run at its first failure.
+        fix = edits.write(resource.data, {(*pods.job_path, "backoffLimit"): 0}, safe=False)
+        yield Finding(path, message, fix=fix)
 
 
 _TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
@@ -209,11 +205,9 @@ _TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
 
 def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodSet, str, Flavor]]:
     """Yield the TPU pods that can get only flavors with a Topology: name and facts of the first of these."""
-    ask = asked(resource, objects)
-    if ask is None:
-        return
-    for choice in ask.choices:
-        flavors = [ask.known.flavors[name] for name in choice.flavors if name in ask.known.flavors]
+    ask, known = asked(resource, objects), quota_read.quotas(objects)
+    for choice in ask.choices if ask else ():
+        flavors = [known.flavors[name] for name in choice.flavors if name in known.flavors]
         if TPU not in choice.requests or not flavors or not all(flavor.has_topology for flavor in flavors):
             continue
         members = {member.name: member for member in choice.pods}
@@ -226,7 +220,9 @@ def _tainted(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, member, name, flavor in _placed(resource, objects):
         if not tolerates((*member.tolerations, *flavor.tolerations), _TAINT):
             message = f"the pods do not tolerate the taint {TPU}, which all nodes of flavor '{name}' have"
-            yield Finding(pods.spec_path, message)
+            toleration = {"key": TPU, "operator": "Exists", "effect": "NoSchedule"}
+            fix = edits.append(resource.data, (*pods.spec_path, "tolerations"), toleration)
+            yield Finding(pods.spec_path, message, fix=fix)
 
 
 @rule("TPU155", {"JobSet"}, "warning")
