@@ -129,7 +129,7 @@ def test_terminal_is_told_nothing_by_an_object(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": 'apiVersion: v1\nkind: "A\\e[2J"\nmetadata: {name: a}\n'})
     out = run(tmp_path, "a.yaml").out
 
-    assert "no schema for v1 A\\x1b[2J\n" in out
+    assert "no schema for v1 A\\x1b[2J: 1 object is checked by no schema\n" in out
     assert "\x1b" not in out
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.workspace import judge
+from slicewright.workspace import ignore_files
 from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def test_ignore_file_is_read_once(empty: Repo, monkeypatch: pytest.MonkeyPatch) 
         opened.append(name)
         return read_file(path, name)
 
-    monkeypatch.setattr(judge, "read_file", counted)
+    monkeypatch.setattr(ignore_files, "read_file", counted)
 
     assert "REF008" not in empty.run("render").err
     assert [".slicewright-ignore.yaml"] == opened

@@ -54,7 +54,7 @@ def test_kubeconform_decides_where_the_engines_differ(tmp_path: Path) -> None:
     found = discovery.Discovery(base=tmp_path).find([str(tmp_path)])
 
     reading = examine_each(found.units, engine())
-    judged = examine(reading, engine(), RuleSet(), catalogue, schemas, judged=tool.judged, complete=False)
+    judged = examine(reading, engine(), RuleSet(), catalogue, schemas, judged=tool.judged, whole=())
     assert [(problem.file, problem.message, problem.path) for problem in judged.problems] == [
         ("a.yaml", "kubeconform: last", ("list", "0", "c/d")),
         ("a.yaml", "kubeconform: got a, want b", ("data", "a")),

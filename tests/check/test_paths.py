@@ -125,13 +125,13 @@ def test_clusters_of_a_tree_are_apart(tmp_path: Path) -> None:
     for cluster, text in {"one": f"{queue}---\n{both}", "two": missing}.items():
         folder = f"overlays/{cluster}/_platform"
         write(tmp_path, {f"{folder}/a.yaml": text, f"{folder}/kustomization.yaml": listed})
-    apart = [problem["file"] for problem in _dangling(tmp_path)]
+    together = [problem["file"] for problem in _dangling(tmp_path, "--one-cluster")]
     (tmp_path / "slicewright.yaml").touch()
 
-    assert ["overlays/two/_platform"] == apart
-    assert [] == _dangling(tmp_path)
+    assert ["overlays/two/_platform"] == together
+    assert [] == _dangling(tmp_path, "--one-cluster")
 
 
-def _dangling(folder: Path) -> list[dict[str, str]]:
-    found = run(folder, "overlays", "-o", "json").json
+def _dangling(folder: Path, *options: str) -> list[dict[str, str]]:
+    found = run(folder, "overlays", "-o", "json", *options).json
     return [problem for problem in found["problems"] if problem["id"] == "REF102"]

@@ -70,7 +70,7 @@ def test_exit_code_follows_what_is_reported(tmp_path: Path) -> None:
 
 def test_unreadable_file_is_reported_whatever_is_chosen(tmp_path: Path) -> None:
     """A check of chosen rules does not pass where they could not be applied."""
-    write(tmp_path, {"a.yaml": "a: [", "b.yaml": BAD_CONFIG_MAP})
+    write(tmp_path, {"a.yaml": "apiVersion: v1\nkind: [", "b.yaml": BAD_CONFIG_MAP})
 
     assert ["a.yaml YAML001"] == ids(tmp_path, "--only", "TPU")
 

@@ -64,7 +64,7 @@ def test_example_has_the_problem_that_it_explains(repo: Repo, one: Meaning) -> N
     """The example of an id, rendered or validated, has this problem and no other error."""
     for path, text in {**REPOSITORY, **example(one)}.items():
         repo.write(path, text)
-    code = 0 if one.severity == "warning" else 1
+    code = 1 if one.severity == "error" else 0
 
     found = repo.run(*command(one), "-o", "json", code=code).json["problems"]
 

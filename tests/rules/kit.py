@@ -61,7 +61,8 @@ def objects_of(text: str) -> ObjectSet:
             items.append(Resource(document.data, f"{OVERLAY}/kustomization.yaml", source))
         else:
             items.append(Resource(document.data, OVERLAY if is_overlay else "fixture.yaml", source))
-    return ObjectSet(items, catalogue(), site_of(clusters[0]) if clusters else None)
+    site = site_of(clusters[0]) if clusters else None
+    return ObjectSet(items, catalogue(), site, is_cluster=site is not None)
 
 
 def object_set(*objects: dict[str, Any], site: dict[str, Any] | None = None) -> ObjectSet:

@@ -9,8 +9,9 @@ from tests.rules.kit import run
 
 from slicewright import compose, load
 from slicewright.core.check.model import ObjectSet, Resource
+from slicewright.core.check.reasons import FILE_NAME, read_ignores
 from slicewright.core.check.rules.every import RULES
-from slicewright.core.check.suppress import FILE_NAME, read_ignores, suppress
+from slicewright.core.check.suppress import suppress
 from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from tests.rules.kit import FIXTURES, run, site_of
 
 from slicewright.core.check.model import ObjectSet, Resource
+from slicewright.core.check.reasons import read_ignores
 from slicewright.core.check.rules.every import RULES
-from slicewright.core.check.suppress import read_ignores, suppress
+from slicewright.core.check.suppress import suppress
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import GROUP_OF
 from slicewright.workspace.package import catalogue

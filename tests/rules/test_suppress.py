@@ -10,8 +10,9 @@ from tests.rules.kit import run
 from tests.words import places
 
 from slicewright.core.check.model import ObjectSet, Resource
+from slicewright.core.check.reasons import FILE_NAME, read_ignores
 from slicewright.core.check.rules.every import RULES
-from slicewright.core.check.suppress import FILE_NAME, inputs, read_ignores, suppress
+from slicewright.core.check.suppress import inputs, suppress
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.labels import ACKNOWLEDGED

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.read import entries, mapping, text
-from slicewright.core.problem import family
+from slicewright.core.problem import selectors as selectors_of
 from slicewright.workspace.repository_reader import NoRepositoryError, catalogue_at, find_root, source_files
 
 if TYPE_CHECKING:
@@ -89,9 +89,8 @@ def _ids(_word: str) -> Iterator[str]:
     return ids()
 
 
-def _selectors(word: str) -> Iterator[str]:
-    for ident in _ids(word):
-        yield from (ident, family(ident))
+def _selectors(word: str) -> Iterable[str]:
+    return selectors_of(_ids(word))
 
 
 workloads, clusters, queues = _completed(_workloads), _completed(_clusters), _completed(_queues)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from slicewright.binaries.find import find
-from slicewright.cli import candidates, show
+from slicewright.cli import candidates, earlier, show
 from slicewright.cli.command import BROKEN, command, output_option
 from slicewright.cli.report import FORMS, writer
 from slicewright.cli.repository import open_checkout, repository_root, versions_refused
@@ -20,10 +20,10 @@ from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine, SkipKind
 from slicewright.core.check.examine import Report, examine
 from slicewright.core.check.selection import Selection
-from slicewright.core.problem import SEVERITIES, Problem, Severity, did_you_mean, family
+from slicewright.core.problem import SEVERITIES, Problem, Severity, did_you_mean, selectors
 from slicewright.workspace import package
 from slicewright.workspace.discovery import STDIN, Discovery, Found, of_overlays, printable
-from slicewright.workspace.judge import read_ignore_file
+from slicewright.workspace.ignore_files import read_ignore_files
 from slicewright.workspace.kinds import kind_schemas, packaged
 from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
 from slicewright.workspace.meaning import all_rules, ids
@@ -46,7 +46,7 @@ _PATIENCE = 1.0
 def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> frozenset[str]:
     """Return the ids and families of lists with commas. Raises Refused for what is neither."""
     found = frozenset(part.strip().upper() for word in words for part in word.split(",") if part.strip())
-    known = frozenset(name for ident in ids() for name in (ident, family(ident))) if found else found
+    known = selectors(ids()) if found else found
     for word in sorted(found - known):
         raise show.unknown(
             f"there is no rule '{word}'", did_you_mean(word, known) or "slicewright rule lists them"
@@ -80,8 +80,9 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
     "--skip-kind",
     multiple=True,
     metavar="KIND",
-    help="Let objects of this kind pass unchecked: Kind, Kind.group or group/version/Kind. Repeatable.",
+    help="Do not check objects of this kind: Kind, Kind.group, *.group or group/version/Kind. Repeatable.",
 )
+@click.option("--require-schemas", is_flag=True, help="Report each object without a schema as an error.")
 @click.option(
     "--exclude",
     multiple=True,
@@ -110,26 +111,38 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
     default="note",
     help="Report problems of this severity and above.",
 )
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Leave out the problems that this file holds, and report new ones.",
+)
+@click.option("--write-baseline", is_flag=True, help="Write all problems into the file of --baseline.")
 @click.option("--gitops", is_flag=True, help="Apply the GIT rules to all objects, as if they were synced.")
 @click.option("--schemas-only", is_flag=True, help="Leave the semantic rules out.")
 @click.option("--fix", is_flag=True, help="Mend files where there is a safe fix, and report what is left.")
 @click.option("--unsafe", is_flag=True, help="Apply also fixes that guess what was meant.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change; exit 1 if there is something.")
+@click.option("--one-cluster", is_flag=True, help="All objects below the paths are for one cluster.")
 def validate(
     paths: tuple[str, ...],
     strict: bool,
     engine: str,
     schemas: tuple[Path, ...],
     skip_kind: tuple[str, ...],
+    require_schemas: bool,
     exclude: tuple[str, ...],
     disable: frozenset[str],
     only: frozenset[str],
     min_severity: Severity,
+    baseline: Path | None,
+    write_baseline: bool,
     gitops: bool,
     schemas_only: bool,
     fix: bool,
     unsafe: bool,
     diff: bool,
+    one_cluster: bool,
     output: str,
 ) -> None:
     """Check Kubernetes objects offline: schemas, references, quota.
@@ -142,11 +155,19 @@ def validate(
     """
     if unsafe and not (fix or diff):
         raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
+    if write_baseline and not baseline:
+        raise click.UsageError("--write-baseline needs the file: --baseline FILE")
+    before = earlier.baseline_at(baseline, writes=write_baseline) if baseline else None
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root()
     found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
-    by_schema = Engine(kind_schemas(schemas), [SkipKind(text) for text in skip_kind])
+    by_schema = Engine(
+        kind_schemas(schemas),
+        [SkipKind(text) for text in skip_kind],
+        package.removed,
+        requires_schemas=require_schemas or not paths,
+    )
     mending = _mending(found.units, root, unsafe=unsafe, writes=not diff) if fix or diff else None
     units = mending.units if mending else found.units
 
@@ -162,7 +183,7 @@ def validate(
     def known() -> list[str]:
         return [rule.id for rule in all_rules()]
 
-    ignores = read_ignore_file(root, known)
+    ignores = read_ignore_files(root, known, {unit.folder for unit in found.units if unit.path})
 
     def check(reading: Iterator[Examined]) -> Report:
         of_input, sites, origins = ((), {}, None) if paths else _input(root)
@@ -178,15 +199,16 @@ def validate(
             origins=origins,
             ignores=ignores,
             known=known,
-            complete=not paths and not schemas_only,
-            of_render=lambda: _of_render(root),
+            one_cluster=one_cluster or not paths,
+            whole=() if schemas_only else found.whole,
+            of_render=tuple if paths else lambda: _of_render(root),
             selection=Selection(disable, only, min_severity, gitops or not paths),
             each=problems_of_each,
             judged=second.judged if second else None,
         )
         if paths and not (report.objects or report.problems):
             return replace(report, problems=(_nothing_in(paths),))
-        return report
+        return earlier.new(report, before, found, writes=write_baseline) if before else report
 
     try:
         report = check(reading)
@@ -239,7 +261,7 @@ def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
 
 def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
     """Return the overlays and custom/ of a repository."""
-    found = Found(list(of_overlays(root)))
+    found = Found(list(of_overlays(root)), whole=[] if exclude else [""])
     if (root / "custom").is_dir():
         custom = Discovery(exclude, root).find([str(root / "custom")])
         found.units += custom.units

@@ -190,6 +190,11 @@ def family(ident: str) -> str:
     return ident.rstrip("0123456789").rstrip("-")
 
 
+def selectors(idents: Iterable[str]) -> set[str]:
+    """Return what may be written to name problems: ids, and the letters of families."""
+    return {name for ident in idents for name in (ident, family(ident))}
+
+
 def tally(problems: Iterable[Problem]) -> dict[Severity, int]:
     """Return the number of problems of each severity, the worst first."""
     found = Counter(problem.severity for problem in problems)

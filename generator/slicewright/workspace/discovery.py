@@ -31,6 +31,8 @@ class Found:
 
     units: list[Unit] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    whole: list[str] = field(default_factory=list)
+    """Folders from which nothing was left out, as reports name them; '' is all of a repository."""
     passed_by: list[PassedBy] = field(default_factory=list)
 
 
@@ -65,6 +67,7 @@ class Discovery:
             found.problems.append(unreadable(name, error))
             return
         if is_folder:
+            found.whole += () if self._exclude else (name,)
             self._folder(path, found, cluster)
         elif not exists:
             found.problems.append(Problem("FILE001", "no such file or folder", SPELLING, file=name))

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from slicewright.core.problem import Problem, errors
-from slicewright.workspace.text_file import read_file
+from slicewright.core.problem import errors
+from slicewright.workspace.ignore_files import read_ignore_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from slicewright.core.check.suppress import Ignores
+    from slicewright.core.problem import Problem
     from slicewright.core.render.changes import Rendering
     from slicewright.workspace.repository_reader import Checkout
 
@@ -28,7 +25,7 @@ def judged(checkout: Checkout, rendering: Rendering) -> Rendering:
     from slicewright.core.check import judge  # noqa: PLC0415 - only where there is something to judge
     from slicewright.workspace.rules import added  # noqa: PLC0415
 
-    ignored = read_ignore_file(checkout.root, tuple).entries
+    ignored = read_ignore_files(checkout.root).entries
     rendering = replace(rendering, problems=(*rendering.problems, *added().problems))
     return judge.judged(rendering, checkout.repository, checkout.existing, ignored, added().rules)
 
@@ -39,21 +36,5 @@ def acknowledged(checkout: Checkout, problems: tuple[Problem, ...]) -> tuple[Pro
         return problems
     from slicewright.core.check import suppress  # noqa: PLC0415 - only where there is a warning
 
-    ignored = read_ignore_file(checkout.root, tuple).entries
+    ignored = read_ignore_files(checkout.root).entries
     return suppress.acknowledged(problems, checkout.repository.sources, ignored)
-
-
-def read_ignore_file(root: Path, known: Callable[[], Iterable[str]]) -> Ignores:
-    """Return the entries of a folder's ignore file; none where there is no file.
-
-    `known` returns the ids of all rules, for hints about misspelt ones.
-    """
-    from slicewright.core.check.suppress import FILE_NAME, Ignores, read_ignores  # noqa: PLC0415 - as above
-
-    path = root / FILE_NAME
-    if not path.exists():
-        return Ignores()
-    text = read_file(path, FILE_NAME)
-    if isinstance(text, Problem):
-        return Ignores(problems=(text,))
-    return read_ignores(text, FILE_NAME, known())

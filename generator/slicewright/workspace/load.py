@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.passed_by import DEAD_LINK, reason
+from slicewright.core.check.unfinished import masked, unmasked
 from slicewright.core.compose.kustomization import Composed, compose
 from slicewright.core.compose.spec import Stopped
 from slicewright.core.document.read import Document, paired, read_documents
@@ -52,6 +53,11 @@ def load(unit: Unit) -> Loaded:
         text = text.replace("\t", " ")  # JSON may be indented with tabs, YAML may not
     text = paired(text)
     documents, problems = parse(text, unit.name)
+    if problems and (plain := masked(text)) != text:
+        again, wrong = parse(plain, unit.name)
+        if not wrong:
+            text, problems = plain, ()
+            documents = tuple(replace(document, data=unmasked(document.data)) for document in again)
     if not unit.named:
         why = reason(unit.name, text, [document.data for document in documents], broken=bool(problems))
         if why:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from slicewright.core.catalogue.fields import CatalogueError
+from slicewright.core.check.unknown_kind import removed_apis
 from slicewright.core.compose.spec import FILE_NAME
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.check import Schemas
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.check.unknown_kind import Removed
     from slicewright.core.intent.source import SourceFile
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.render.repository import Package
@@ -109,6 +111,12 @@ def releases() -> dict[str, str]:
 
     files = (data_folder("bases") / "controllers").glob(f"*/{FILE_NAME}")
     return {path.parent.name: recorded(path.read_text(encoding="utf-8")) for path in files}
+
+
+@cache
+def removed() -> Removed:
+    """Return the APIs that are no longer served."""
+    return removed_apis(_document(HERE / "removed_apis.yaml"))
 
 
 @cache

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slicewright.core.check.examine import Checked, Examined
 from slicewright.core.check.model import Resource
 from slicewright.core.check.passed_by import looks_like_an_object
+from slicewright.core.check.unfinished import placeholders_in
 from slicewright.core.check.unpack import unpack
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.workspace.load import load
@@ -131,9 +132,11 @@ def examine_each(units: Sequence[Unit], engine: Engine, *, metadata_only: bool =
         objects = []
         for resource in resources:
             verdict = engine.verdict(resource)
-            is_clean = engine.is_clean(resource, verdict)
+            # What is rendered for a cluster is finished.
+            held = {} if units[number].cluster else placeholders_in(resource.data)
+            is_clean = not held and engine.is_clean(resource, verdict)
             sent = _without_body(resource) if metadata_only and is_clean else resource
-            objects.append(Checked(sent, verdict, is_clean))
+            objects.append(Checked(sent, verdict, is_clean, held))
         found = (*loaded.problems, *problems)
         return Examined(units[number], tuple(objects), found, loaded.kustomizations, loaded.passed_by)
 

@@ -47,6 +47,8 @@ def summary(report: Report) -> str:
     if report.skipped:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(report.skipped.items()))
         text += f"; not checked, as asked: {visible(kinds)}"
+    if report.baseline:
+        text += f"; {report.baseline:,} in the baseline"
     if report.passed_by:
         text += f"; passed by: {', '.join(counts(report.passed_by))}"
     return text

@@ -22,7 +22,7 @@ from slicewright.core.run.folder import platform_folder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from slicewright.core.check.suppress import Entry
+    from slicewright.core.check.reasons import Entry
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
     from slicewright.core.render.plans import Planned

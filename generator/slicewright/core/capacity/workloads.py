@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.check.model import ObjectSet
     from slicewright.core.check.origin import Origins
-    from slicewright.core.check.suppress import Entry
+    from slicewright.core.check.reasons import Entry
     from slicewright.core.problem import Problem
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.repository import Repository

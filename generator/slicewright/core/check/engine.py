@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.check import cel
 from slicewright.core.check.explain import explained
 from slicewright.core.check.kinds import BadSchemaError
 from slicewright.core.check.model import Resource
+from slicewright.core.check.unknown_kind import unknown_kind
 from slicewright.core.check.unpack import nested, outside
 from slicewright.core.intent.fixes import vouched
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
@@ -16,40 +19,49 @@ from slicewright.core.mend.kueue import to_v1beta2
 from slicewright.core.problem import Problem, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from slicewright.core.check.kinds import KindChecks, KindSchemas
+    from slicewright.core.check.unknown_kind import Removed
 
 Verdict = Literal["accepted", "refused", "unknown", "skipped"]
 """What the schema says: `unknown` where there is none, `skipped` where the caller asked for no check."""
 
 _ASK = "ask the API server: kubectl apply --dry-run=server"
-_CONVERT = "convert its CRD: slicewright schema CRD.yaml --output-dir DIR; then validate --schema DIR"
 
 
 @dataclass(frozen=True, slots=True)
 class SkipKind:
-    """A kind that is not to be checked: `Kind`, `Kind.group` or `group/version/Kind`."""
+    """A kind that is not to be checked: `Kind`, `Kind.group`, `*.group` or `group/version/Kind`."""
 
     text: str
 
     def matches(self, resource: Resource) -> bool:
-        """Tell whether an object is of this kind."""
+        """Tell whether an object is of this kind; `*` stands for any text."""
         api_version = str(resource.data.get("apiVersion", ""))
-        return self.text in (
-            resource.kind,
-            f"{resource.kind}.{resource.group}",
-            f"{api_version}/{resource.kind}",
-        )
+        names = resource.kind, f"{resource.kind}.{resource.group}", f"{api_version}/{resource.kind}"
+        return any(fnmatchcase(name, self.text) for name in names)
 
 
 class Engine:
     """Checks objects in process, with schemas compiled when they are needed."""
 
-    def __init__(self, schemas: KindSchemas, skip: Iterable[SkipKind] = ()) -> None:
-        """Take the schemas, and the kinds that are let pass."""
+    def __init__(
+        self,
+        schemas: KindSchemas,
+        skip: Iterable[SkipKind] = (),
+        removed: Callable[[], Removed] = dict,
+        *,
+        requires_schemas: bool = True,
+    ) -> None:
+        """Take the schemas, the kinds that are let pass, and the APIs that are no longer served.
+
+        Unless it `requires_schemas`, a kind that may be that of a CRD without a schema is a note.
+        """
         self._schemas = schemas
         self._skip = tuple(skip)
+        self._removed = removed
+        self._requires_schemas = requires_schemas
 
     def skips(self, resource: Resource) -> bool:
         """Tell whether the caller asked for no check of this kind."""
@@ -75,6 +87,17 @@ class Engine:
                 message = f"CEL rules of {resource.kind} are not evaluated: {named}"
                 hint = _ASK if cel.library.is_installed() else f"{_ASK}; or install slicewright[cel]"
                 yield resource.problem("SCHEMA012", ("kind",), message, hint, severity="warning")
+
+    def without_schema(self, resources: Iterable[Resource]) -> Iterator[Problem]:
+        """Yield a note for each kind that has no schema, at its first object, with the number of objects."""
+        by_kind: dict[tuple[str, str], list[Resource]] = defaultdict(list)
+        for resource in () if self._requires_schemas else resources:
+            by_kind[str(resource.data["apiVersion"]), resource.kind].append(resource)
+        for first, *more in by_kind.values():
+            problem = unknown_kind(first, self._schemas, self._removed())
+            if problem.severity == "note":
+                count = f"{len(more) + 1:,} objects are" if more else "1 object is"
+                yield replace(problem, message=f"{problem.message}: {count} checked by no schema")
 
     def is_clean(self, resource: Resource, verdict: Verdict) -> bool:
         """Tell whether there is nothing to say of one object alone, nor of its kind."""
@@ -121,7 +144,9 @@ class Engine:
             )
             return
         if checks is None:
-            yield self._no_schema(resource)
+            problem = unknown_kind(resource, self._schemas, self._removed())
+            if self._requires_schemas or problem.severity == "error":
+                yield replace(problem, severity="error")
             return
         if checks.deprecated:
             yield _deprecated(resource, checks.deprecated)
@@ -153,19 +178,6 @@ class Engine:
                     yield outside(resource, problem)
             else:
                 yield found
-
-    def _no_schema(self, resource: Resource) -> Problem:
-        api_version = resource.data["apiVersion"]
-        message = f"no schema for {api_version} {resource.kind}"
-        others = self._schemas.versions(resource.group or resource.version, resource.kind)
-        elsewhere = self._schemas.api_versions(resource.kind)
-        if others:
-            hint = f"known versions: {', '.join(others)}; or {_CONVERT}"
-        elif elsewhere:
-            hint = did_you_mean(api_version, elsewhere) or f"{resource.kind} is in {' and '.join(elsewhere)}"
-        else:
-            hint = f"{_CONVERT}; or let it pass: --skip-kind {resource.kind}"
-        return resource.problem("SCHEMA001", ("kind",), message, hint)
 
 
 def _deprecated(resource: Resource, warning: str) -> Problem:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
-from slicewright.core.check.model import ObjectSet, Resource
+from slicewright.core.check.model import Resource
 from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
-from slicewright.core.check.selection import ALL, Selection
+from slicewright.core.check.scopes import Scope, object_sets
+from slicewright.core.check.selection import ALL, Selection, is_below
 from slicewright.core.check.suppress import inputs, suppress
+from slicewright.core.check.unfinished import VARIANTS, Placeholders, certain, fill
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import KUSTOMIZATION_VERSION
@@ -24,8 +27,8 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.engine import Engine, Verdict
     from slicewright.core.check.origin import Origins
+    from slicewright.core.check.reasons import Ignores
     from slicewright.core.check.run import RuleSet
-    from slicewright.core.check.suppress import Ignores
     from slicewright.core.intent.check import Schemas
     from slicewright.core.plan.resolve import ResolvedCluster
 
@@ -49,6 +52,16 @@ class Unit:
     text: str | Problem | None = None
     """What to read in place of it: stdin is read once, and a file that is mended may not be written yet."""
 
+    @property
+    def folder(self) -> str:
+        """Return the folder of a file, absolute; a folder is its own."""
+        return self.path if self.form == "folder" else self.path.rpartition("/")[0] or "/"
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of its objects: their cluster, else what a kustomization builds, or a folder."""
+        return Scope(self.cluster) if self.cluster else Scope("", self.form, self.folder)
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -57,6 +70,7 @@ class Checked:
     resource: Resource
     verdict: Verdict
     clean: bool
+    placeholders: Placeholders = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +98,8 @@ class Report:
     """Objects that were let pass because their kind was named, by kind."""
     passed_by: tuple[PassedBy, ...]
     """Files that nobody named and that are not checked, and folders of them."""
+    baseline: int = 0
+    """Findings that are left out because a baseline has them."""
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, as JSON has them."""
@@ -91,6 +107,7 @@ class Report:
             "objects": len(self.objects),
             "read": self.units,
             **{f"{severity}s": number for severity, number in tally(self.problems).items()},
+            "baseline": self.baseline,
             "skipped": dict(sorted(self.skipped.items())),
             "withoutObject": [one.path for one in self.passed_by if one.reason == NO_OBJECT],
             "passedBy": [asdict(one) for one in self.passed_by],
@@ -116,7 +133,8 @@ def examine(
     origins: Origins | None = None,
     ignores: Ignores | None = None,
     known: Callable[[], Collection[str]] = tuple,
-    complete: bool = True,
+    whole: Collection[str] = ("",),
+    one_cluster: bool = True,
     of_render: Callable[[], Sequence[Problem]] = tuple,
     selection: Selection = ALL,
     judged: Judge | None = None,
@@ -126,56 +144,86 @@ def examine(
 
     `origins` leads from what was rendered to the line that a person wrote, `known` returns the ids of all
     rules. `judged` may ask another engine about the schemas, and `each` may share the work among processes.
-    Unless the check is `complete`, with all rules on a whole repository, nothing is said about reasons that
-    suppress nothing. Before that is said, `of_render` returns what a render finds, which a reason may
-    suppress. A render that meets an error does not look at everything. Of what is left, `selection` is
-    reported.
+    All objects that no TPUCluster is declared for belong to `one_cluster`, or else to scopes.
+    All below the folders `whole` is checked by all rules, '' being a whole repository with its input. Nothing
+    is said about reasons elsewhere that suppress nothing. Before that is said, `of_render` returns what a
+    render finds, which a reason may suppress. A render that meets an error does not look at everything. Of
+    what is left, `selection` is reported.
     """
     examined = list(reading)
     problems = [*found, *(ignores.problems if ignores else ())]
     problems += (problem for one in examined for problem in one.problems)
     objects = [checked for one in examined for checked in one.objects]
-    cluster_of = {id(checked.resource): one.unit.cluster for one in examined for checked in one.objects}
+    scopes = {
+        id(checked.resource): Scope(one.unit.cluster) if one_cluster else one.unit.scope
+        for one in examined
+        for checked in one.objects
+    }
     others = [checked for checked in objects if not _is_ours(checked.resource)]
     if judged is not None:
-        others, refused = judged(others)
+        finished, refused = judged([checked for checked in others if not checked.placeholders])
+        others = [*finished, *(checked for checked in others if checked.placeholders)]
         problems += refused
     for checked in objects:
         if _is_ours(checked.resource):
             problems += _input_problems(checked.resource, schemas)
     written = list(_kustomizations(examined))
-    cluster_of |= {id(resource): cluster for cluster, resource in written}
+    scopes |= {id(resource): Scope(cluster) for cluster, resource in written}
     others += (Checked(resource, "skipped", clean=True) for _, resource in written)
-    object_sets = _object_sets(others, cluster_of, catalogue(), sites or {}) if rules else {}
+    scoped = [(scopes[id(checked.resource)], checked.resource) for checked in others]
+    variants = _variants(others)
+    sets = [
+        object_sets(
+            ((scope, instead.get(id(resource), resource)) for scope, resource in scoped if rules),
+            *(catalogue(), sites or {}),
+            one_cluster=one_cluster,
+        )
+        for instead in variants
+    ]
     remaining = [checked for checked in others if rules or not checked.clean]
     rendered = {(checked.resource.file, checked.resource.subject): checked.resource for checked in others}
 
     def placed(one: Problem) -> Problem:
         return origins.placed(one, rendered.get((one.file, one.object))) if origins else one
 
+    def problems_of(checked: Checked, variant: int = 0, filled: Resource | None = None) -> Iterator[Problem]:
+        key = id(checked.resource)
+        resource = filled or variants[variant].get(key, checked.resource)
+        if not checked.clean:
+            as_read = resource is checked.resource
+            yield from engine.object_problems(
+                resource, checked.verdict if as_read else engine.verdict(resource)
+            )
+        if rules:
+            yield from rules.problems(sets[variant][scopes[key]], (resource,))
+
     def work(number: int) -> Iterator[Problem]:
         checked = remaining[number]
-        if not checked.clean:
-            yield from map(placed, engine.object_problems(checked.resource, checked.verdict))
-        if rules:
-            object_set = object_sets[cluster_of[id(checked.resource)]]
-            yield from map(placed, rules.problems(object_set, (checked.resource,)))
+        check = partial(problems_of, checked)
+        yield from map(placed, certain(checked.resource, checked.placeholders, check))
 
     problems = [*map(placed, problems), *each(work, len(remaining))]
     unevaluated = engine.unevaluated(checked.resource for checked in others if not checked.clean)
     problems += map(placed, unevaluated)
+    unknown = (checked.resource for checked in others if checked.verdict == "unknown")
+    problems += map(placed, engine.without_schema(unknown))
     problems += engine.idle_skips(checked.resource for checked in objects)
     entries = ignores.entries if ignores else ()
     resources = [checked.resource for checked in (*objects, *others)]
     resources += inputs(origins.sources) if origins else ()
     left = suppress(problems, resources, entries, known)
+    ours = {checked.resource.file for checked in others if scopes[id(checked.resource)].cluster}
     if any(problem.id == _UNUSED for problem in left):
-        more = of_render() if complete else ()
-        unused = (
-            () if errors(more) or not complete else suppress([*problems, *more], resources, entries, known)
+        more = of_render()
+        unused = () if errors(more) else suppress([*problems, *more], resources, entries, known)
+        partly = (
+            set() if "" in whole else ours | {one.resource.file for one in objects if _is_ours(one.resource)}
         )
-        left = tuple(problem for problem in left if problem.id != _UNUSED or problem in unused)
-    ours = {checked.resource.file for checked in others if cluster_of[id(checked.resource)]}
+        left = tuple(
+            one
+            for one in left
+            if one.id != _UNUSED or (one in unused and one.file not in partly and is_below(one.file, whole))
+        )
     return Report(
         selection.of(in_order(rules.without_repeats(left)), resources, ours),
         tuple(checked.resource for checked in objects),
@@ -185,21 +233,14 @@ def examine(
     )
 
 
-def _object_sets(
-    checks: Iterable[Checked],
-    cluster_of: Mapping[int, str],
-    catalogue: Catalogue,
-    sites: Mapping[str, ResolvedCluster],
-) -> dict[str, ObjectSet]:
-    """Return the objects that the rules see together: those of each cluster, and beside them those of all."""
-    by_cluster: dict[str, list[Resource]] = defaultdict(list)
-    for checked in checks:
-        by_cluster[cluster_of[id(checked.resource)]].append(checked.resource)
-    of_all = by_cluster.get("", ())
-    return {
-        name: ObjectSet(resources, catalogue, sites.get(name), beside=of_all if name in sites else ())
-        for name, resources in by_cluster.items()
-    }
+def _variants(checks: Iterable[Checked]) -> list[Mapping[int, Resource]]:
+    """Return what is in the place of some objects, by identity: nothing, then values for placeholders."""
+    held = {id(one.resource): one for one in checks if one.placeholders}
+    filled = (
+        {key: fill(one.resource, one.placeholders, variant) for key, one in held.items()}
+        for variant in (VARIANTS if held else ())
+    )
+    return [{}, *filled]
 
 
 def _kustomizations(examined: Iterable[Examined]) -> Iterator[tuple[str, Resource]]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.model import Rule
-    from slicewright.core.check.suppress import Entry
+    from slicewright.core.check.reasons import Entry
     from slicewright.core.intent.workload import Workload
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster

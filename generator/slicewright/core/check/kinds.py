@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import jsonschema_rs
 
 from slicewright.core.check import cel
 from slicewright.core.compose import patch
+from slicewright.core.kubernetes.read import at, text
 from slicewright.core.pattern import LINEAR
 from slicewright.core.schema.kind import KEY, file_of
 
@@ -226,6 +228,16 @@ class KindSchemas:
         return sorted(
             file.removeprefix(start).removesuffix(".json") for file in self._files() if file.startswith(start)
         )
+
+    def kinds(self, api_version: str) -> list[str]:
+        """Return the kinds of an apiVersion that have a schema."""
+        group, _, version = api_version.rpartition("/")
+        found = []
+        for file in self._files():
+            if file.startswith(f"{group or version}/") and file.endswith(f"_{version}.json"):
+                with suppress(BadSchemaError):
+                    found.append(text(at(self.read(file), "properties", "kind", "const")))
+        return found
 
     def api_versions(self, kind: str) -> list[str]:
         """Return the apiVersions in which a kind of this name has a schema."""

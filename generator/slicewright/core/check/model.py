@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from slicewright.core.check.placeholder import may_be, pattern
 from slicewright.core.kubernetes.kinds import GROUP_OF
 from slicewright.core.kubernetes.pods import Pods, pods_of
 from slicewright.core.kubernetes.read import texts
@@ -146,7 +147,11 @@ class Resource:
 
 
 class ObjectSet:
-    """The objects of one cluster (or of the paths that were given), and what is known beside them."""
+    """The objects that rules see together, and what is known beside them.
+
+    They are those of a cluster, or those of a scope: of what one kustomization builds, or of one folder. What
+    is `beyond` a scope may or may not be on the same cluster, and so may several objects of one name.
+    """
 
     def __init__(
         self,
@@ -154,15 +159,22 @@ class ObjectSet:
         catalogue: Catalogue,
         site: ResolvedCluster | None = None,
         beside: Iterable[Resource] = (),
+        *,
+        beyond: ObjectSet | None = None,
+        is_cluster: bool = True,
     ) -> None:
         """Take the objects, the TPU catalogue, the TPUCluster when there is one, and what is `beside` them.
 
-        That is what the repository holds for all of its clusters, in custom/: it can be referred to.
+        That is what the repository holds for all of its clusters, in custom/: it can be referred to. A scope
+        takes the objects of all scopes as well.
         """
         self.beside = tuple(beside)
         self.all = tuple(resources)
         self.catalogue = catalogue
         self.site = site
+        self.is_cluster = is_cluster and beyond is None
+        self.widest = beyond or self
+        """The objects of all scopes; those of a cluster are alone."""
         self._made: dict[str, Any] = {}
 
     @cached_property
@@ -173,11 +185,26 @@ class ObjectSet:
         return found
 
     @cached_property
-    def _by_name(self) -> dict[tuple[str, str, str], Resource]:
+    def _first(self) -> dict[tuple[str, str, str], Resource]:
         return {
             (resource.kind, resource.namespace or "default", resource.name): resource
             for resource in reversed(self.all)
         }
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, str], list[Resource]]:
+        found: dict[tuple[str, str], list[Resource]] = defaultdict(list)
+        for resource in self.all:
+            found[resource.kind, resource.name].append(resource)
+        return found
+
+    @cached_property
+    def _unfinished(self) -> dict[str, list[Resource]]:
+        """The objects whose names somebody still fills in."""
+        found: dict[str, list[Resource]] = defaultdict(list)
+        for (kind, name), resources in self._by_name.items():
+            found[kind] += resources if pattern(name) else ()
+        return found
 
     def of_kind(self, kind: str) -> tuple[Resource, ...]:
         """Return the objects of a kind."""
@@ -185,7 +212,35 @@ class ObjectSet:
 
     def find(self, kind: str, name: str, namespace: str = "default") -> Resource | None:
         """Return an object by kind, name and namespace (`default` for cluster-scoped kinds)."""
-        return self._by_name.get((kind, namespace or "default", name))
+        if self.is_cluster:
+            return self._first.get((kind, namespace or "default", name))
+        return next(iter(self.candidates(kind, name, namespace)), None)
+
+    def candidates(self, kind: str, name: str, namespace: str = "", near: str = "") -> tuple[Resource, ...]:
+        """Return the objects that a reference may mean: one of a cluster, all of the name in a scope.
+
+        Those in the file `near` hide others. Where a namespace is not written, an overlay, a tool or an
+        option of kubectl may set any. A name with placeholders means what it can become.
+        """
+        if self.is_cluster:
+            resource = self.find(kind, name, namespace)
+            return () if resource is None else (resource,)
+        named = [*self._by_name.get((kind, name), ()), *self._unfinished.get(kind, ())]
+        if pattern(name):
+            named = self._by_kind.get(kind, [])
+        found = [
+            resource
+            for resource in named
+            if may_be(resource.name, name)
+            and (not namespace or not resource.namespace or may_be(resource.namespace, namespace))
+        ]
+        return tuple(resource for resource in found if resource.file == near) or tuple(found)
+
+    def has(self, kind: str, name: str, namespace: str | None = None) -> bool:
+        """Tell whether a name may be that of an object here, or of one beyond; None for any namespace."""
+        if self.is_cluster and namespace is None:
+            return bool(pattern(name) or self._by_name.get((kind, name)))
+        return bool(pattern(name) or self.widest.candidates(kind, name, namespace or ""))
 
     def is_platform(self, resource: Resource) -> bool:
         """Tell whether an object is rendered for the platform of the TPUCluster."""

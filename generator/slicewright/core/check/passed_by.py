@@ -71,17 +71,22 @@ def reason(path: str, text: str, documents: Sequence[Any], *, broken: bool) -> s
     """
     objects = [data for data in documents if looks_like_an_object(data)]
     folder, _, name = path.rpartition("/")
-    if not objects and not (broken and _looks_like_one(text)):
+    if not objects and not (broken and _looks_like_one(text, read=bool(documents))):
         return NO_OBJECT
     if _PATCH_NAME.search(name) or folder.endswith("patches") or _MERGE.search(text):
         return PATCH
     if _ASSERTION_NAME.match(name):
         return ASSERTION
-    if broken and _DIRECTIVE.search(text):
+    if broken and has_directives(text):
         return TEMPLATE
     if not broken and all(_is_setting(data) for data in objects):
         return SETTINGS
     return ""
+
+
+def has_directives(text: str) -> bool:
+    """Tell whether a text has lines that only a template engine reads."""
+    return _DIRECTIVE.search(text) is not None
 
 
 def looks_like_an_object(data: Any) -> bool:
@@ -96,8 +101,13 @@ def looks_like_an_object(data: Any) -> bool:
     return known == 2 or (known == 1 and ("metadata" in data or "spec" in data))  # noqa: PLR2004 - both
 
 
-def _looks_like_one(text: str) -> bool:
-    """Tell whether a text that is not valid YAML has an apiVersion and a kind where an object has them."""
+def _looks_like_one(text: str, *, read: bool) -> bool:
+    """Tell whether a text that is not valid YAML has an apiVersion and a kind where an object has them.
+
+    In JSON they may be anywhere, so what was `read` of it decides.
+    """
+    if read and _FLOW.match(text):
+        return False
     word = _FLOW_WORD if _FLOW.match(text) else _WORD
     return any(len(set(word.findall(part))) > 1 for part in _APART.split(text))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.check.quota import Cell, Flavor, Key, Node, Quotas
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import CONFIGURATION_KEY, KUEUE_CONFIG_MAP
-from slicewright.core.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, TPU
+from slicewright.core.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, QUEUE, TPU
 from slicewright.core.kubernetes.quantity import UNLIMITED, amount
 from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, words
 from slicewright.core.plan.placement import shape_selector
@@ -34,19 +36,97 @@ def quotas(objects: ObjectSet) -> Quotas:
     return objects.once("quotas", _read)
 
 
-def _read(objects: ObjectSet) -> Quotas:
-    queues = {resource.name: _node(resource) for resource in objects.of_kind("ClusterQueue")}
+def queues_of(resource: Resource, objects: ObjectSet) -> list[tuple[Quotas, Node]]:
+    """Return the ClusterQueues that a workload may wait in, each with the quotas around it.
+
+    A cluster has one at most. In a scope each object of the name can be meant; nothing is returned where one
+    of them, or a cohort above, leads out of the scope, is not finished, or is of a namespace that only a
+    person knows.
+    """
+    name, namespace = resource.labels.get(QUEUE, ""), resource.namespace
+    if objects.is_cluster:
+        known = quotas(objects)
+        queue = known.queues.get(known.local.get((namespace or "default", name), ""))
+        return [(known, queue)] if queue else []
+    found: list[tuple[Quotas, Node]] = []
+    for local in objects.candidates("LocalQueue", name, namespace, resource.file):
+        target = text(at(local.data, "spec", "clusterQueue"))
+        if local.file != resource.file and (local.namespace or "default") != (namespace or "default"):
+            return []
+        queues = objects.candidates("ClusterQueue", target, near=local.file)
+        views = [(_seen_from(queue.file, objects), queue.name) for queue in queues]
+        if not views or any(is_unfinished((queue.name, queue.data.get("spec"))) for queue in queues):
+            return []
+        if any(_leads_out(known, known.queues[name], objects) for known, name in views):
+            return []
+        found += ((known, known.queues[name]) for known, name in views)
+    return found
+
+
+def _seen_from(file: str, objects: ObjectSet) -> Quotas:
+    """Return the quotas of a scope with the objects of one file in place of others of their names."""
+    if not any(file in files for files in variants(objects).values()):
+        return quotas(objects)
+    return objects.once(f"quotas seen from {file}", lambda objects: _read(objects, file))
+
+
+def variants(objects: ObjectSet) -> dict[tuple[str, str], set[str]]:
+    """Return by kind and name the files of objects that differ from others of the name; none of a cluster."""
+    return objects.once("variants", _variants)
+
+
+def _variants(objects: ObjectSet) -> dict[tuple[str, str], set[str]]:
+    found: dict[tuple[str, str], list[Resource]] = defaultdict(list)
+    for kind in () if objects.is_cluster else ("ClusterQueue", "Cohort", "ResourceFlavor", "Topology"):
+        for resource in objects.of_kind(kind):
+            found[kind, resource.name].append(resource)
+    return {
+        key: {resource.file for resource in some}
+        for key, some in found.items()
+        if any(resource.data.get("spec") != some[0].data.get("spec") for resource in some)
+    }
+
+
+def _leads_out(known: Quotas, queue: Node, objects: ObjectSet) -> bool:
+    """Tell whether a cohort above a queue has members that are not in the scope."""
+    members = objects.widest.once("members of cohorts", _members)
+    name, seen = queue.parent, set[str]()
+    while name and name not in seen:
+        seen.add(name)
+        if not members[name] <= known.queues.keys() | known.cohorts.keys():
+            return True
+        name = known.cohorts[name].parent if name in known.cohorts else ""
+    return False
+
+
+def _members(objects: ObjectSet) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for kind in ("ClusterQueue", "Cohort"):
+        for resource in objects.of_kind(kind):
+            found[parent_of(resource)].add(resource.name)
+    return found
+
+
+def _read(objects: ObjectSet, file: str = "") -> Quotas:
+    several = variants(objects)
+
+    def of_kind(kind: str) -> Iterator[Resource]:
+        """Yield objects, those of the file last, without flavors and Topologies that differ from others."""
+        for resource in sorted(objects.of_kind(kind), key=lambda resource: resource.file == file):
+            is_settled = resource.file == file or (kind, resource.name) not in several
+            is_settled = is_settled and (objects.is_cluster or not is_unfinished(resource.data.get("spec")))
+            if is_settled or kind in ("ClusterQueue", "Cohort"):
+                yield resource
+
+    queues = {resource.name: _node(resource) for resource in of_kind("ClusterQueue")}
     local = {
         (resource.namespace or "default", resource.name): text(at(resource.data, "spec", "clusterQueue"))
         for resource in objects.of_kind("LocalQueue")
     }
     if not queues and not local and objects.site is not None:
         return _declared(objects.site)
-    cohorts = {resource.name: _node(resource) for resource in objects.of_kind("Cohort")}
-    levels = {
-        resource.name: _levels(at(resource.data, "spec", "levels"))
-        for resource in objects.of_kind("Topology")
-    }
+    cohorts = {resource.name: _node(resource) for resource in of_kind("Cohort")}
+    levels = {resource.name: _levels(at(resource.data, "spec", "levels")) for resource in of_kind("Topology")}
     flavors = {
         resource.name: Flavor(
             texts(at(resource.data, "spec", "nodeLabels")),
@@ -55,7 +135,7 @@ def _read(objects: ObjectSet) -> Quotas:
             bool(topology := text(at(resource.data, "spec", "topologyName"))),
             levels.get(topology),
         )
-        for resource in objects.of_kind("ResourceFlavor")
+        for resource in of_kind("ResourceFlavor")
     }
     resources = mapping(configuration(objects).get("resources"))
     return Quotas(
@@ -197,4 +277,6 @@ def _configuration(objects: ObjectSet) -> dict[str, Any]:
         if resource.name == KUEUE_CONFIG_MAP:
             documents, _ = read_documents(text(at(resource.data, "data", CONFIGURATION_KEY)), resource.file)
             return mapping(documents[0].data) if documents else {}
+    if objects.widest is not objects:
+        return configuration(objects.widest)
     return mapping(objects.site.cluster.spec.get("kueue")) if objects.site else {}

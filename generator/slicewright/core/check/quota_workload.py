@@ -36,7 +36,7 @@ _HEAD = {"cpu": Fraction(24), "memory": Fraction(132) * 10**9}
 def pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
     """Return what one Workload asks for that Kueue makes of an object."""
     # The resource is kept beside its pod sets, so that no other object can get its id.
-    seen: dict[int, tuple[Resource, list[PodSet]]] = objects.once("pod sets", lambda _: {})
+    seen: dict[int, tuple[Resource, list[PodSet]]] = objects.widest.once("pod sets", lambda _: {})
     if id(resource) not in seen:
         seen[id(resource)] = (resource, _pod_sets(resource, objects))
     return seen[id(resource)][1]
@@ -51,7 +51,7 @@ def _pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
     least = resource.annotations.get(MIN_PARALLELISM) if resource.kind == "Job" else None
     read = [(_template(pods), _some(pods.job, _OF_JOB), (pods.name, pods.replicas)) for pods in resource.pods]
     key = repr((least, read))
-    shared: dict[str, list[PodSet]] = objects.once("shared pod sets", lambda _: {})
+    shared: dict[str, list[PodSet]] = objects.widest.once("shared pod sets", lambda _: {})
     if key not in shared:
         shared[key] = [_of_job(Pods((), pod, job, (), {}, *more), least) for pod, job, more in read]
     return shared[key]

@@ -22,6 +22,14 @@ def names(selector: str, ident: str) -> bool:
     return selector in (ident, family(ident))
 
 
+def is_below(file: str, folders: Iterable[str]) -> bool:
+    """Tell whether a file, as reports name it, is one of some folders or below; '' and '.' are this one."""
+    return any(
+        f"{file}/".startswith(f"{folder}/") if folder not in ("", ".") else not file.startswith(("/", "../"))
+        for folder in folders
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """What somebody asks to be told.

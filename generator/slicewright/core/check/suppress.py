@@ -1,99 +1,27 @@
-"""Problems are ignored with a reason: an annotation on the object, or an entry of `.slicewright-ignore.yaml`.
+"""Problems are ignored with a reason: an annotation on the object, a comment, or `.slicewright-ignore.yaml`.
 
-Either may suppress any problem of an object. A reason that is empty suppresses nothing,
-and one that meets no problem is a problem itself. An annotation of a TPUWorkload or TPUCluster ignores
-warnings, of the file and of the objects that are rendered from it, and no errors. Nor does one of a rendered
-object, which patches and components of the same file write.
+Each may suppress any problem of an object. A reason that is empty suppresses nothing,
+and one that meets no problem is a problem itself. An annotation or a comment of a TPUWorkload or TPUCluster
+ignores warnings, of the file and of the objects that are rendered from it, and no errors. Nor does an
+annotation of a rendered object, which patches and components of the same file write.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.model import Resource
-from slicewright.core.document.read import read_documents
-from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.check.reasons import NO_REASON, UNKNOWN, UNUSED, WHY, Entry, of_comments
 from slicewright.core.kubernetes.labels import ACKNOWLEDGED
-from slicewright.core.kubernetes.read import entries, mapping, text
 from slicewright.core.problem import Problem, did_you_mean, errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from slicewright.core.intent.source import Source, SourceFile
     from slicewright.core.problem import Path
 
-FILE_NAME = ".slicewright-ignore.yaml"
-_KEYS = ("rule", "object", "file", "reason")
 _INPUT = ("TPUWorkload", "TPUCluster")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One entry of the file: what it suppresses and why. Patterns are those of a shell, `*` matching all."""
-
-    rule: str
-    object: str
-    file: str
-    reason: str
-    problem: Problem
-    """What to report where the entry suppresses nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ignores:
-    """The entries of a file, and what is wrong with it."""
-
-    entries: tuple[Entry, ...] = ()
-    problems: tuple[Problem, ...] = ()
-
-
-def read_ignores(text_of_file: str, file: str, known: Iterable[str] = ()) -> Ignores:
-    """Return the entries of an ignore file.
-
-    The file is `ignore:` with a list of `{rule, object, file, reason}`; `object` is a pattern of
-    `Kind namespace/name`, `file` one of the path, and either may be left out for all. `known` are the ids of
-    rules, for hints about misspelt ones.
-    """
-    documents, problems = read_documents(text_of_file, file)
-    found: list[Entry] = []
-    wrong: list[Problem] = list(problems)
-    for document in documents:
-        source = Source(SourceFile(file, text_of_file), document)
-        data = mapping(document.data)
-        if set(data) != {"ignore"} or not isinstance(data["ignore"], list):
-            hint = "write ignore: with a list of {rule, object, reason}"
-            wrong.append(source.problem("IGN103", (), "expected a mapping with the one key 'ignore'", hint))
-            continue
-        for index, _ in enumerate(data["ignore"]):
-            entry, against = _entry(source, index, tuple(known))
-            wrong += against
-            if entry is not None:
-                found.append(entry)
-    return Ignores(tuple(found), tuple(wrong))
-
-
-def _entry(source: Source, index: int, known: tuple[str, ...]) -> tuple[Entry | None, list[Problem]]:
-    path: Path = ("ignore", index)
-    written = next((value for at, value in entries(source.data["ignore"]) if at == index), {})
-    wrong = [key for key in written if key not in _KEYS or not isinstance(written[key], str)]
-    if wrong or not text(written.get("rule")):
-        message = f"an entry has no field '{wrong[0]}' of that kind" if wrong else "an entry names no rule"
-        hint = "write rule and reason, and object or file: all are texts"
-        return None, [source.problem("IGN103", path, message, hint)]
-    rule = written["rule"]
-    if known and rule not in known:
-        message = f"rule '{rule}' is not defined"
-        return None, [source.problem("IGN103", (*path, "rule"), message, did_you_mean(rule, known))]
-    if not text(written.get("reason")).strip():
-        message = f"{rule} is ignored without a reason, so it is still reported"
-        return None, [source.problem("IGN101", path, message, _WHY, warning=True)]
-    unused = source.problem("IGN102", path, f"nothing here breaks {rule}", "remove the entry", warning=True)
-    return Entry(rule, written.get("object", "*"), written.get("file", "*"), written["reason"], unused), []
-
-
-_WHY = "add a reason: a reader must know why this is not a problem here"
 
 
 def suppress(
@@ -110,17 +38,24 @@ def suppress(
     used: set[Entry] = set()
     marks: dict[_Holder, Resource] = {}
     written: set[_Holder] = set()
+    texts: dict[str, tuple[SourceFile, bool]] = {}
     for resource in resources:
-        if resource.kind in _INPUT:
+        of_input = resource.kind in _INPUT
+        if of_input:
             written.add(_holder(resource))
+        if resource.source:
+            file = resource.source.file
+            texts[file.path] = (file, of_input or texts.get(file.path, (file, False))[1])
         if _marks(resource):
             marks[_holder(resource)] = resource
+    said = of_comments(texts.values(), known)
+    ignored = (*ignored, *said.entries)
     met: set[tuple[_Holder, str]] = set()
-    left: list[Problem] = []
+    left: list[Problem] = [*said.problems]
     for problem in problems:
         holders = _holders(problem)
         met.update((holder, problem.id) for holder in holders)
-        by = [entry for entry in ignored if _suppresses(entry, problem)]
+        by = [entry for entry in ignored if entry.suppresses(problem)]
         used.update(by)
         key = ACKNOWLEDGED + problem.id
         may = problem.severity != "error" or written.isdisjoint(holders)
@@ -185,8 +120,7 @@ def _of_annotations(
         rule = key.removeprefix(ACKNOWLEDGED)
         path: Path = ("metadata", "annotations", key)
         if not resource.annotations[key].strip():
-            message = f"{rule} is ignored without a reason, so it is still reported"
-            found.append(resource.problem("IGN101", path, message, _WHY, severity="warning"))
+            found.append(resource.problem("IGN101", path, f"{rule} {NO_REASON}", WHY, severity="warning"))
         elif rule not in met:
             found.append(_idle(resource, path, rule, known()))
     return found
@@ -194,18 +128,9 @@ def _of_annotations(
 
 def _idle(resource: Resource, path: Path, rule: str, known: Collection[str]) -> Problem:
     if known and rule not in known:
-        message = f"rule '{rule}' is not defined, so nothing is ignored"
+        message = f"rule '{rule}' {UNKNOWN}"
         return resource.problem(
             "IGN103", path, message, did_you_mean(rule, known), severity="warning", key=True
         )
-    message, hint = f"nothing here breaks {rule}", "remove the annotation"
+    message, hint = f"{UNUSED} {rule}", "remove the annotation"
     return resource.problem("IGN102", path, message, hint, severity="warning")
-
-
-def _suppresses(entry: Entry, problem: Problem) -> bool:
-    places = (problem.file, problem.folder or problem.file)
-    if entry.rule != problem.id or not any(fnmatchcase(place, entry.file) for place in places):
-        return False
-    kind, _, name = problem.object.partition(" ")
-    names = (problem.object, f"{kind} default/{name}") if "/" not in name else (problem.object,)
-    return any(fnmatchcase(named, entry.object) for named in names)

@@ -31,6 +31,8 @@ SLICE_TOPOLOGY = "cloud.google.com/gke-tpu-slice-topology"
 """Annotation of pods that take a part of a slice, or join several (sub-slicing and super-slicing)."""
 
 # pkg/cloudprovider/gke/labels/system_labels.go of GoogleCloudPlatform/cluster-autoscaler
+GKE = "cloud.google.com/"
+"""The prefix of GKE's labels."""
 ACCELERATOR_COUNT = "cloud.google.com/gke-accelerator-count"
 GPU = "cloud.google.com/gke-accelerator"
 NODE_POOL = "cloud.google.com/gke-nodepool"
@@ -83,6 +85,8 @@ PODSET = "kueue.x-k8s.io/podset-"
 ELASTIC = "kueue.x-k8s.io/elastic-job"
 MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
 EQUAL_COMPLETIONS = "kueue.x-k8s.io/job-completions-equal-parallelism"
+PRIORITY_BOOST = "kueue.x-k8s.io/priority-boost"
+"""Annotation of a Workload, for controllers that weigh what a preemption costs (KEP-7990)."""
 GATED_BY = "kueue.x-k8s.io/admission-gated-by"
 PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"
 PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
@@ -108,6 +112,65 @@ FLUX_SERVER_SIDE_APPLY = "kustomize.toolkit.fluxcd.io/ssa"
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
 """Kustomize leaves an object with this annotation out of its output."""
 NEEDS_HASH = "kustomize.config.k8s.io/needs-hash"
+
+_FURTHER = {
+    # pkg/controller/constants and apis/kueue/v1beta2 of kubernetes-sigs/kueue v0.19.2
+    KUEUE: """
+        admission auto-generated cluster-queue-name component-workload-index concurrent-admission
+        concurrent-admission-parent is-group-workload job-name job-owner-gvk job-owner-name job-uid
+        local-queue-name managed manager multikueue multikueue-origin multikueue-origin-uid
+        multikueue-worker-workload-pod pod-group-fast-admission pod-group-name pod-group-pod-index
+        pod-group-pod-index-label pod-group-serving pod-group-total-count pod-index-offset
+        pod-suspending-parent podset podset-group-name podset-preferred-topology podset-replica-sizes
+        podset-required-topology podset-slice-required-topology podset-slice-required-topology-constraints
+        podset-slice-size podset-unconstrained-topology raycluster-generation
+        raycluster-podset-replica-sizes resource-in-use retriable-in-group role-hash safe-to-forcefully-delete
+        stopping topology workload workload-allowed-resource-flavors workload-slice-name
+        workload-slice-replacement-for workloadpriorityclass
+    """,
+    "provreq.kueue.x-k8s.io/": "maxRunDurationSeconds",
+    # api/jobset/v1alpha2/jobset_types.go and pkg/constants of kubernetes-sigs/jobset v0.12.0
+    "jobset.sigs.k8s.io/": """
+        disable-in-place-restart global-replicas group-name group-replicas in-place-restart-attempt
+        job-global-index job-group-index job-key job-restart-attempt jobset-controller jobset-uid priority
+        replicatedjob-replicas
+    """,
+    "alpha.jobset.sigs.k8s.io/": "namespaced-job no-schedule node-selector",
+    # api/leaderworkerset/v1 of kubernetes-sigs/lws v0.9.0
+    "leaderworkerset.sigs.k8s.io/": """
+        exclusive-topology experimental-recreate-group-after-start group-index group-key leader-address
+        leader-name leader-requests-tpus name replicas size subdomainPolicy subgroup-exclusive-topology
+        subgroup-index subgroup-key subgroup-policy-type subgroup-size template-revision-hash worker-index
+    """,
+    # pkg/cloudprovider/gke/labels/system_labels.go of GoogleCloudPlatform/cluster-autoscaler, and GKE's pages
+    GKE: """
+        autopilot-managed-node compute-class-config-hash compute-class-priority-idx extended-duration-pods
+        gce-machine-type gce-topology-block gce-topology-host gce-topology-subblock general-purpose-pod-family
+        gke-accelerator-topology-mode gke-boot-disk gke-boot-disk-size gke-boot-disk-encryption-key
+        gke-capacity-check-wait-time-seconds gke-confidential-nodes gke-confidential-nodes-instance-type
+        gke-consolidation-delay-seconds gke-container-runtime gke-cpu-scaling-level
+        gke-ephemeral-storage-local-ssd gke-gpu gke-gpu-driver-version gke-gpu-partition-size
+        gke-gpu-sharing-strategy gke-gpudirect gke-image-type gke-location-hint gke-logging-variant
+        gke-max-pods-per-node gke-max-shared-clients-per-gpu gke-memory-gb-scaling-level gke-netd-ready
+        gke-networking-dra-driver gke-node-recycle-lead-time-seconds gke-nodepool-group-name
+        gke-nvidia-gpu-dra-driver gke-os-distribution gke-placement-group gke-profile gke-stack-type
+        gke-tpu-auto-restart gke-tpu-dra-driver gke-tpu-ici-resiliency gke-tpu-slice gke-workload-type
+        impending-node-termination placement-policy-name pod-isolation pod-slots pods-per-node private-node
+        requested-min-cpu-platform reservation-affinity reservation-blocks reservation-blocks-count
+        reservation-name reservation-project reservation-subblocks reservation-subblocks-count
+        reservation-zone run-high-perf-daemons
+    """,
+}
+"""Names by their prefix, of keys that slicewright does not read or write itself."""
+KNOWN_KEYS: frozenset[str] = frozenset(
+    {
+        *(prefix + name for prefix, names in _FURTHER.items() for name in names.split()),
+        *(value for name, value in vars().items() if name.isupper() and isinstance(value, str)),
+    }
+)
+"""Every key that is known, to tell a misspelt one from one that is new."""
+KNOWN_PREFIXES: frozenset[str] = frozenset(_FURTHER)
+"""Those of which all keys are known that a release had."""
 
 KEPT = {SYNC_OPTIONS: "Prune=false,Delete=false", COMPARE_OPTIONS: "IgnoreExtraneous", FLUX_PRUNE: "disabled"}
 """Annotations that keep Argo CD and Flux from deleting an object whose end would take more along: a namespace

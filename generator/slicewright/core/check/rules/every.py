@@ -14,12 +14,15 @@ from slicewright.core.check.rules import (
     jobs,
     jobset_names,
     jobset_policies,
+    keys,
     kueue_flavors,
     kueue_queues,
+    kueue_topologies,
     kueue_workloads,
     kustomize,
     leaderworkerset,
     multikueue,
+    node_labels,
     pathways,
     priorities,
     ray,
@@ -30,11 +33,22 @@ from slicewright.core.check.rules import (
     tpu_shape,
     tpu_slices,
     trainjob,
+    versions,
 )
 
-_TPU = (tpu_shape, tpu_slices, priorities, tpu_provisioning, computeclass, dynamic_slices, security)
+_TPU = (
+    tpu_shape,
+    tpu_slices,
+    node_labels,
+    priorities,
+    tpu_provisioning,
+    computeclass,
+    dynamic_slices,
+    security,
+)
 _JOBS = (jobset_names, jobset_policies, jobs, deployments, leaderworkerset, ray, trainjob, pathways)
-_QUEUES = (kueue_queues, kueue_flavors, kueue_workloads, multikueue, fit, fit_flavors)
+_QUEUES = (kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, fit, fit_flavors)
+_KEYS = (keys, versions)
 _TREE = (references_kueue, references_pods, gitops, content, kustomize)
-RULES = rules_of(*_TPU, *_JOBS, *_QUEUES, *_TREE)
+RULES = rules_of(*_TPU, *_JOBS, *_QUEUES, *_KEYS, *_TREE)
 """All rules; `problems/rules/` has their texts."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.check.rules.kueue_queues import quotas
 from slicewright.core.check.rules.tpu_shape import of_labels
 from slicewright.core.kubernetes.kinds import QUEUED_KINDS
@@ -106,21 +107,22 @@ _MORE_NODES = (
     "raise the quota (in a TPUCluster nominalNodes, or the nodes of the pool), the borrowing limit or the "
     "cohort, or ask for less"
 )
+_COUNTED = (TPU, "nvidia.com/gpu")
+"""Resources of devices that Kueue's configuration hardly ever transforms or maps, where it is not known."""
 _LAST = "cover one of their resources in the queue, or put them last"
 _ONE_TOPOLOGY = "cover all resources of the pods with one resource group, whose flavors have a topologyName"
 
 
 def queue_of(resource: Resource, objects: ObjectSet) -> quota.Node | None:
     """Return the ClusterQueue that a workload waits in, as far as it is known."""
-    known = quota_read.quotas(objects)
-    name = known.local.get((resource.namespace or "default", resource.labels.get(QUEUE, "")))
-    return known.queues.get(name) if name else None
+    return next((queue for _, queue in quota_read.queues_of(resource, objects)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What workloads ask their queue for; those with the same pod sets share it."""
 
+    known: quota.Quotas
     queue: quota.Node
     sets: list[quota.PodSet]
     choices: list[assignment.Choice]
@@ -130,20 +132,39 @@ class Asked:
 
 
 def asked(resource: Resource, objects: ObjectSet) -> Asked | None:
-    """Return what a workload asks its queue for, as far as the queue is known."""
+    """Return what a workload asks its queue for, as far as the queue is known.
+
+    Of several queues of its name it is the first that admits the workload, else the first.
+    """
+    return next(iter(asks(resource, objects)), None)
+
+
+def asks(resource: Resource, objects: ObjectSet) -> list[Asked]:
+    """Return what a workload asks of each queue of its name that admits it, else of the first."""
     seen: dict[tuple[int, int], Asked] = objects.once("what is asked for", lambda _: {})
-    queue = queue_of(resource, objects)
-    if queue is None:
-        return None
-    sets = quota_workload.pod_sets(resource, objects)
-    key = id(queue), id(sets)
-    if key not in seen:
-        seen[key] = _asked(resource, queue, sets, objects)
-    return seen[key]
+    sets: list[quota.PodSet] = []
+    found = []
+    for known, queue in quota_read.queues_of(resource, objects):
+        sets = sets or quota_workload.pod_sets(resource, objects)
+        if not objects.is_cluster and is_unfinished(sets):
+            return []
+        key = id(queue), id(sets)
+        if key not in seen:
+            seen[key] = _asked(resource, known, queue, sets, objects)
+        found.append(seen[key])
+    fitting = [
+        ask for ask in found[1:] and found if assignment.admit(ask.known, ask.queue, ask.sets, ask.choices)
+    ]
+    return fitting or found[:1]
 
 
-def _asked(resource: Resource, queue: quota.Node, sets: list[quota.PodSet], objects: ObjectSet) -> Asked:
-    known = quota_read.quotas(objects)
+def _asked(
+    resource: Resource,
+    known: quota.Quotas,
+    queue: quota.Node,
+    sets: list[quota.PodSet],
+    objects: ObjectSet,
+) -> Asked:
     choices = found = assignment.choices(known, queue, sets)
     if any(pods.least is not None for pods in sets):
         least = [pods if pods.least is None else pods.of(pods.least) for pods in sets]
@@ -156,17 +177,17 @@ def _asked(resource: Resource, queue: quota.Node, sets: list[quota.PodSet], obje
         if choice.flavors and (TPU in choice.requests or choice.pods[0].name not in small)
     ]
     fits = assignment.assign(known, queue, wanted) is not None
-    return Asked(queue, sets, choices, wanted, fits)
+    return Asked(known, queue, sets, choices, wanted, fits)
 
 
 @rule(
     "FIT101", QUEUED_KINDS, hint="ask for fewer slices, or raise the quota, the borrowing limit or the cohort"
 )
 def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
-    ask, known = asked(resource, objects), quota_read.quotas(objects)
+    ask = asked(resource, objects)
     if ask is None or ask.fits:
         return
-    queue, wanted = ask.queue, ask.wanted
+    known, queue, wanted = ask.known, ask.queue, ask.wanted
     alone = [choice for choice in wanted if assignment.assign(known, queue, [choice]) is None]
     for choice in alone:
         for name, value in choice.requests.items():
@@ -244,10 +265,10 @@ def _together(known: quota.Quotas, queue: quota.Node, wanted: list[assignment.Ch
 
 @rule("FIT102", QUEUED_KINDS, hint="use the queue of this TPU, or correct the node selector")
 def _no_flavor(resource: Resource, objects: ObjectSet) -> Findings:
-    ask, known = asked(resource, objects), quota_read.quotas(objects)
+    ask = asked(resource, objects)
     if ask is None:
         return
-    queue, sets = ask.queue, ask.sets
+    known, queue, sets = ask.known, ask.queue, ask.sets
     for choice in ask.choices:
         if not choice.flavors and all(name in known.flavors for name in choice.group):
             wanted = next(iter(choice.requests))
@@ -295,13 +316,14 @@ def _hint(known: quota.Quotas, choice: assignment.Choice, resource: Resource) ->
     "Kueue's configuration",
 )
 def _uncovered(resource: Resource, objects: ObjectSet) -> Findings:
-    ask, known = asked(resource, objects), quota_read.quotas(objects)
+    ask = asked(resource, objects)
     if ask is None:
         return
     first: dict[str, str] = {}
     for pods in ask.sets:
-        for wanted in assignment.uncovered(known, ask.queue, pods):
-            first.setdefault(wanted, pods.name)
+        for wanted in assignment.uncovered(ask.known, ask.queue, pods):
+            if objects.is_cluster or "/" not in wanted or wanted in _COUNTED:
+                first.setdefault(wanted, pods.name)
     for wanted, name in first.items():
         message = f"pods '{name}' ask for {wanted}, but ClusterQueue '{ask.queue.name}' does not cover it"
         yield Finding(_LABEL, message)

@@ -8,7 +8,7 @@ from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.quota import most
-from slicewright.core.check.rules.fit import Asked, asked
+from slicewright.core.check.rules.fit import Asked, asks
 from slicewright.core.check.scheduler import PURCHASE, NodeSelector
 from slicewright.core.kubernetes.kinds import QUEUED_KINDS
 from slicewright.core.kubernetes.labels import INSTANCE_TYPE, MACHINE_FAMILY, NODE_POOL, QUEUE, TPU
@@ -30,25 +30,34 @@ _APART = (
 )
 
 
-def _judged(resource: Resource, objects: ObjectSet) -> tuple[list[Finding], list[Finding]]:
-    """Return what is wrong with the flavors that a workload is given first, and with others for it."""
-    ask, known = asked(resource, objects), quota_read.quotas(objects)
+_Judged = tuple[list[Finding], list[Finding]]
+"""What is wrong with the flavors that a workload is given first, and with others for it."""
+
+
+def _judged(resource: Resource, objects: ObjectSet) -> _Judged:
+    """Return the judgement on a workload; of several queues of its name, on the first without an error."""
+    seen: dict[int, _Judged] = objects.once("flavors", lambda _: {})
+    if id(resource) not in seen:
+        judged = [_of_queue(ask, objects) for ask in asks(resource, objects)]
+        seen[id(resource)] = next((one for one in judged if not one[0]), judged[0] if judged else ([], []))
+    return seen[id(resource)]
+
+
+def _of_queue(ask: Asked, objects: ObjectSet) -> _Judged:
+    known = ask.known
     first: list[Finding] = []
     others: list[Finding] = []
     # Of a flavor that is not known nobody knows the labels.
-    if ask is None or known.declared or not all(name in known.flavors for name in _names(ask.queue)):
+    if known.declared or not all(name in known.flavors for name in _names(ask.queue)):
         return first, others
-    seen: dict[int, tuple[list[Finding], list[Finding]]] = objects.once("flavors", lambda _: {})
-    if id(resource) not in seen:
-        for given in assignment.admit(known, ask.queue, ask.sets, ask.choices) or ():
-            names = list(dict.fromkeys(given.flavors.values()))
-            if said := _contradiction(objects, ask.queue, given.pods, names):
-                message = f"pods '{given.pods.name}' are given {_listed(names)}: {said[0]}"
-                first.append(Finding(_LABEL, message, said[1]))
-            else:
-                others += _others(objects, ask, given, names)
-        seen[id(resource)] = first, others
-    return seen[id(resource)]
+    for given in assignment.admit(known, ask.queue, ask.sets, ask.choices) or ():
+        names = list(dict.fromkeys(given.flavors.values()))
+        if said := _contradiction(objects, ask, given.pods, names):
+            message = f"pods '{given.pods.name}' are given {_listed(names)}: {said[0]}"
+            first.append(Finding(_LABEL, message, said[1]))
+        else:
+            others += _others(objects, ask, given, names)
+    return first, others
 
 
 def _names(queue: Node) -> Iterator[str]:
@@ -61,15 +70,15 @@ def _listed(names: Sequence[str]) -> str:
 
 def _others(objects: ObjectSet, ask: Asked, given: assignment.Given, first: list[str]) -> Findings:
     who = f"pods '{given.pods.name}' are given"
-    if said := _elsewhere(objects, given.pods, first):
+    if said := _elsewhere(objects, ask.known, given.pods, first):
         yield Finding(_LABEL, f"{who} {_listed(first)}: {said}", _ONE_GROUP)
-    for flavor, names in _instead(quota_read.quotas(objects), ask, given):
-        if worse := _contradiction(objects, ask.queue, given.pods, names):
+    for flavor, names in _instead(ask, given):
+        if worse := _contradiction(objects, ask, given.pods, names):
             full = f"{_listed(first)} {'is' if len(first) == 1 else 'are'} full"
             yield Finding(_LABEL, f"{who} flavor {flavor} when {full}: {worse[0]}", worse[1])
 
 
-def _instead(known: Quotas, ask: Asked, given: assignment.Given) -> Iterator[tuple[str, list[str]]]:
+def _instead(ask: Asked, given: assignment.Given) -> Iterator[tuple[str, list[str]]]:
     """Yield (flavor, all flavors with it) of those that pods can be given in place of their first choice."""
     for choice in ask.choices:
         if given.pods.name not in [pods.name for pods in choice.pods]:
@@ -78,7 +87,7 @@ def _instead(known: Quotas, ask: Asked, given: assignment.Given) -> Iterator[tup
         others = [name for resource, name in given.flavors.items() if resource not in choice.requests]
         for name in choice.flavors:
             enough = all(
-                value <= most(known, ask.queue, (name, resource)).total
+                value <= most(ask.known, ask.queue, (name, resource)).total
                 for resource, value in choice.requests.items()
             )
             if enough and name not in now:
@@ -86,10 +95,10 @@ def _instead(known: Quotas, ask: Asked, given: assignment.Given) -> Iterator[tup
 
 
 def _contradiction(
-    objects: ObjectSet, queue: Node, pods: PodSet, names: Sequence[str]
+    objects: ObjectSet, ask: Asked, pods: PodSet, names: Sequence[str]
 ) -> tuple[str, str] | None:
     """Return (why pods never run on nodes of all of some flavors, what to write); nothing where they may."""
-    known = quota_read.quotas(objects)
+    known = ask.known
     labels: dict[str, str] = {}
     source: dict[str, str] = {}
     for name in names:
@@ -103,9 +112,9 @@ def _contradiction(
     fixed = pods.nodes.fixed()
     return (
         _two_ways({**fixed, **labels}, source)
-        or _sibling(known, queue, fixed, names)
-        or _no_pool(objects, pods, labels, names)
-        or _no_chips(objects, pods, names)
+        or _sibling(known, ask.queue, fixed, names)
+        or _no_pool(objects, known, pods, labels, names)
+        or _no_chips(objects, known, pods, names)
     )
 
 
@@ -139,11 +148,10 @@ def _sibling(
 
 
 def _no_pool(
-    objects: ObjectSet, pods: PodSet, labels: dict[str, str], names: Sequence[str]
+    objects: ObjectSet, known: Quotas, pods: PodSet, labels: dict[str, str], names: Sequence[str]
 ) -> tuple[str, str] | None:
     """Say that no pool of the cluster has nodes for pods with these flavors, where its pools are known."""
     pools = _pools(objects)
-    known = quota_read.quotas(objects)
     own = {name: pools[name] for name in names if name in pools and known.flavors[name].labels}
     if not own:
         return None
@@ -183,13 +191,15 @@ def _pools(objects: ObjectSet) -> dict[str, list[dict[str, tuple[str, ...]]]]:
     return found
 
 
-def _no_chips(objects: ObjectSet, pods: PodSet, names: Sequence[str]) -> tuple[str, str] | None:
+def _no_chips(
+    objects: ObjectSet, known: Quotas, pods: PodSet, names: Sequence[str]
+) -> tuple[str, str] | None:
     """Say that pods that ask for chips are sent to machines without any."""
     if not pods.requests.get(TPU):
         return None
-    machines, families = objects.once("machines with chips", _machines)
+    machines, families = objects.widest.once("machines with chips", _machines)
     for name in names:
-        labels = quota_read.quotas(objects).flavors[name].labels
+        labels = known.flavors[name].labels
         for key, chips in ((INSTANCE_TYPE, machines), (MACHINE_FAMILY, families)):
             if key in labels and labels[key] not in chips:
                 return f"Kueue adds {key}={labels[key]} of {name}, and such nodes have no TPU", _ONE_GROUP
@@ -202,9 +212,8 @@ def _machines(objects: ObjectSet) -> tuple[set[str], set[str]]:
     return machines, {machine.partition("-")[0] for machine in machines}
 
 
-def _elsewhere(objects: ObjectSet, pods: PodSet, names: Sequence[str]) -> str:
+def _elsewhere(objects: ObjectSet, known: Quotas, pods: PodSet, names: Sequence[str]) -> str:
     """Say that a flavor for other resources binds pods that ask for chips to a node pool."""
-    known = quota_read.quotas(objects)
     own = [known.flavors[name].labels for name in names]
     bound = [
         (name, labels[NODE_POOL]) for name, labels in zip(names, own, strict=True) if NODE_POOL in labels

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.kubernetes.kinds import CLUSTER_SCOPED, RUN_KINDS, RUNS, is_namespaced
 from slicewright.core.kubernetes.labels import (
     HOOK,
@@ -104,9 +103,10 @@ def _written_out(resource: Resource, pods: Pods, missing: list[str]) -> Fix | No
 
 @rule("GIT105", _JOBS, "warning")
 def _tolerations(resource: Resource, objects: ObjectSet) -> Findings:
-    queue, known = queue_of(resource, objects), quota_read.quotas(objects)
-    if queue is None:
+    queues = quota_read.queues_of(resource, objects)
+    if not queues:
         return
+    known, queue = queues[0]
     for pods, pod_set in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=True):
         # Where Git has no list, one that Kueue makes is not a difference. A run that may take several ways of
         # provisioning takes what Kueue adds, and the Application of frozen runs ignores it.

@@ -140,21 +140,22 @@ def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("JS107", JOBSET)
 def _shared_subdomain(resource: Resource, objects: ObjectSet) -> Findings:
-    taken = objects.once("subdomains", _subdomains)
-    domain = _domain(resource)
-    first = taken.get((resource.namespace or "default", domain))
+    first = objects.once("subdomains", _subdomains).get(_place(resource, objects))
     if first is not None and first is not resource and first.name != resource.name:
         path = (
             ("spec", "network", "subdomain") if mapping(at(resource.data, "spec", "network")) else ("spec",)
         )
-        yield Finding(path, f"JobSet '{first.name}' has the subdomain '{domain}' already")
+        yield Finding(path, f"JobSet '{first.name}' has the subdomain '{_domain(resource)}' already")
 
 
-def _subdomains(objects: ObjectSet) -> dict[tuple[str, str], Resource]:
-    found: dict[tuple[str, str], Resource] = {}
-    for resource in objects.of_kind("JobSet"):
-        found.setdefault((resource.namespace or "default", _domain(resource)), resource)
-    return found
+def _place(resource: Resource, objects: ObjectSet) -> tuple[str, str, str]:
+    """Return where a subdomain is taken: files of one folder may be alternatives."""
+    file = "" if objects.is_cluster else resource.file
+    return file, resource.namespace or "default", _domain(resource)
+
+
+def _subdomains(objects: ObjectSet) -> dict[tuple[str, str, str], Resource]:
+    return {_place(resource, objects): resource for resource in reversed(objects.of_kind("JobSet"))}
 
 
 @rule("JS108", JOBSET)

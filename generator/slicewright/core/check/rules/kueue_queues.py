@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.quota_read import parent_of
+from slicewright.core.check.quota_read import parent_of, variants
 from slicewright.core.check.rules.dns import is_label_key
 from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.quantity import amount
@@ -210,7 +210,11 @@ def _expressions(resource: Resource, _objects: ObjectSet) -> Findings:
 
 def _cycles(objects: ObjectSet) -> dict[str, tuple[str, ...]]:
     """Return the cohorts that are in each other, each with the way back to itself."""
-    parents = {cohort.name: parent_of(cohort) for cohort in objects.of_kind("Cohort")}
+    parents = {
+        cohort.name: parent_of(cohort)
+        for cohort in objects.of_kind("Cohort")
+        if (cohort.kind, cohort.name) not in variants(objects)
+    }
     found: dict[str, tuple[str, ...]] = {}
     seen: set[str] = set()
     for first in parents:

@@ -272,7 +272,7 @@ def _topology_layers(resource: Resource, _objects: ObjectSet) -> Findings:
         for key in _EXCLUDED:
             if key in pods.annotations:
                 yield Finding(path, f"layers exclude {key}")
-        layers = _read(written)
+        layers = layers_of(written)
         if layers is None:
             yield Finding(path, "the layers are not a JSON list of {topology, size}")
         elif not 0 < len(layers) <= _MOST_LAYERS:
@@ -302,7 +302,7 @@ def _of_layers(layers: list[_Layer], pods: Pods, path: Path) -> Findings:
         above = max(size, 0)
 
 
-def _read(written: str) -> list[_Layer] | None:
+def layers_of(written: str) -> list[_Layer] | None:
     """Return the layers as Go reads them: what is missing is empty, and names are found in any case."""
     try:
         found = json.loads(written)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from slicewright.core.check import quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, RUN_KINDS
 from slicewright.core.kubernetes.labels import MULTIKUEUE_CONTROLLER, PROVISIONING_CONTROLLER, QUEUE
@@ -122,13 +121,17 @@ def _managed(resource: Resource, objects: ObjectSet) -> Findings:
     queue = resource.labels.get(QUEUE)
     if at(resource.data, "spec", "managedBy") != MULTIKUEUE_CONTROLLER or queue is None:
         return
-    name = quota_read.quotas(objects).local.get((resource.namespace or "default", queue))
     controllers = objects.once("controllers of admission checks", _controllers)
-    queues = [one for one in objects.of_kind("ClusterQueue") if one.name == name]
+    places = [
+        (local.file, text(at(local.data, "spec", "clusterQueue")))
+        for local in objects.candidates("LocalQueue", queue, resource.namespace, resource.file)
+    ]
+    queues = [one for file, name in places for one in objects.candidates("ClusterQueue", name, near=file)]
     if queues and not any(
         MULTIKUEUE_CONTROLLER in controllers.get(check, {MULTIKUEUE_CONTROLLER})
         for one in queues
         for _, check, _ in _checks(one)
     ):
-        message = f"managedBy is {MULTIKUEUE_CONTROLLER}, and ClusterQueue '{name}' has no MultiKueue check"
+        lacks = f"ClusterQueue '{queues[0].name}' has no MultiKueue check"
+        message = f"managedBy is {MULTIKUEUE_CONTROLLER}, and {lacks}"
         yield Finding(("spec", "managedBy"), message)

@@ -71,8 +71,8 @@ def _priority(name: str, objects: ObjectSet) -> Priority:
     """Return the value of a PriorityClass; its name where the object is not known."""
     if not name:
         return _default(objects)
-    found = objects.find("PriorityClass", name)
-    return number(found.data.get("value")) if found else name
+    values = {number(found.data.get("value")) for found in objects.candidates("PriorityClass", name)}
+    return values.pop() if len(values) == 1 else name
 
 
 def _default(objects: ObjectSet) -> Priority:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check import quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.placeholder import may_be
 from slicewright.core.check.rules.kueue_queues import groups
 from slicewright.core.check.scheduler import requirement
 from slicewright.core.kubernetes.kinds import QUEUED_KINDS
@@ -32,7 +33,7 @@ _PARAMETERS = {"ProvisioningRequestConfig", "MultiKueueConfig"}
 def _dangling(objects: ObjectSet, kind: str, name: str, path: Path) -> Findings:
     """Yield a finding where objects of a kind are known and one that is named is not among them."""
     known = [resource.name for resource in objects.of_kind(kind)]
-    if known and name and name not in known:
+    if known and name and not objects.has(kind, name):
         yield Finding(path, f"{kind} '{name}' is not defined", did_you_mean(name, known))
 
 
@@ -41,6 +42,8 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     known, name = quota_read.quotas(objects), resource.labels.get(QUEUE)
     namespace = resource.namespace or "default"
     if name is None or not known.has_queues or (namespace, name) in known.local or RUN in resource.labels:
+        return
+    if not objects.is_cluster and objects.has("LocalQueue", name, resource.namespace):
         return
     here = [queue for place, queue in known.local if place == namespace]
     elsewhere = sorted(place for place, queue in known.local if queue == name)
@@ -117,21 +120,43 @@ def _pools(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("REF110", {"LocalQueue"})
 def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
-    queue = objects.find("ClusterQueue", text(at(resource.data, "spec", "clusterQueue")))
-    selector = at(queue.data, "spec", "namespaceSelector") if queue else None
     name = resource.namespace or "default"
-    namespace = objects.find("Namespace", name)
-    if queue is None or not isinstance(selector, dict):
+    if not objects.is_cluster and not resource.namespace:
         return
-    labels = {**(namespace.labels if namespace else {}), NAMESPACE_NAME: name}
+    queues = objects.candidates(
+        "ClusterQueue", text(at(resource.data, "spec", "clusterQueue")), near=resource.file
+    )
+    namespaces = [namespace.labels for namespace in objects.candidates("Namespace", name)]
+    if queues and all(_refuses(queue, name, labels) for queue in queues for labels in namespaces or (None,)):
+        yield Finding(
+            ("spec", "clusterQueue"), f"ClusterQueue '{queues[0].name}' does not select namespace '{name}'"
+        )
+
+
+def _refuses(queue: Resource, name: str, labels: dict[str, str] | None) -> bool:
+    """Tell whether a ClusterQueue does not select a namespace; of None nobody knows more than its name."""
+    selector = at(queue.data, "spec", "namespaceSelector")
+    if not isinstance(selector, dict):
+        return False
+    own = {**(labels or {}), NAMESPACE_NAME: name}
     wanted = texts(selector.get("matchLabels"))
-    unknown = namespace is None and bool(set(wanted) - {NAMESPACE_NAME})
-    refused = any(labels.get(key) != value for key, value in wanted.items())
+    keys = set(wanted)
+    refused = any(own.get(key) != value for key, value in wanted.items())
     for _, expression in entries(selector.get("matchExpressions")):
         key = text(expression.get("key"))
-        unknown = unknown or (namespace is None and key != NAMESPACE_NAME)
-        refused = refused or not requirement(expression).accepts(labels.get(key))
-    if refused and not unknown:
-        yield Finding(
-            ("spec", "clusterQueue"), f"ClusterQueue '{queue.name}' does not select namespace '{name}'"
-        )
+        keys.add(key)
+        refused = refused or not requirement(expression).accepts(own.get(key))
+    return refused and (labels is not None or keys <= {NAMESPACE_NAME})
+
+
+@rule("REF132", QUEUED_KINDS, "warning")
+def _namespace_unwritten(resource: Resource, objects: ObjectSet) -> Findings:
+    """Compare namespaces in a scope, where somebody may still choose one for what has none."""
+    name, namespace = resource.labels.get(QUEUE, ""), resource.namespace
+    queues = () if objects.is_cluster else objects.candidates("LocalQueue", name, namespace, resource.file)
+    others = objects.widest.candidates("LocalQueue", name, namespace) if queues else ()
+    if queues and not any(may_be(one.namespace or "default", namespace or "default") for one in others):
+        theirs = f"is in namespace '{queues[0].namespace}'" if queues[0].namespace else "has no namespace"
+        own = f"is in '{namespace}'" if namespace else "has none"
+        message = f"LocalQueue '{name}' {theirs}, but the {resource.kind} {own}"
+        yield Finding(("metadata",), message)

@@ -1,6 +1,6 @@
 """Rules of references from pods. They are warnings: others may create what is not among the objects.
 
-Of objects that nobody declared a cluster for, nothing is said of a kind of which there is none at all. In a
+Of objects that nobody declared a cluster for, nothing is said of a kind of which their scope has none. In a
 repository with a TPUCluster everything is in the tree, or the TPUCluster says that it is there.
 """
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 KINDS = ("ConfigMap", "Secret", "PersistentVolumeClaim", "ServiceAccount")
 _GIVEN = (("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt"))
 """What Kubernetes itself makes in every namespace."""
+_INJECTED = ("istio-ca-root-cert", "openshift-service-ca.crt")
+"""ConfigMaps that Istio and OpenShift make in every namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,14 @@ _GKE_CLASSES = (
 )  # fmt: skip
 
 
+_MAKERS = (
+    ("Certificate", ("spec", "secretName")),
+    ("ExternalSecret", ("spec", "target", "name")),
+    ("SealedSecret", ("spec", "template", "metadata", "name")),
+)
+"""Kinds whose controllers make a Secret, and the field that names it, else it has their own name."""
+
+
 def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, set[str]]:
     """Return the names of a kind by namespace."""
 
@@ -124,6 +134,10 @@ def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
         for resource in (*objects.of_kind(kind), *(other for other in objects.beside if other.kind == kind)):
             found.setdefault(resource.namespace or "default", set()).add(resource.name)
+        for maker, path in _MAKERS if kind == "Secret" else ():
+            for resource in objects.of_kind(maker):
+                made = text(at(resource.data, *path)) or resource.name
+                found.setdefault(resource.namespace or "default", set()).add(made)
         if kind == "ServiceAccount" and objects.site:
             for _, team in entries(objects.site.cluster.spec.get("teams")):
                 if team.get("serviceAccountName"):
@@ -137,15 +151,26 @@ def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, set[str]]:
 def _namespaced(kind: str) -> Check:
     def check(resource: Resource, objects: ObjectSet) -> Findings:
         namespace = resource.namespace or "default"
-        known = _by_namespace(objects, kind).get(namespace)
         if objects.site is not None:
             yield from _not_in_tree(kind, resource, objects, objects.site)
-        elif known:
-            for pods in resource.pods:
-                for found in references(pods):
-                    if found.kind == kind and found.name not in known:
-                        message = f"{kind} '{found.name}' is not defined in namespace '{namespace}'"
-                        yield Finding(found.path, message, did_you_mean(found.name, known))
+            return
+        known = _by_namespace(objects, kind)
+        names = known.get(namespace, set())
+        if not objects.is_cluster:
+            unwritten = known.get("default", set()) if resource.namespace else set().union(*known.values())
+            names = names | unwritten
+        for pods in resource.pods if names else ():
+            for found in references(pods):
+                if (
+                    found.kind == kind
+                    and found.name not in names
+                    and found.name not in _INJECTED
+                    and is_subdomain(found.name)
+                    and (kind != "Secret" or objects.is_cluster or nearest(found.name, names))
+                    and not objects.has(kind, found.name, resource.namespace)
+                ):
+                    message = f"{kind} '{found.name}' is not defined in namespace '{namespace}'"
+                    yield Finding(found.path, message, did_you_mean(found.name, names))
 
     return check
 
@@ -194,9 +219,11 @@ def _keys(resource: Resource, objects: ObjectSet) -> Findings:
     namespace = resource.namespace or "default"
     for pods in resource.pods:
         for found in references(pods):
-            holder = objects.find(found.kind, found.name, namespace)
-            holder = holder or beside.get((found.kind, namespace, found.name))
-            for key in absent_keys(found.keys, holder.data) if holder else ():
+            holders = objects.candidates(found.kind, found.name, resource.namespace, resource.file)
+            if not holders and (found.kind, namespace, found.name) in beside:
+                holders = (beside[found.kind, namespace, found.name],)
+            absent = [absent_keys(found.keys, holder.data) for holder in holders]
+            for key in absent[0] if all(absent) and absent else ():
                 message = f"{found.kind} '{found.name}' of namespace '{namespace}' has no key '{key}'"
                 yield Finding(found.path, message)
 
@@ -206,7 +233,7 @@ def _priority(resource: Resource, objects: ObjectSet) -> Findings:
     known = [found.name for found in objects.of_kind("PriorityClass")]
     for pods in resource.pods:
         name = text(pods.spec.get("priorityClassName"))
-        if known and name and name not in (*known, *_BUILT_IN):
+        if known and name and name not in _BUILT_IN and not objects.has("PriorityClass", name):
             path = (*pods.spec_path, "priorityClassName")
             yield Finding(path, f"PriorityClass '{name}' is not defined", did_you_mean(name, known))
 
@@ -218,7 +245,7 @@ def _compute_class(resource: Resource, objects: ObjectSet) -> Findings:
         known.append(text(entry.get("name")))
     for pods in resource.pods:
         name = pods.selector.get(COMPUTE_CLASS, "")
-        if known and name and name not in (*known, *_GKE_CLASSES):
+        if known and name and name not in (*known, *_GKE_CLASSES) and not objects.has("ComputeClass", name):
             path = pods.selector_path(COMPUTE_CLASS)
             yield Finding(path, f"ComputeClass '{name}' is not defined", did_you_mean(name, known))
 

@@ -51,8 +51,8 @@ def _host_network(resource: Resource, objects: ObjectSet) -> Findings:
         if not all(served) or (pods.annotations.get(FUSE) == "true" and not mounted):
             yield Finding(path, "GCS FUSE volumes do not mount in pods with hostNetwork")
         account = text(pods.spec.get("serviceAccountName"))
-        found = objects.find("ServiceAccount", account, resource.namespace) if account else None
-        impersonates = found is not None and GOOGLE_ACCOUNT in found.annotations
+        found = objects.candidates("ServiceAccount", account, resource.namespace, resource.file)
+        impersonates = bool(found) and all(GOOGLE_ACCOUNT in one.annotations for one in found)
         if impersonates or pods.selector.get(METADATA_SERVER) == "true":
             yield Finding(path, "pods with hostNetwork use the Google service account of the node")
 
@@ -72,9 +72,11 @@ def _dns_policy(resource: Resource, _objects: ObjectSet) -> Findings:
 def _level(resource: Resource, objects: ObjectSet) -> tuple[str, str]:
     """Return the level of Pod Security that a namespace enforces, and who says so."""
     name = resource.namespace or "default"
-    namespace = objects.find("Namespace", name)
-    if namespace is not None:
-        return namespace.labels.get(POD_SECURITY, ""), f"namespace '{name}'"
+    if not objects.is_cluster and not resource.namespace:
+        return "", ""
+    if namespaces := objects.candidates("Namespace", name, near=resource.file):
+        levels = {namespace.labels.get(POD_SECURITY, "") for namespace in namespaces}
+        return levels.pop() if len(levels) == 1 else "", f"namespace '{name}'"
     for _, team in entries(objects.site.cluster.spec.get("teams")) if objects.site else ():
         if team.get("namespace") == name:
             level = text(team.get("podSecurity")) or text(mapping(team.get("labels")).get(POD_SECURITY))

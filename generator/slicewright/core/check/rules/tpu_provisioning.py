@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.shape import is_below
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -15,6 +15,7 @@ from slicewright.core.kubernetes.labels import (
     COMPUTE_CLASS,
     FLEX_START,
     GKE_PROVISIONING,
+    MAX_EXECUTION_TIME,
     MAX_RUN_DURATION,
     NODE_POOL,
     PREEMPTIBLE,
@@ -26,7 +27,7 @@ from slicewright.core.kubernetes.labels import (
     SPOT,
     TOPOLOGY,
 )
-from slicewright.core.kubernetes.read import at, entries, mapping, text, texts
+from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts
 from slicewright.core.mend import edits
 from slicewright.core.plan.placement import FLEX_START_SECONDS
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _RUN_SECONDS = (30, 10_368_000)
 """Shortest and longest maxRunDuration of other nodes: 30 seconds to 120 days (GKE cluster autoscaler)."""
 
-_NO_LABELS = {
+NO_LABELS = {
     "cloud.google.com/gke-reservation-name": "write cloud.google.com/reservation-name",
     RESERVATION_AFFINITY: "write cloud.google.com/reservation-name",
     "cloud.google.com/gke-reservation": "write cloud.google.com/reservation-name",
@@ -61,8 +62,8 @@ _CONFLICTS = {SPOT: "true", PREEMPTIBLE: "true"}
 
 @rule("TPU121", TEMPLATE_KINDS)
 def _unknown_labels(resource: Resource, objects: ObjectSet) -> Findings:
-    own = objects.once("labels of nodes", _own_labels)
-    unknown = _NO_LABELS | (_NO_LABELS_OF_POOLS if objects.site else {})
+    own = objects.widest.once("labels of nodes", _own_labels)
+    unknown = NO_LABELS | (_NO_LABELS_OF_POOLS if objects.site else {})
     for pods in resource.pods:
         for key in mapping(pods.spec.get("nodeSelector")):
             if key in unknown and key not in own:
@@ -139,6 +140,41 @@ def _lifetime(written: object, path: Path, *, is_flex: bool) -> Findings:
 def _within(written: str, low: int, high: int) -> bool:
     few = 9
     return written.isascii() and written.isdigit() and len(written) <= few and low <= int(written) <= high
+
+
+@rule("TPU147", POD_KINDS, "warning")
+def _deadline(resource: Resource, objects: ObjectSet) -> Findings:
+    for pods in resource.pods:
+        life = _life(resource, pods, objects)
+        written: list[tuple[Path, int | None]] = [
+            ((*pods.job_path, "activeDeadlineSeconds"), number(pods.job.get("activeDeadlineSeconds"))),
+            ((*pods.spec_path, "activeDeadlineSeconds"), number(pods.spec.get("activeDeadlineSeconds"))),
+        ]
+        if (label := resource.labels.get(MAX_EXECUTION_TIME, "")).isdecimal():
+            written.append((("metadata", "labels", MAX_EXECUTION_TIME), int(label)))
+        for path, deadline in written if life else ():
+            if deadline is not None and deadline > life:
+                message = f"the deadline is {deadline} s, and the nodes live {life} s"
+                yield Finding(path, message, f"write {life} at most, and leave time for the start")
+
+
+def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
+    """Return after how many seconds the nodes of pods end; 0 where that is not known."""
+    written = [pods.selector.get(MAX_RUN_DURATION), resource.annotations.get(PROVISIONING_REQUEST_DURATION)]
+    lives = [int(value) for value in written if value and value.isdecimal()]
+    classes = objects.candidates("ComputeClass", pods.selector.get(COMPUTE_CLASS, ""), near=resource.file)
+    rungs = [_of_rung(rung) for one in classes for _, rung in entries(at(one.data, "spec", "priorities"))]
+    if rungs and all(rungs):
+        lives.append(max(rungs))
+    if _is_flex(pods) or PROVISIONING_REQUEST_DURATION in resource.annotations:
+        lives.append(FLEX_START_SECONDS[1])
+    return min(lives, default=0)
+
+
+def _of_rung(rung: dict[str, Any]) -> int:
+    """Return how long the nodes of a priority of a ComputeClass live; 0 where they have no end."""
+    flex = FLEX_START_SECONDS[1] if at(rung, "flexStart", "enabled") is True else 0
+    return number(rung.get("maxRunDurationSeconds")) or flex
 
 
 def _tolerates(pods: Pods, key: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.spelling import meant_key
 from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS, TEMPLATE_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
@@ -21,15 +22,17 @@ from slicewright.core.kubernetes.labels import (
     TPU,
 )
 from slicewright.core.kubernetes.quantity import amount
-from slicewright.core.kubernetes.read import at, number
+from slicewright.core.kubernetes.read import at, number, texts
 from slicewright.core.mend import edits
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Fix
+    from slicewright.core.problem import Fix, Path
 
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
 _TOPOLOGY = re.compile(r"[1-9][0-9]{0,5}(x[1-9][0-9]{0,5}){1,2}")
@@ -71,7 +74,7 @@ def shapes(pods: Pods, objects: ObjectSet) -> list[Shape]:
 
 
 def _rows(objects: ObjectSet, *labels: str) -> list[Shape]:
-    seen: dict[tuple[str, ...], list[Shape]] = objects.once("rows by labels", lambda _: {})
+    seen: dict[tuple[str, ...], list[Shape]] = objects.widest.once("rows by labels", lambda _: {})
     if labels not in seen:
         seen[labels] = of_labels(objects.catalogue, *labels)
     return seen[labels]
@@ -112,34 +115,41 @@ def exclusive(resource: Resource, pods: Pods) -> str:
     return ""
 
 
-@rule("TPU101", TEMPLATE_KINDS)
+def _labels(resource: Resource) -> Iterator[tuple[dict[str, str], Callable[[str], Path]]]:
+    """Yield the node labels that pods select or a flavor gives, and what returns the way to one of them."""
+    yield from ((pods.selector, pods.selector_path) for pods in resource.pods)
+    if resource.kind == "ResourceFlavor":
+        yield texts(at(resource.data, "spec", "nodeLabels")), lambda key: ("spec", "nodeLabels", key)
+
+
+@rule("TPU101", TEMPLATE_KINDS | {"ResourceFlavor"})
 def _accelerator(resource: Resource, objects: ObjectSet) -> Findings:
     catalogue = objects.catalogue
-    for pods in resource.pods:
-        label = pods.selector.get(ACCELERATOR)
+    for labels, path_of in _labels(resource):
+        label = labels.get(ACCELERATOR)
         if label in (None, PLACEHOLDER) or label in catalogue.accelerators or label in catalogue.not_offered:
             continue
         right = catalogue.misnomers.get(label, "")
         hint = f"write {right}" if right in catalogue.accelerators else ""
         hint = hint or did_you_mean(label, catalogue.accelerators)
-        path = pods.selector_path(ACCELERATOR)
+        path = path_of(ACCELERATOR)
         fix = edits.write(resource.data, {path: right}) if right in catalogue.accelerators else None
         yield Finding(
             path, f"GKE has no TPU accelerator '{label}'", hint, fix if path[-1] == ACCELERATOR else None
         )
 
 
-@rule("TPU102", TEMPLATE_KINDS)
+@rule("TPU102", TEMPLATE_KINDS | {"ResourceFlavor"})
 def _topology(resource: Resource, objects: ObjectSet) -> Findings:
-    for pods in resource.pods:
-        label, topology = pods.selector.get(ACCELERATOR, ""), pods.selector.get(TOPOLOGY)
+    for labels, path_of in _labels(resource):
+        label, topology = labels.get(ACCELERATOR, ""), labels.get(TOPOLOGY)
         if topology in (None, PLACEHOLDER) or label not in objects.catalogue.accelerators:
             continue
         if _rows(objects, label, topology):
             continue
         refused = refusal(objects.catalogue, label, topology)
         message = refused.message if refused else f"{label} has no topology '{topology}'"
-        yield Finding(pods.selector_path(TOPOLOGY), message, refused.hint if refused else "")
+        yield Finding(path_of(TOPOLOGY), message, refused.hint if refused else "")
 
 
 @rule("TPU103", JOB_KINDS)
@@ -226,7 +236,8 @@ def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
         if not asks_for_tpu(pods) or is_placed_otherwise(pods):
             continue
         wanted = (ACCELERATOR,) if SLICE_TOPOLOGY in pods.annotations else (ACCELERATOR, TOPOLOGY)
-        missing = [key for key in wanted if key not in pods.selector]
+        misspelt = {meant_key(key) for key in pods.selector}  # which TPU142 reports
+        missing = [key for key in wanted if key not in pods.selector and key not in misspelt]
         if missing:
             message = f"TPU pods select no {joined(missing)}"
             hint = "add both node selectors"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check import quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.placeholder import may_be
 from slicewright.core.check.rules.fit import asked
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
 from slicewright.core.check.scheduler import tolerates
@@ -103,19 +103,23 @@ def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(pods.path[:3], message, fix=fix)
 
 
+def exclusive_path(resource: Resource, pods: Pods) -> Path:
+    """Return the way to the annotation that `exclusive` reads."""
+    holder: Path = ("metadata",)
+    if EXCLUSIVE_TOPOLOGY in pods.job_annotations:
+        holder = (*pods.job_path[:-1], "metadata")
+    elif EXCLUSIVE_TOPOLOGY not in resource.annotations:
+        holder = (*pods.path, "metadata")
+    return (*holder, "annotations", EXCLUSIVE_TOPOLOGY)
+
+
 @rule("TPU151", _SLICES, "warning")
 def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if SLICE_TOPOLOGY not in pods.annotations or exclusive(resource, pods) != NODE_POOL:
             continue
-        holder: tuple[tuple[str | int, ...], dict[str, str]] = (("metadata",), resource.annotations)
-        if EXCLUSIVE_TOPOLOGY in pods.job_annotations:
-            holder = ((*pods.job_path[:-1], "metadata"), pods.job_annotations)
-        elif EXCLUSIVE_TOPOLOGY in pods.annotations:
-            holder = ((*pods.path, "metadata"), pods.annotations)
-        path = (*holder[0], "annotations", EXCLUSIVE_TOPOLOGY)
         message = f"with {SLICE_TOPOLOGY} a slice is not one node pool, but exclusive placement needs one"
-        yield Finding(path, message)
+        yield Finding(exclusive_path(resource, pods), message)
 
 
 @rule("TPU114", _SLICES, "warning")
@@ -153,20 +157,28 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
         if row is None or not row.multi_host or not name:
             continue
         path = (*pods.spec_path, "subdomain")
-        service = objects.find("Service", name, resource.namespace)
-        if service is None:
-            if objects.of_kind("Service"):
-                yield Finding(path, f"Service '{name}' is not among the objects")
-        elif at(service.data, "spec", "clusterIP") != "None":
-            yield Finding(path, f"Service '{name}' is not headless", "write clusterIP: None in the Service")
-        elif not _selects(texts(at(service.data, "spec", "selector")), resource, pods):
-            hint = f"write selector: {{job-name: {resource.name}}} in the Service"
-            yield Finding(path, f"Service '{name}' does not select the pods of this Job", hint)
+        services = objects.candidates("Service", name, resource.namespace, resource.file)
+        unfit = [finding for finding in (_unfit(one, resource, pods, path) for one in services) if finding]
+        if services:
+            yield from unfit[:1] if len(unfit) == len(services) else ()
+        elif objects.of_kind("Service") and not objects.has("Service", name, resource.namespace):
+            yield Finding(path, f"Service '{name}' is not among the objects")
+
+
+def _unfit(service: Resource, resource: Resource, pods: Pods, path: Path) -> Finding | None:
+    """Return why a Service gives the pods of a Job no DNS names; None where it does."""
+    name = service.name
+    if at(service.data, "spec", "clusterIP") != "None":
+        return Finding(path, f"Service '{name}' is not headless", "write clusterIP: None in the Service")
+    if not _selects(texts(at(service.data, "spec", "selector")), resource, pods):
+        hint = f"write selector: {{job-name: {resource.name}}} in the Service"
+        return Finding(path, f"Service '{name}' does not select the pods of this Job", hint)
+    return None
 
 
 def _selects(selector: dict[str, str], resource: Resource, pods: Pods) -> bool:
     labels = {"job-name": resource.name, JOB_NAME: resource.name, **pods.labels}
-    return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
+    return bool(selector) and all(may_be(labels.get(key, ""), value) for key, value in selector.items())
 
 
 @rule("TPU117", _SLICES)
@@ -205,9 +217,11 @@ _TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
 
 def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodSet, str, Flavor]]:
     """Yield the TPU pods that can get only flavors with a Topology: name and facts of the first of these."""
-    ask, known = asked(resource, objects), quota_read.quotas(objects)
-    for choice in ask.choices if ask else ():
-        flavors = [known.flavors[name] for name in choice.flavors if name in known.flavors]
+    ask = asked(resource, objects)
+    if ask is None:
+        return
+    for choice in ask.choices:
+        flavors = [ask.known.flavors[name] for name in choice.flavors if name in ask.known.flavors]
         if TPU not in choice.requests or not flavors or not all(flavor.has_topology for flavor in flavors):
             continue
         members = {member.name: member for member in choice.pods}

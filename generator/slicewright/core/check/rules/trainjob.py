@@ -68,11 +68,8 @@ def _reference(job: Resource) -> tuple[str, str]:
 def _runtimes(job: Resource, objects: ObjectSet) -> list[Resource]:
     """Return the runtimes that a TrainJob may mean."""
     kind, name = _reference(job)
-    return [
-        one
-        for one in objects.of_kind(kind)
-        if one.name == name and (kind == _RUNTIMES[0] or one.namespace == job.namespace)
-    ]
+    namespace = "" if kind == _RUNTIMES[0] else job.namespace
+    return list(objects.candidates(kind, name, namespace, job.file))
 
 
 @rule("TRAIN101", _JOB)
@@ -90,7 +87,7 @@ def _runtime(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding(("spec", "runtimeRef", "apiGroup"), message, f"write {TRAINER_GROUP}")
     elif name and not _runtimes(resource, objects) and not name.startswith(_SHIPPED):
         known = {one.name: one.namespace for one in objects.of_kind(kind)}
-        if known:
+        if known and (objects.is_cluster or not objects.has(kind, name, resource.namespace)):
             elsewhere = f"it is in namespace {known[name]}" if known.get(name) else ""
             message = f"{kind} '{name}' is not defined"
             yield Finding(("spec", "runtimeRef", "name"), message, elsewhere or did_you_mean(name, known))

@@ -1,0 +1,49 @@
+"""Findings that were there before, for `validate`: the file of a baseline, and the tree before a change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slicewright.cli import show
+from slicewright.core.check.baseline import Baseline, read_baseline, write_baseline
+from slicewright.core.check.selection import is_below
+from slicewright.core.problem import Problem
+from slicewright.workspace.text_file import read_file
+
+if TYPE_CHECKING:
+    from slicewright.core.check.examine import Report
+    from slicewright.workspace.discovery import Found
+
+
+def baseline_at(file: Path, *, writes: bool) -> Baseline:
+    """Return the baseline of a file; empty where there is none and it is to be written. Else this exits."""
+    name = str(file)
+    if writes and not file.exists():
+        return Baseline(name, {}, {})
+    text = read_file(file, name)
+    if isinstance(text, Problem):
+        show.stop((replace(text, hint="--write-baseline writes it"),))
+    baseline, problems = read_baseline(text, name)
+    show.stop_for_errors(problems)
+    return baseline
+
+
+def new(report: Report, before: Baseline, found: Found, *, writes: bool) -> Report:
+    """Return a report without what a baseline has; it is written first where somebody asks for that."""
+    folders = [*found.whole, *(unit.name for unit in found.units)]
+
+    def is_checked(file: str) -> bool:
+        return is_below(file, folders)
+
+    if writes:
+        text = write_baseline(before, report, is_checked)
+        try:
+            Path(before.file).write_text(text, encoding="utf-8")
+        except OSError as error:
+            message = f"the baseline cannot be written: {error.strerror}"
+            hint = "name another file, or check permissions"
+            show.stop((Problem("FILE003", message, hint, file=before.file),))
+        before, _ = read_baseline(text, before.file)
+    return before.of(report, is_checked)

@@ -1,0 +1,151 @@
+"""Reasons to ignore problems that are not annotations: entries of `.slicewright-ignore.yaml`, and comments.
+
+A comment is `# slicewright: ignore TPU119,KQ111 reason`. It is about its own line, alone on a line about the
+next one, and above the first line of a document about all of that.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from slicewright.core.document.comments import comments
+from slicewright.core.document.read import read_documents
+from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.kubernetes.read import entries, mapping, text
+from slicewright.core.problem import Problem, did_you_mean, family, selectors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from slicewright.core.problem import Path
+
+FILE_NAME = ".slicewright-ignore.yaml"
+UNUSED = "nothing here breaks"
+UNKNOWN = "is not defined, so nothing is ignored"
+NO_REASON = "is ignored without a reason, so it is still reported"
+WHY = "add a reason: a reader must know why this is not a problem here"
+_FORM = "write # slicewright: ignore ID reason"
+_KEYS = ("rule", "object", "file", "reason")
+_COMMENT = re.compile(r"#\s*slicewright:\s*ignore\b\s*(?P<ids>[\w-]+(?:\s*,\s*[\w-]+)*)?\s*(?P<reason>.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What an entry of the file or a comment suppresses. Patterns are those of a shell, `*` matching all."""
+
+    rule: str
+    """An id, or the letters of a family."""
+    object: str
+    file: str
+    """A pattern of the whole path; of a comment its file, as reports name it."""
+    problem: Problem
+    """What to report where the entry suppresses nothing."""
+    here: str = ""
+    """The folder that reported names are relative to."""
+    lines: range = range(0)
+    """The lines that a comment is about."""
+    of_input: bool = False
+    """Whether it is a comment of an input file, which suppresses no error."""
+
+    def suppresses(self, problem: Problem) -> bool:
+        """Tell whether it suppresses a problem."""
+        if self.rule not in (problem.id, family(problem.id)):
+            return False
+        if self.lines:
+            may = not self.of_input or problem.severity != "error"
+            return may and problem.file == self.file and problem.line in self.lines
+        places = (problem.file, problem.folder or problem.file)
+        paths = [place if place.startswith("/") else f"{self.here}/{place}" for place in places]
+        kind, _, name = problem.object.partition(" ")
+        names = (problem.object, f"{kind} default/{name}") if "/" not in name else (problem.object,)
+        return any(fnmatchcase(path, self.file) for path in paths) and any(
+            fnmatchcase(named, self.object) for named in names
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ignores:
+    """Reasons to ignore problems, and what is wrong with them."""
+
+    entries: tuple[Entry, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def read_ignores(
+    text_of_file: str, file: str, known: Iterable[str] = (), folder: str = "", here: str = ""
+) -> Ignores:
+    """Return the entries of an ignore file.
+
+    The file is `ignore:` with a list of `{rule, object, file, reason}`; `object` is a pattern of
+    `Kind namespace/name`, `file` one of the path below the `folder` of the ignore file, and either may be
+    left out for all. `here` is the folder that reported names are relative to. `known` are the ids of rules,
+    for hints about misspelt ones.
+    """
+    documents, problems = read_documents(text_of_file, file)
+    found: list[Entry] = []
+    wrong: list[Problem] = list(problems)
+    names = selectors(known)
+    below = re.sub(r"([*?[])", r"[\1]", folder)
+    for document in documents:
+        source = Source(SourceFile(file, text_of_file), document)
+        data = mapping(document.data)
+        if set(data) != {"ignore"} or not isinstance(data["ignore"], list):
+            hint = "write ignore: with a list of {rule, object, reason}"
+            wrong.append(source.problem("IGN103", (), "expected a mapping with the one key 'ignore'", hint))
+            continue
+        for index, _ in enumerate(data["ignore"]):
+            made = _entry(source, index, names, (below, here))
+            if isinstance(made, Problem):
+                wrong.append(made)
+            else:
+                found.append(made)
+    return Ignores(tuple(found), tuple(wrong))
+
+
+def _entry(source: Source, index: int, names: Collection[str], places: tuple[str, str]) -> Entry | Problem:
+    path: Path = ("ignore", index)
+    written = next((value for at, value in entries(source.data["ignore"]) if at == index), {})
+    wrong = [key for key in written if key not in _KEYS or not isinstance(written[key], str)]
+    if wrong or not text(written.get("rule")):
+        message = f"an entry has no field '{wrong[0]}' of that kind" if wrong else "an entry names no rule"
+        hint = "write rule and reason, and object or file: all are texts"
+        return source.problem("IGN103", path, message, hint)
+    rule = written["rule"]
+    if names and rule not in names:
+        message = f"rule '{rule}' is not defined"
+        return source.problem("IGN103", (*path, "rule"), message, did_you_mean(rule, names))
+    if not text(written.get("reason")).strip():
+        return source.problem("IGN101", path, f"{rule} {NO_REASON}", WHY, warning=True)
+    unused = source.problem("IGN102", path, f"{UNUSED} {rule}", "remove the entry", warning=True)
+    below, here = places
+    return Entry(rule, written.get("object", "*"), f"{below}/{written.get('file', '*')}", unused, here)
+
+
+def of_comments(texts: Iterable[tuple[SourceFile, bool]], known: Callable[[], Collection[str]]) -> Ignores:
+    """Return what the comments of some files suppress; each comes with whether it is an input file."""
+    found: list[Entry] = []
+    wrong: list[Problem] = []
+    written = [
+        (file.path, of_input, comment)
+        for file, of_input in texts
+        if "slicewright:" in file.text
+        for comment in comments(file.text, _COMMENT)
+    ]
+    names = selectors(known()) if written else ()
+    for path, of_input, comment in written:
+        at = Problem("", "", severity="warning", file=path, line=comment.line, column=comment.column)
+        for rule in re.findall(r"[\w-]+", comment.text["ids"] or "") or [""]:
+            if not rule:
+                wrong.append(replace(at, id="IGN103", message="a comment names no rule", hint=_FORM))
+            elif names and rule not in names:
+                message, hint = f"rule '{rule}' {UNKNOWN}", did_you_mean(rule, names)
+                wrong.append(replace(at, id="IGN103", message=message, hint=hint or _FORM))
+            elif not comment.text["reason"].strip():
+                wrong.append(replace(at, id="IGN101", message=f"{rule} {NO_REASON}", hint=WHY))
+            else:
+                unused = replace(at, id="IGN102", message=f"{UNUSED} {rule}", hint="remove the comment")
+                found.append(Entry(rule, "*", path, unused, "", comment.lines, of_input))
+    return Ignores(tuple(found), tuple(wrong))

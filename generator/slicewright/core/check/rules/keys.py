@@ -1,0 +1,147 @@
+"""Rules of keys of Kueue, JobSet and GKE: labels, annotations and selectors, misspelt or misplaced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules.tpu_provisioning import NO_LABELS
+from slicewright.core.check.spelling import meant_key
+from slicewright.core.kubernetes.kinds import JOB_KINDS, RUN_KINDS, TEMPLATE_KINDS
+from slicewright.core.kubernetes.labels import (
+    ELASTIC,
+    EQUAL_COMPLETIONS,
+    EXCLUSIVE_TOPOLOGY,
+    GATED_BY,
+    GKE,
+    MIN_PARALLELISM,
+    PODSET,
+    PRIORITY_BOOST,
+    PROVISIONING_REQUEST_DURATION,
+)
+from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text
+from slicewright.core.problem import Edit, Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.kubernetes.pods import Pods
+    from slicewright.core.problem import Path
+
+_AFFINITY = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+
+
+def _finding(path: Path, key: str, right: str) -> Finding:
+    """Say that the last key of a path is misspelt."""
+    fix = Fix(f"rename the key to {right}", (Edit("move", (*path[:-1], right), source=path),))
+    return Finding(path, f"unknown key '{key}'", f"did you mean '{right}'?", fix)
+
+
+def holders(resource: Resource) -> Iterator[tuple[Path, dict[str, Any], Pods | None]]:
+    """Yield (path, metadata, pods) of an object, its Jobs and its pod templates; pods of these alone."""
+    yield ("metadata",), resource.metadata, None
+    for pods in resource.pods:
+        if pods.job_path and resource.kind != "Job":
+            yield (*pods.job_path[:-1], "metadata"), pods.job_metadata, None
+        if pods.path:
+            yield (*pods.path, "metadata"), mapping(pods.template.get("metadata")), pods
+
+
+def _misspelt(resource: Resource, *, of_gke: bool) -> Findings:
+    for path, metadata, _ in holders(resource):
+        for place in ("labels", "annotations"):
+            for key in mapping(metadata.get(place)):
+                right = meant_key(key)
+                if right and right.startswith(GKE) == of_gke:
+                    yield _finding((*path, place, key), key, right)
+
+
+@rule("KQ150")
+def _controllers(resource: Resource, _objects: ObjectSet) -> Findings:
+    yield from _misspelt(resource, of_gke=False)
+
+
+@rule("TPU143", TEMPLATE_KINDS, "warning")
+def _gke(resource: Resource, _objects: ObjectSet) -> Findings:
+    yield from _misspelt(resource, of_gke=True)
+
+
+def _selected(resource: Resource) -> Iterator[Path]:
+    """Yield the paths of the keys of node labels that an object names."""
+    for pods in resource.pods:
+        base = pods.spec_path
+        yield from ((*base, "nodeSelector", key) for key in mapping(pods.spec.get("nodeSelector")))
+        terms = at(pods.spec, "affinity", *_AFFINITY)
+        for term, entry in entries(terms):
+            for index, _ in entries(entry.get("matchExpressions")):
+                yield (*base, "affinity", *_AFFINITY, term, "matchExpressions", index, "key")
+    for index, _ in entries(at(resource.data, "spec", "workers")):
+        yield from _below(resource, ("spec", "workers", index, "nodeSelector"))
+    if resource.kind == "ResourceFlavor":
+        yield from _below(resource, ("spec", "nodeLabels"))
+    for index, _ in entries(at(resource.data, "spec", "levels")) if resource.kind == "Topology" else ():
+        yield "spec", "levels", index, "nodeLabel"
+
+
+def _below(resource: Resource, path: Path) -> Iterator[Path]:
+    yield from ((*path, key) for key in mapping(value_at(resource.data, path)))
+
+
+def value_at(data: Any, path: Path) -> Any:
+    """Return the value at a path, None where there is none."""
+    for part in path:
+        if isinstance(part, str):
+            data = mapping(data).get(part)
+        else:
+            data = next(iter(sequence(data)[part : part + 1]), None)
+    return data
+
+
+@rule("TPU142", TEMPLATE_KINDS | {"ResourceFlavor", "Topology"})
+def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
+    own = objects.once("label keys that pools declare", _own_labels)
+    for path in _selected(resource):
+        is_value = path[-1] in ("key", "nodeLabel")
+        key = text(value_at(resource.data, path)) if is_value else str(path[-1])
+        right = meant_key(key)
+        if not right.startswith(GKE) or key in own or (path[-2] == "nodeSelector" and key in NO_LABELS):
+            continue
+        finding = _finding(path, key, right)
+        message = f"no node has the label '{key}'"
+        fix = Fix(f"write {right}", (Edit("replace", path, right),)) if is_value else finding.fix
+        yield Finding(path, message, finding.hint, fix)
+
+
+def _own_labels(objects: ObjectSet) -> frozenset[str]:
+    """Return the labels that the pools of a TPUCluster have."""
+    pools = entries(objects.site.cluster.spec.get("pools")) if objects.site else ()
+    return frozenset(key for _, pool in pools for key in mapping(pool.get("labels")))
+
+
+_ANNOTATIONS = (ELASTIC, EQUAL_COMPLETIONS, EXCLUSIVE_TOPOLOGY, GATED_BY, MIN_PARALLELISM)
+
+
+@rule("KQ151", RUN_KINDS | JOB_KINDS, "warning")
+def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
+    for path, metadata, pods in holders(resource):
+        for key in mapping(metadata.get("labels")):
+            if key in (*_ANNOTATIONS, PROVISIONING_REQUEST_DURATION) or key.startswith(PODSET):
+                yield Finding(
+                    (*path, "labels", key), f"{key} is a label, and its controller reads the annotation"
+                )
+        for key in mapping(metadata.get("annotations")):
+            where = (*path, "annotations", key)
+            if key.startswith(PODSET) and pods is None:
+                yield Finding(where, f"{key} is not on the pod template, where Kueue reads it")
+            if key in (ELASTIC, MIN_PARALLELISM, PROVISIONING_REQUEST_DURATION) and path != ("metadata",):
+                message = f"{key} is on a template, and Kueue reads it from the {resource.kind}"
+                yield Finding(where, message)
+
+
+@rule("KQ155", RUN_KINDS, "warning")
+def _boost(resource: Resource, _objects: ObjectSet) -> Findings:
+    for path, metadata, _ in holders(resource):
+        for place in ("labels", "annotations"):
+            if PRIORITY_BOOST in mapping(metadata.get(place)):
+                message = f"Kueue reads {PRIORITY_BOOST} from the Workload, not from the {resource.kind}"
+                yield Finding((*path, place, PRIORITY_BOOST), message)

@@ -1,0 +1,136 @@
+"""Rules of node labels: selectors that no node can have together, and labels of exclusive placement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.catalogue.geometry import joined
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules.tpu_shape import PLACEHOLDER, exclusive, is_tpu, of_labels
+from slicewright.core.check.rules.tpu_slices import exclusive_path
+from slicewright.core.check.scheduler import node_selector
+from slicewright.core.check.spelling import meant_key
+from slicewright.core.kubernetes.kinds import TEMPLATE_KINDS
+from slicewright.core.kubernetes.labels import (
+    ACCELERATOR,
+    ACCELERATOR_COUNT,
+    COMPUTE_CLASS,
+    FLEX_START,
+    GKE_PROVISIONING,
+    GPU,
+    HOSTNAME,
+    INSTANCE_TYPE,
+    MACHINE_FAMILY,
+    PREEMPTIBLE,
+    REGION,
+    SLICE_TOPOLOGY,
+    SPOT,
+    TOPOLOGY,
+    ZONE,
+)
+from slicewright.core.kubernetes.read import at, texts
+from slicewright.core.problem import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.kubernetes.pods import Pods
+    from slicewright.core.problem import Path
+
+_SHARED = frozenset(
+    {
+        *(ACCELERATOR, ACCELERATOR_COUNT, COMPUTE_CLASS, FLEX_START, GKE_PROVISIONING, INSTANCE_TYPE),
+        *(MACHINE_FAMILY, REGION, SPOT, TOPOLOGY, ZONE, "kubernetes.io/arch", "kubernetes.io/os"),
+    }
+)
+"""Labels of which all slices of one replicatedJob have the same value."""
+_ONLY_TRUE = (FLEX_START, PREEMPTIBLE, SPOT)
+_PROVISIONING = ("flex-start", "preemptible", "spot", "standard")
+
+
+@rule("TPU144", {"JobSet"})
+def _exclusive(resource: Resource, _objects: ObjectSet) -> Findings:
+    told: set[Path] = set()
+    for pods in resource.pods:
+        key = exclusive(resource, pods)
+        path = exclusive_path(resource, pods)
+        if key and path not in told and (said := _of_exclusive(key, pods)):
+            told.add(path)
+            yield Finding(path, *said)
+
+
+def _of_exclusive(key: str, pods: Pods) -> tuple[str, str] | None:
+    """Return (why no node label of this key keeps slices apart, what to write), None where one may."""
+    if right := meant_key(key):
+        return f"no node has the label '{key}'", f"did you mean '{right}'?"
+    if key == HOSTNAME and is_tpu(pods) and pods.pods_per_job > 1:
+        return f"{pods.pods_per_job} TPU pods of a Job are to run on one host, which has room for one", ""
+    if key in _SHARED and is_tpu(pods) and pods.replicas > 1:
+        return (
+            f"the {pods.replicas} slices have one {key}, and exclusive placement gives it to one of them",
+            "",
+        )
+    return None
+
+
+@rule("TPU145", TEMPLATE_KINDS | {"ResourceFlavor"})
+def _contradictions(resource: Resource, objects: ObjectSet) -> Findings:
+    for pods in resource.pods:
+        yield from _affinity(pods)
+        selector = pods.selector
+        if (
+            SLICE_TOPOLOGY in pods.annotations
+        ):  # the topology is that of a part, or of what is made of several
+            selector = {key: value for key, value in selector.items() if key != TOPOLOGY}
+        for key, message, hint in _against_shape(selector, objects.catalogue):
+            yield Finding(pods.selector_path(key), message, hint)
+    if resource.kind == "ResourceFlavor":
+        labels = texts(at(resource.data, "spec", "nodeLabels"))
+        for key, message, hint in _against_shape(labels, objects.catalogue):
+            yield Finding(("spec", "nodeLabels", key), message, hint)
+
+
+def _affinity(pods: Pods) -> Findings:
+    """Yield the label of the nodeSelector that each term of the node affinity refuses."""
+    labels, terms = texts(pods.spec.get("nodeSelector")), node_selector(pods.spec).terms
+    for key, value in labels.items():
+        of_key = [[entry for entry in term if entry.key == key] for term in terms]
+        if of_key and all(any(not entry.accepts(value) for entry in term) for term in of_key):
+            message = f"the node affinity accepts no node with {key}={value}"
+            yield Finding(pods.selector_path(key), message, "remove one of the two")
+
+
+def _against_shape(selector: dict[str, str], catalogue: Catalogue) -> Iterator[tuple[str, str, str]]:
+    """Yield (key, message, hint) of labels that no node has together with the TPU labels beside them."""
+    accelerator, topology = selector.get(ACCELERATOR, ""), selector.get(TOPOLOGY, "")
+    machines = catalogue.accelerators.get(accelerator, ())
+    if not machines:
+        return
+    rows = of_labels(catalogue, accelerator, topology)
+    if rows:
+        machines = tuple(row.machine for row in rows)
+    what = f"{accelerator} with topology {topology}" if rows else accelerator
+    for key, values in (
+        (ACCELERATOR_COUNT, {str(machine.chips_per_host) for machine in machines}),
+        (INSTANCE_TYPE, {machine.machine_type for machine in machines}),
+        (MACHINE_FAMILY, {machine.machine_type.partition("-")[0] for machine in machines}),
+    ):
+        value = selector.get(key)
+        if value not in (None, PLACEHOLDER, *values) and value not in catalogue.not_offered:
+            yield key, f"no node has {key}={value} and {what}", f"write {joined(sorted(values), 'or')}"
+    if GPU in selector:
+        yield GPU, f"no node has both GPUs ({GPU}={selector[GPU]}) and TPUs ({what})", "remove one of the two"
+
+
+@rule("TPU146", TEMPLATE_KINDS)
+def _values(resource: Resource, _objects: ObjectSet) -> Findings:
+    for pods in resource.pods:
+        for key in _ONLY_TRUE:
+            if pods.selector.get(key, "true") != "true":
+                message = f"GKE gives the label {key} no value but true, not '{pods.selector[key]}'"
+                yield Finding(pods.selector_path(key), message, 'write "true", or remove the selector')
+        value = pods.selector.get(GKE_PROVISIONING)
+        if value not in (None, *_PROVISIONING):
+            message = f"'{value}' is not a value of {GKE_PROVISIONING}"
+            yield Finding(pods.selector_path(GKE_PROVISIONING), message, did_you_mean(value, _PROVISIONING))

@@ -1,0 +1,214 @@
+"""Objects with values that somebody still fills in: what depends on these is unknown.
+
+A placeholder counts where a field takes one word: a name, a number, an image. A script, the text of an
+annotation and the data of a ConfigMap may hold all of these and mean them. `$(X)` in a command, its arguments
+or the environment is Kubernetes' own.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.passed_by import has_directives
+from slicewright.core.check.placeholder import CAPITALS, EXPANSION, IN_KEY, INLINE, TOKEN
+from slicewright.core.document.document import values_in
+from slicewright.core.kubernetes.labels import ACCELERATOR, TOPOLOGY
+from slicewright.core.problem import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from slicewright.core.check.model import Resource
+    from slicewright.core.problem import Path, Problem
+
+Placeholders = Mapping["Path", tuple[str, ...]]
+"""The placeholders in the value at a path, or in the key at its end."""
+
+_MARKS = ("$", "<", "{{", "@", "%", "__", "YOUR", "REPLACE", "CHANGE", "PLACEHOLDER")
+_CAPITAL = re.compile("[A-Z0-9]_[A-Z0-9]")
+_WITHOUT_CAPITALS = frozenset(
+    {"namespace", "image", "storage", "serviceAccountName", "claimName", "secretName", "bucketName"}
+    | {"replicas", "parallelism", "completions", "nodeSelector", "limits", "requests", TOPOLOGY, ACCELERATOR}
+)
+_EXPANDED = frozenset({"command", "args", "env", "subPathExpr"})
+_FILES = frozenset({"ConfigMap", "Secret"})
+_OWN_LANGUAGE = frozenset(
+    {"argoproj.io", "tekton.dev", "triggers.tekton.dev", "kyverno.io", "kro.run", "templates.gatekeeper.sh"}
+    | {"serving.kserve.io", "external-secrets.io", "monitoring.coreos.com", "apiextensions.crossplane.io"}
+)
+"""Groups whose controllers read such texts themselves."""
+
+
+def placeholders_in(data: dict[str, Any]) -> Placeholders:
+    """Return the placeholders in an object."""
+    written = str(data)
+    if not (any(mark in written for mark in _MARKS) or _CAPITAL.search(written)):
+        return {}
+    kind = data.get("kind")
+    if kind in ("CustomResourceDefinition", "Kustomization", "Component"):
+        return {}
+    found = {}
+    for path, value in values_in(data):
+        if kind in _FILES and path[:1] != ("metadata",):
+            continue
+        if tokens := (*_in_key(path), *_in_value(path, value)):
+            found[path] = tokens
+    return found
+
+
+def _in_key(path: Path) -> list[str]:
+    return IN_KEY.findall(path[-1]) if path and isinstance(path[-1], str) else []
+
+
+def _in_value(path: Path, value: Any) -> list[str]:
+    if not isinstance(value, str) or "\n" in value:
+        return []
+    is_bare = _WITHOUT_CAPITALS.isdisjoint(path[-2:]) and path[-2:] != ("metadata", "name")
+    token = TOKEN if is_bare else CAPITALS
+    if re.search(r"\s", token.sub("", value)):
+        return []
+    tokens = token.findall(value)
+    if _EXPANDED.isdisjoint(path):
+        return tokens
+    return [one for one in tokens if not re.fullmatch(EXPANSION, one)]
+
+
+VARIANTS: tuple[Mapping[str, str], ...] = (
+    {"": "1", ACCELERATOR: "tpu-v6e-slice", TOPOLOGY: "2x2"},
+    {"": "x7", ACCELERATOR: "tpu-v5p-slice", TOPOLOGY: "2x2x4"},
+    {"": "64", ACCELERATOR: "tpu-v5-lite-podslice", TOPOLOGY: "8x8"},
+)
+"""What placeholders may become, by the last key of a path: what holds for all of these holds for any."""
+
+
+def fill(resource: Resource, held: Placeholders, variant: Mapping[str, str]) -> Resource:
+    """Return an object with other values in the place of its placeholders; keys stay as they are."""
+    data = copy.deepcopy(resource.data)
+    for path in held:
+        parent: Any = data
+        for key in path[:-1]:
+            parent = parent[key]
+        value = parent[path[-1]]
+        if isinstance(value, str):
+            text = variant.get(str(path[-1]), variant[""])
+            filled = CAPITALS.sub(text, value)
+            parent[path[-1]] = int(filled) if filled.isdecimal() else filled
+    return replace(resource, data=data)
+
+
+_QUOTED = re.compile("'([^']+)'")
+_CHOICE = re.compile(r"[A-Z]\w+")
+_WORDS = 8
+
+
+def certain(
+    resource: Resource, held: Placeholders, problems_of: Callable[..., Iterable[Problem]]
+) -> Iterator[Problem]:
+    """Yield a note on the placeholders of an object, and the problems that it has whatever they become.
+
+    `problems_of` returns the problems of the object as it is, of a variant by its number, or of another
+    object in its place. A problem that goes away where the placeholders become a word of its message or its
+    value, such as a name that is not defined, is left out too.
+    """
+    if not held:
+        yield from problems_of()
+        return
+    yield from _note(resource, held)
+    tokens = {token for some in held.values() for token in some}
+    found = list(problems_of())
+    left = [
+        one
+        for one in found
+        if not any(_is_about(one, path) for path in held)
+        and not any(token in one.message for token in tokens)
+    ]
+    for number in range(1, len(VARIANTS) + 1) if left else ():
+        left = _in_both(left, problems_of(number))
+    words = _words(resource, held, found, left) if left else []
+    for word in words[:_WORDS]:
+        left = _in_both(left, problems_of(0, fill(resource, held, {"": word})))
+    yield from left
+
+
+def _words(
+    resource: Resource, held: Placeholders, found: Iterable[Problem], left: Iterable[Problem]
+) -> list[str]:
+    """Return what the schema or other fields would have in the place of a placeholder."""
+    choices = [_CHOICE.findall(one.hint) for one in found if one.id == "SCHEMA006" and one.path in held]
+    values = dict(values_in(resource.data))
+    beside = [[*_QUOTED.findall(one.message), values.get(one.path)] for one in left]
+    return list(dict.fromkeys(str(word) for word in chain(*choices, *beside) if isinstance(word, str | int)))
+
+
+def _in_both(some: Iterable[Problem], others: Iterable[Problem]) -> list[Problem]:
+    same = {(one.id, one.path, one.message) for one in others}
+    return [one for one in some if (one.id, one.path, one.message) in same]
+
+
+_OF_A_WHOLE = frozenset({"CEL001", "SCHEMA007", "SCHEMA008", "SCHEMA012"})
+"""Problems of a value with all that is in it."""
+
+
+def _is_about(problem: Problem, path: Path) -> bool:
+    """Tell whether a problem is one of the value at a path, or of what holds it."""
+    if problem.id in _OF_A_WHOLE and path[: len(problem.path)] == problem.path:
+        return True
+    if problem.id.startswith("FIT") and path != ("metadata", "name"):
+        return True  # another node selector may fit another flavor
+    return problem.path[: len(path)] == path or (
+        path[0] != "metadata" and not problem.id.startswith("SCHEMA") and problem.path == _holder(path)
+    )
+
+
+def _holder(path: Path) -> Path:
+    """Return the path of the mapping in which a value or a list of values is."""
+    while isinstance(path[-1], int):
+        path = path[:-1]
+    return path[:-1]
+
+
+_LISTED = 8
+
+
+def _note(resource: Resource, held: Placeholders) -> Iterator[Problem]:
+    if resource.group in _OWN_LANGUAGE:
+        return
+    paths = [path for path in held if "env" not in path]
+    tokens = list(dict.fromkeys(token for path in paths for token in held[path]))
+    if tokens:
+        more = ", ..." if len(tokens) > _LISTED else ""
+        listed = ", ".join(tokens[:_LISTED]) + more
+        message = f"{counted(len(tokens), 'placeholder')}: {listed}; what depends on them is not checked"
+        hint = "fill them in: --set NAME=VALUE, or --env-file FILE"
+        yield resource.problem("FILE030", paths[0], message, hint, severity="note")
+
+
+_OFFSET = 0xE000
+"""Private characters of Unicode that are read instead of those that mean something to YAML."""
+_TO_PRIVATE = {ord(char): _OFFSET + ord(char) for char in "{}[]:,#&*!|>'\"%@`?-"}
+_FROM_PRIVATE = {private: char for char, private in _TO_PRIVATE.items()}
+_PRIVATE = re.compile(f"[{''.join(map(chr, _FROM_PRIVATE))}]")
+
+
+def masked(text: str) -> str:
+    """Return a text in which `{{ X }}`, `@X@` and `%X%` are plain words, of the same length for YAML.
+
+    A text with lines for a template engine is returned as it is.
+    """
+    if has_directives(text) or _PRIVATE.search(text):
+        return text
+    return re.sub(INLINE, lambda match: match[0].translate(_TO_PRIVATE), text)
+
+
+def unmasked(data: Any) -> Any:
+    """Return plain data that was read of a masked text, as it was written."""
+    if isinstance(data, dict):
+        return {key.translate(_FROM_PRIVATE): unmasked(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [unmasked(value) for value in data]
+    return data.translate(_FROM_PRIVATE) if isinstance(data, str) else data

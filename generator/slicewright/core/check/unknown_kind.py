@@ -1,0 +1,74 @@
+"""An object whose kind has no schema: its API was removed or is misspelt, or nobody here knows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.problem import did_you_mean, only_near
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slicewright.core.check.kinds import KindSchemas
+    from slicewright.core.check.model import Resource
+    from slicewright.core.problem import Problem, Severity
+
+_WHOLE = frozenset({"apps", "autoscaling", "batch", "extensions", "policy"})
+"""Groups of Kubernetes that hold no kind without a schema, unless it was removed."""
+_CONVERT = "convert its CRD: slicewright schema CRD.yaml --output-dir DIR; then validate --schema DIR"
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedApi:
+    """An API that is no longer served."""
+
+    by: str
+    """Project and version: `Kubernetes 1.26`."""
+    successor: str
+    """The apiVersion that took its place; empty for none."""
+
+
+Removed = dict[tuple[str, str], RemovedApi]
+"""By apiVersion and kind; the kind is empty where all kinds of a version are gone."""
+
+
+def removed_apis(projects: Iterable[Mapping[str, Any]]) -> Removed:
+    """Return the removed APIs that a data file lists."""
+    return {
+        (entry["api"], kind): RemovedApi(f"{project['by']} {entry['in']}", entry.get("write", ""))
+        for project in projects
+        for entry in project["removed"]
+        for kind in entry.get("kinds", [""])
+    }
+
+
+def unknown_kind(resource: Resource, schemas: KindSchemas, removed: Removed) -> Problem:
+    """Return the problem of an object without a schema: an error where its apiVersion or kind is wrong.
+
+    It is a note where the kind may be that of a CRD.
+    """
+    api_version = str(resource.data["apiVersion"])
+    gone = removed.get((api_version, resource.kind)) or removed.get((api_version, ""))
+    if gone:
+        message = f"{api_version} {resource.kind} was removed in {gone.by}"
+        hint = f"write apiVersion: {gone.successor}" if gone.successor else "remove the object"
+        return resource.problem("SCHEMA020", ("apiVersion",), message, hint)
+    hints = [hint for hint in _mistakes(resource, api_version, schemas) if hint]
+    message = f"no schema for {api_version} {resource.kind}"
+    if hints:
+        return resource.problem("SCHEMA001", ("kind",), message, hints[0])
+    elsewhere = schemas.api_versions(resource.kind)
+    hint = did_you_mean(api_version, elsewhere) or f"{_CONVERT}; or let it pass: --skip-kind {resource.kind}"
+    severity: Severity = "error" if resource.group in _WHOLE else "note"
+    return resource.problem("SCHEMA001", ("kind",), message, hint, severity=severity)
+
+
+def _mistakes(resource: Resource, api_version: str, schemas: KindSchemas) -> Iterator[str]:
+    """Yield what to write where the apiVersion or the kind is surely wrong."""
+    versions = schemas.versions(resource.group or resource.version, resource.kind)
+    yield f"known versions: {', '.join(versions)}; or {_CONVERT}" if versions else ""
+    near, is_sure = only_near(api_version, schemas.api_versions(resource.kind))
+    yield f"did you mean '{near}'?" if is_sure else ""
+    near, is_sure = only_near(resource.kind, schemas.kinds(api_version))
+    yield f"did you mean '{near}'?" if is_sure else ""

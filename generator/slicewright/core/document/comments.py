@@ -1,0 +1,77 @@
+"""The comments of a YAML text, by the parser's own events: what is in a scalar is text and not a comment."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from yaml._yaml import CParser
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
+_Mark = tuple[int, int]
+"""Line and column, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment, and the lines that it is about; all count from 1."""
+
+    text: re.Match[str]
+    line: int
+    column: int
+    lines: range
+    """Its own line; of a comment alone on its line the next one; above a document all lines of that."""
+
+
+def comments(text: str, pattern: re.Pattern[str]) -> Iterator[Comment]:
+    """Yield the comments of a text that match a pattern, which begins with `#`; a syntax error ends them."""
+    text = text.removeprefix("\ufeff")
+    lines = text.splitlines()
+    signs = [(at, column) for at, line in enumerate(lines) for column, sign in enumerate(line) if sign == "#"]
+    found = [(place, match) for place in signs if (match := pattern.match(lines[place[0]], place[1]))]
+    scalars, starts, end = _layout(text) if found else ([], [], 0)
+    for (at, column), match in found:
+        before = lines[at][:column]
+        inside = any(first <= (at, column) < last for first, last in scalars)
+        if at > end or inside or before[-1:].strip():
+            continue
+        first = at if before.strip() else _next(lines, at + 1)
+        is_above = first > at and first in starts
+        last = (
+            min((start for start in starts if start > first), default=len(lines)) if is_above else first + 1
+        )
+        yield Comment(match, at + 1, column + 1, range(first + 1, last + 1))
+
+
+def _next(lines: list[str], start: int) -> int:
+    """Return the number of the next line that holds a value."""
+    for at in range(start, len(lines)):
+        if lines[at].strip() not in ("", "---") and not lines[at].lstrip().startswith("#"):
+            return at
+    return len(lines)
+
+
+def _layout(text: str) -> tuple[list[tuple[_Mark, _Mark]], list[int], int]:
+    """Return where scalars begin and end, the first line of each document, and the last line that is read."""
+    scalars: list[tuple[_Mark, _Mark]] = []
+    starts: list[int] = []
+    end, is_new = 0, False
+    with contextlib.suppress(yaml.YAMLError, UnicodeEncodeError):
+        parser: Any = CParser(text)
+        while not isinstance(event := parser.get_event(), yaml.StreamEndEvent):
+            first, last = event.start_mark, event.end_mark
+            end = last.line
+            if is_new:
+                starts.append(first.line)
+            is_new = isinstance(event, yaml.DocumentStartEvent)
+            if isinstance(event, yaml.ScalarEvent):
+                # The line of `|` or `>` may end in a comment.
+                start = (first.line + 1, 0) if event.style in ("|", ">") else (first.line, first.column)
+                scalars.append((start, (end, last.column)))
+        end = len(text)
+    return scalars, starts, end

@@ -1,0 +1,54 @@
+"""The `.slicewright-ignore.yaml` files of what is checked: in its folder, and above in its repository."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slicewright.core.problem import Problem
+from slicewright.workspace.text_file import read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from slicewright.core.check.reasons import Ignores
+
+
+def read_ignore_files(
+    root: Path, known: Callable[[], Iterable[str]] = tuple, folders: Iterable[str] = ()
+) -> Ignores:
+    """Return the entries of all ignore files that apply to `root` or to one of some folders; they add up.
+
+    Names are reported relative to `root`. `known` returns the ids of all rules, for hints about misspelt
+    ones.
+    """
+    from slicewright.core.check.reasons import FILE_NAME, Ignores, read_ignores  # noqa: PLC0415 - few commands
+
+    here = str(root.absolute())
+    above = cache(_above)
+    places = {place for folder in (here, *folders) for place in above(folder, here)}
+    found = []
+    for folder in sorted(place for place in places if Path(place, FILE_NAME).is_file()):
+        name = os.path.relpath(f"{folder}/{FILE_NAME}", here)
+        text = read_file(f"{folder}/{FILE_NAME}", name)
+        if isinstance(text, Problem):
+            found.append(Ignores(problems=(text,)))
+        else:
+            found.append(read_ignores(text, name, known(), folder, here))
+    return Ignores(
+        tuple(entry for one in found for entry in one.entries),
+        tuple(problem for one in found for problem in one.problems),
+    )
+
+
+def _above(folder: str, here: str) -> tuple[str, ...]:
+    """Return a folder and those above it, up to the top of its git repository.
+
+    Without one the last is `here`; a folder elsewhere is alone, because what is above may be anybody's.
+    """
+    way = (folder, *map(str, Path(folder).parents))
+    tops = [at for at, place in enumerate(way) if Path(place, ".git").exists()]
+    tops = tops or [at for at, place in enumerate(way) if place == here] or [0]
+    return way[: tops[0] + 1]

@@ -1,0 +1,170 @@
+"""Findings are ignored with a reason: in ignore files above what is checked, and in comments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.check.kit import BAD_CONFIG_MAP, run, write
+from tests.conftest import JOB
+from tests.words import places
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Repo
+
+IGNORED = "ignore: [{rule: SCHEMA003, reason: meant}]\n"
+
+
+def said(folder: Path, *arguments: str) -> list[str]:
+    """Return the places and ids of what is reported."""
+    found = run(folder, *arguments, "-o", "json").json["problems"]
+    return [f"{one['file']}:{one['line']} {one['id']}" for one in found]
+
+
+@pytest.mark.parametrize("path", [".", "a", "a/b", "a/b/c.yaml"])
+def test_ignore_file_is_found_above_what_is_checked(tmp_path: Path, path: str) -> None:
+    """It applies to all files below its folder, whatever path is given."""
+    write(tmp_path, {".slicewright-ignore.yaml": IGNORED, "a/b/c.yaml": BAD_CONFIG_MAP})
+
+    assert [] == said(tmp_path, path)
+
+
+def test_ignore_file_is_found_below_the_current_folder(tmp_path: Path) -> None:
+    """A check from above reads the ignore files of the folders below, each for its own folder."""
+    write(
+        tmp_path,
+        {"a/.slicewright-ignore.yaml": IGNORED, "a/c.yaml": BAD_CONFIG_MAP, "b/c.yaml": BAD_CONFIG_MAP},
+    )
+
+    assert ["b/c.yaml:1 SCHEMA003"] == said(tmp_path, ".")
+
+
+def test_ignore_file_is_found_above_the_current_folder(tmp_path: Path) -> None:
+    """Up to the top of the git repository, and not beyond it."""
+    (tmp_path / "a" / ".git").mkdir(parents=True)
+    write(tmp_path, {"a/.slicewright-ignore.yaml": IGNORED, "a/b/c.yaml": BAD_CONFIG_MAP})
+    assert [] == said(tmp_path / "a" / "b", ".")
+
+    write(tmp_path, {"a/.slicewright-ignore.yaml": "ignore: []\n", ".slicewright-ignore.yaml": IGNORED})
+    assert ["c.yaml:1 SCHEMA003"] == said(tmp_path / "a" / "b", ".")
+
+
+def test_ignore_files_add_up(tmp_path: Path) -> None:
+    """One of a folder adds to those above it."""
+    warned = "{apiVersion: kueue.x-k8s.io/v1beta1, kind: LocalQueue, metadata: {name: q}}\n"
+    write(
+        tmp_path,
+        {
+            ".slicewright-ignore.yaml": IGNORED,
+            "a/.slicewright-ignore.yaml": "ignore: [{rule: SCHEMA, object: LocalQueue*, reason: old}]\n",
+            "a/c.yaml": f"{BAD_CONFIG_MAP}---\n{warned}",
+        },
+    )
+
+    assert [] == said(tmp_path, "a")
+
+
+def test_file_of_an_entry_is_relative_to_its_folder(tmp_path: Path) -> None:
+    """An entry moves with its folder."""
+    only_c = IGNORED.replace("reason", "file: c.yaml, reason")
+    write(
+        tmp_path,
+        {"a/.slicewright-ignore.yaml": only_c, "a/c.yaml": BAD_CONFIG_MAP, "a/d/c.yaml": BAD_CONFIG_MAP},
+    )
+
+    assert ["a/d/c.yaml:1 SCHEMA003"] == said(tmp_path, ".")
+    assert ["d/c.yaml:1 SCHEMA003"] == said(tmp_path / "a", ".")
+
+
+UNUSED = "ignore: [{rule: KQ111, reason: closed}]\n"
+
+
+def test_unused_entry_is_reported_where_its_whole_folder_is_checked(tmp_path: Path) -> None:
+    """A part of the folder does not tell whether the entry is needed elsewhere."""
+    good = BAD_CONFIG_MAP.replace("1}", "'1'}")
+    write(tmp_path, {"a/.slicewright-ignore.yaml": UNUSED, "a/b/c.yaml": good, "a/d.yaml": good})
+
+    assert ["a/.slicewright-ignore.yaml:1 IGN102"] == said(tmp_path, "a")
+    assert ["a/.slicewright-ignore.yaml:1 IGN102"] == said(tmp_path, ".")
+    assert [] == said(tmp_path, "a/b")
+    assert [] == said(tmp_path, "a/d.yaml")
+    assert [] == said(tmp_path, "a", "--exclude", "nothing")
+    assert [] == said(tmp_path, "a", "--schemas-only")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# slicewright: ignore SCHEMA003 numbers are meant\n{}",
+        "# slicewright:ignore SCHEMA numbers are meant\n# and more words\n---\n{}",
+        "{} # slicewright: ignore KQ111, SCHEMA003 numbers are meant\n",
+    ],
+)
+def test_comment_ignores_findings_of_its_line(tmp_path: Path, text: str) -> None:
+    """Above the object or beside the line, with ids or a family."""
+    write(tmp_path, {"a.yaml": text.format(BAD_CONFIG_MAP.strip())})
+
+    assert [] == said(tmp_path, "a.yaml")
+
+
+def test_comment_does_not_ignore_other_lines(tmp_path: Path) -> None:
+    """A comment at one value leaves the next value and the next object alone."""
+    lines = "data:\n  a: 1 # slicewright: ignore SCHEMA003 meant\n  b: 2\n"
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: other}}\n{lines}---\n{BAD_CONFIG_MAP}"
+    write(tmp_path, {"a.yaml": text})
+
+    assert ["a.yaml:6 SCHEMA003", "a.yaml:8 SCHEMA003"] == said(tmp_path, ".")
+
+
+@pytest.mark.parametrize(
+    ("comment", "expected"),
+    [
+        ("SCHEMA003", "a.yaml:1:75: warning: IGN101"),
+        ("SCHEMA03 meant", "a.yaml:1:75: warning: IGN103"),
+        ("", "a.yaml:1:75: warning: IGN103"),
+        ("SCHEMA003,KQ111 meant", "a.yaml:1:75: warning: IGN102"),
+    ],
+)
+def test_comment_needs_an_id_a_reason_and_a_finding(
+    tmp_path: Path, comment: str, expected: list[str]
+) -> None:
+    """A comment that ignores nothing is reported at its place."""
+    write(tmp_path, {"a.yaml": f"{BAD_CONFIG_MAP.strip()}      # slicewright: ignore {comment}\n"})
+
+    assert [expected] == places(run(tmp_path, ".", "--only", "IGN").out).splitlines()[:-1]
+
+
+def test_comment_in_a_kustomization_ignores_findings_about_it(tmp_path: Path) -> None:
+    """Comments of a kustomization work; values of the files that it builds from have no line any more."""
+    good = BAD_CONFIG_MAP.replace("1}", "'1'}")
+    labels = "resources: [a.yaml]\ncommonLabels: {a: b}"
+    write(tmp_path, {"a.yaml": good, "kustomization.yaml": f"{labels}\n"})
+    assert ["kustomization.yaml:2 KUS106"] == said(tmp_path, ".")
+
+    write(
+        tmp_path, {"kustomization.yaml": f"{labels} # slicewright: ignore KUS106 the label never changes\n"}
+    )
+    assert [] == said(tmp_path, ".")
+
+
+@pytest.mark.parametrize(("tag", "expected"), [("3.12", []), ("3.12.1", ["workloads/a.yaml:1 IGN102"])])
+def test_comment_in_a_workload_ignores_warnings(repo: Repo, tag: str, expected: list[str]) -> None:
+    """As an annotation of the workload does, also for what is rendered from it; an unused one is reported."""
+    repo.cluster("c1")
+    repo.workload("a", JOB.replace("3.12", tag))
+    comment = "# slicewright: ignore GIT120 a run of one day\n"
+    repo.write("workloads/a.yaml", comment + (repo.root / "workloads/a.yaml").read_text())
+    assert 0 == repo.run("render").code
+
+    assert expected == said(repo.root)
+
+
+def test_comment_in_a_workload_ignores_no_error(repo: Repo) -> None:
+    """Who writes a workload cannot let an error pass."""
+    repo.cluster("c1")
+    text = (repo.root / "workloads/a.yaml").read_text()
+    repo.write("workloads/a.yaml", f"# slicewright: ignore IN meant\n{text}  slcies: 1\n")
+
+    assert "IN002" in repo.run("validate", code=1).out

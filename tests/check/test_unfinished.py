@@ -1,0 +1,232 @@
+"""An object with placeholders has one note, and the problems that it has whatever they become."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.check.kit import engine, run, write
+from tests.rules.kit import FIXTURES
+
+from slicewright.core.check.examine import Checked, Examined, Unit, examine
+from slicewright.core.check.model import Resource
+from slicewright.core.check.run import RuleSet
+from slicewright.core.check.unfinished import masked, placeholders_in, unmasked
+from slicewright.core.document.document import values_in
+from slicewright.core.kubernetes.labels import OURS
+from slicewright.core.problem import dotted
+from slicewright.workspace import package
+from slicewright.workspace.rules import semantic_rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slicewright.core.problem import Path as Way
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        (("metadata", "name"), "a-${X}-b", ["${X}"]),
+        (("metadata", "name"), "${X:-c}", ["${X:-c}"]),
+        (("metadata", "name"), "$X", ["$X"]),
+        (("metadata", "name"), "$(X)", ["$(X)"]),
+        (("metadata", "name"), "<your name>", ["<your name>"]),
+        (("metadata", "name"), "{{ .Values.x }}", ["{{ .Values.x }}"]),
+        (("metadata", "name"), "${{ x }}", ["${{ x }}"]),
+        (("metadata", "name"), "%X%", ["%X%"]),
+        (("metadata", "name"), "@X@", ["@X@"]),
+        (("metadata", "name"), "__X__", ["__X__"]),
+        (("metadata", "name"), "YOUR_NAME", ["YOUR_NAME"]),
+        (("metadata", "name"), "REPLACE_ME", ["REPLACE_ME"]),
+        (("metadata", "name"), "CHANGEME", ["CHANGEME"]),
+        (("metadata", "name"), "PROJECT_ID", ["PROJECT_ID"]),
+        (("metadata", "name"), "Train", []),
+        (("metadata", "name"), 3, []),
+        (("spec", "image"), "gcr.io/PROJECT_ID/a:1", ["PROJECT_ID"]),
+        (("spec", "replicas"), "NUM_SLICES", ["NUM_SLICES"]),
+        (("spec", "limits", "memory"), "POD_MEMORY", ["POD_MEMORY"]),
+        (("spec", "env", "name"), "PROJECT_ID", []),
+        (("spec", "capabilities", "add"), "SYS_PTRACE", []),
+        (("spec", "secretKeyRef", "key"), "HF_TOKEN", []),
+        (("spec", "args"), "--bucket=${X}", ["${X}"]),
+        (("spec", "args"), "$(X)", []),
+        (("spec", "args"), "echo ${X} $Y", []),
+        (("spec", "command"), "for a in $X\ndo b\ndone", []),
+        (("spec", "env", "value"), "$(X)", []),
+        (("spec", "subPathExpr"), "$(X)/a", []),
+        (("metadata", "annotations", "a"), "see <the page> for $X", []),
+        (("metadata", "annotations", "a"), "$X", ["$X"]),
+        (("metadata", "labels", "${X}"), "a", ["${X}"]),
+        (("spec", "path"), "a<b", []),
+        (("spec", "path"), "$.spec.a", []),
+    ],
+)
+def test_placeholders_count_where_a_field_takes_one_word(
+    path: tuple[str, ...], value: Any, expected: list[str]
+) -> None:
+    """A script, a text of several words and what Kubernetes expands hold no placeholder of the manifest."""
+    for key in reversed(path):
+        value = {key: value}
+
+    assert expected == list(placeholders_in(value).get(path, ()))
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "Secret", "CustomResourceDefinition", "Kustomization"])
+def test_texts_of_others_hold_no_placeholders(kind: str) -> None:
+    """The data of a ConfigMap is a file of a program, and a CRD describes what others write."""
+    data = {"kind": kind, "data": {"a": "${X}"}, "metadata": {"name": "a"}}
+
+    assert {} == placeholders_in(data)
+
+
+_JOBSET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata:
+  name: ${NAME}
+  namespace: {{ namespace }}
+  labels: {kueue.x-k8s.io/queue-name: <queue>}
+spec:
+  replicatedJobs:
+  - name: slice
+    replicas: {{ .N }}
+    template:
+      spec:
+        parallelism: ${HOSTS}
+        completions: %HOSTS%
+        wrong: 1
+        template:
+          spec:
+            restartPolicy: Never
+            nodeSelector:
+              cloud.google.com/gke-tpu-accelerator: tpu-v5-lite-podslice
+              cloud.google.com/gke-tpu-topology: $TOPOLOGY
+            containers:
+            - name: jax
+              image: gcr.io/PROJECT_ID/a@sha256:1
+              command: [sh, -c, "echo $HOME"]
+              resources: {limits: {google.com/tpu: 4}}
+"""
+
+
+def test_object_has_one_note_and_the_rest_is_checked(tmp_path: Path) -> None:
+    """Eight placeholders, in YAML or not, are one note at the first; the wrong key is reported."""
+    write(tmp_path, {"a.yaml": _JOBSET})
+    listed = "${NAME}, {{ namespace }}, <queue>, {{ .N }}, ${HOSTS}, %HOSTS%, $TOPOLOGY, PROJECT_ID"
+    for arguments in (["a.yaml"], ["."]):
+        found = run(tmp_path, *arguments, "-o", "json").json["problems"]
+
+        assert [
+            ("FILE030", "note", 4, f"8 placeholders: {listed}; what depends on them is not checked"),
+            ("SCHEMA004", "error", 15, "unknown key 'wrong'"),
+        ] == [(one["id"], one["severity"], one["line"], one["message"]) for one in found]
+
+
+def test_many_placeholders_are_counted(tmp_path: Path) -> None:
+    """A note lists eight, and says that there are more."""
+    labels = "".join(f"    a{number}: $A{number}\n" for number in range(9))
+    write(tmp_path, {"a.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels:\n{labels}"})
+    (found,) = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert "9 placeholders: $A0, $A1, $A2, $A3, $A4, $A5, $A6, $A7, ...;" in found["message"]
+
+
+def test_language_of_a_controller_is_no_note(tmp_path: Path) -> None:
+    """An ApplicationSet fills its template itself."""
+    text = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: a, namespace: argocd}\n"
+    template = """\
+  template:
+    metadata: {name: '{{ name }}'}
+    spec: {project: a, source: {repoURL: 'https://a', targetRevision: b, path: '{{ path }}'}, destination: {}}
+"""
+    write(tmp_path, {"a.yaml": f"{text}spec:\n  generators: []\n{template}"})
+
+    assert [] == [one for one in run(tmp_path, "a.yaml", "-o", "json", "--schemas-only").ids if "FILE" in one]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: {{ b }}\n", {"a": "{{ b }}"}),
+        ("a: [{{ b }}, @C@]\n", {"a": ["{{ b }}", "@C@"]}),
+        ("- {{ a: 'b' }}-c\n", ["{{ a: 'b' }}-c"]),
+        ("a: %B%\nc: 1\n", {"a": "%B%", "c": 1}),
+        ('a: {{ default "b, c" .d }}\n', {"a": '{{ default "b, c" .d }}'}),
+    ],
+)
+def test_masked_text_is_yaml_of_the_same_length(text: str, expected: Any) -> None:
+    """Placeholders that are not YAML are read as words, each in its place."""
+    assert expected == unmasked(yaml.safe_load(masked(text)))
+    assert len(text) == len(masked(text))
+
+
+@pytest.mark.parametrize("text", ["{{- if a }}\nb: {{ c }}\n", "a: {{ b }} \ue07b\n"])
+def test_template_is_not_masked(text: str) -> None:
+    """What an engine must read first, or what holds the characters of the mask, stays as it is."""
+    assert text == masked(text)
+
+
+_BAD = sorted(FIXTURES.glob("*/bad*.yaml"))
+
+
+@cache
+def _rules() -> RuleSet:
+    rules = RuleSet(semantic_rules(), package.hint_of)
+    setattr(rules, "without_repeats", tuple)  # noqa: B010 - schemas say what a rule left out says
+    return rules
+
+
+def _findings(documents: list[dict[str, Any]], index: int) -> set[tuple[str, str]]:
+    """Return id and field of all problems of one of several objects: some rules report one of several."""
+    resources = [Resource(data, "a.yaml", at=("items", at)) for at, data in enumerate(documents)]
+    checked = tuple(
+        Checked(one, engine().verdict(one), clean=False, placeholders=placeholders_in(one.data))
+        for one in resources
+    )
+    reading = [Examined(Unit("stdin", "", "a.yaml"), checked, (), ())]
+    found = examine(reading, engine(), _rules(), package.catalogue, package.schemas).problems
+    return {
+        (one.id, dotted(one.path[-1:]))
+        for one in found
+        if one.object == resources[index].subject and one.id != "FILE030"
+    }
+
+
+def _words(data: Any) -> list[Way]:
+    """Return the paths of values that a person could fill in later."""
+    fields = {"name", "namespace", "image", "replicas", "parallelism", "completions", "serviceAccountName"}
+    holders = {"labels", "nodeSelector", "limits", "requests", "matchLabels"}
+    left_out = {"env", "data", "volumes", "volumeMounts", "ports"}
+    return [
+        path
+        for path, _ in values_in(data)
+        if left_out.isdisjoint(path)
+        and ((path[-1:] and path[-1] in fields) or holders.intersection(path[-2:-1]))
+    ]
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(st.data())
+def test_no_problem_is_reported_that_a_value_could_mend(data: st.DataObject) -> None:
+    """An object with a placeholder has no problem that it does not have with the value that belongs there."""
+    text = data.draw(st.sampled_from(_BAD)).read_text(encoding="utf-8")
+    documents = [one for one in yaml.safe_load_all(text) if not one["apiVersion"].startswith(OURS)]
+    index = data.draw(st.integers(0, len(documents) - 1))
+    words = _words(documents[index])
+    if not words:
+        return
+    path = data.draw(st.sampled_from(words))
+    unfinished = copy.deepcopy(documents)
+    parent: Any = unfinished[index]
+    for key in path[:-1]:
+        parent = parent[key]
+    parent[path[-1]] = "${PLACE}"
+
+    assert _findings(unfinished, index) <= _findings(documents, index)
