@@ -252,3 +252,17 @@ def _labels(rung: _Rung, key: str, wanted: str) -> set[str]:
         case labels.SPOT:
             return {"true"} if rung.data.get("spot") is True else set()
     return {"true"} if at(rung.data, "flexStart", "enabled") is True else set()
+
+
+@rule("CC110", POD_KINDS, "warning")
+def _no_chips(resource: Resource, objects: ObjectSet) -> Findings:
+    for pods in resource.pods:
+        name = pods.selector.get(labels.COMPUTE_CLASS)
+        classes = [one for one in objects.of_kind("ComputeClass") if one.name == name] if name else []
+        rungs = [list(_rungs(one, objects.catalogue)) for one in classes]
+        only_tpu = all(of_class and all(rung.tpu for rung in of_class) for of_class in rungs)
+        if rungs and only_tpu and not pods.chips and pods.containers:
+            path = (*pods.containers[0][0], "resources")
+            yield Finding(
+                path, f"ComputeClass '{name}' has TPU nodes only, and no container requests {labels.TPU}"
+            )

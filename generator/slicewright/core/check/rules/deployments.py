@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, shape
 from slicewright.core.check.scheduler import requirement
 from slicewright.core.kubernetes.kinds import POD_KINDS
+from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts, words
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from slicewright.core.kubernetes.pods import Pods
+    from slicewright.core.problem import Path
 
 _SELECTING = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 _BY_HAND = ("TPU_WORKER_ID", "TPU_PROCESS_BOUNDS", "TPU_HOST_BOUNDS")
@@ -102,6 +105,67 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
             path = ("spec", "ports", index, "targetPort" if "targetPort" in port else "port")
             said = ", ".join(sorted(map(str, listed)))
             yield Finding(path, f"no pod of the Service lists port '{target}'", f"the pods list {said}")
+
+
+_NEAR = 0.9
+"""How alike two labels are that are meant to be one: a letter differs."""
+
+
+@rule("REF114", {"Service"}, "warning")
+def _nothing(resource: Resource, objects: ObjectSet) -> Findings:
+    selector = texts(at(resource.data, "spec", "selector"))
+    pairs = {f"{key}: {value}" for key, value in selector.items()}
+    known = [
+        {f"{key}: {value}" for key, value in pods.labels.items()}
+        for one in objects.once("pods with labels", _labelled)
+        if (one.namespace or "default") == (resource.namespace or "default")
+        for pods in one.pods
+    ]
+    if not pairs or any(pairs <= held for held in known):
+        return
+    for held in known:
+        near = [get_close_matches(pair, held, 1, _NEAR) for pair in sorted(pairs - held)]
+        if all(near) and len(pairs - held) == 1:
+            meant = near[0][0]
+            said = next(iter(pairs - held))
+            key = said.partition(": ")[0]
+            message = f"no pod of namespace '{resource.namespace or 'default'}' has the label {said}"
+            yield Finding(("spec", "selector", key), message, f"did you mean '{meant}'?")
+            return
+
+
+_MOST = 65_535
+_PORTS = {"containers": ("containerPort", "hostPort"), "Service": ("port", "nodePort", "targetPort")}
+
+
+def _out_of_range(ports: Any, keys: Iterable[str], path: Path) -> Findings:
+    for index, port in entries(ports):
+        for key in keys:
+            value = number(port.get(key))
+            if value is not None and not 0 < value <= _MOST and (value or key != "hostPort"):
+                yield Finding((*path, index, key), f"{value} is not a port, which is 1 to {_MOST:,}")
+
+
+@rule("JS141", POD_KINDS | {"Service"})
+def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
+    if resource.kind == "Service":
+        yield from _out_of_range(at(resource.data, "spec", "ports"), _PORTS["Service"], ("spec", "ports"))
+    for path, container in resource.containers:
+        yield from _out_of_range(container.get("ports"), _PORTS["containers"], (*path, "ports"))
+        for probe in _PROBES:
+            for way in ("httpGet", "tcpSocket", "grpc"):
+                held = mapping(at(container, probe, way))
+                yield from (
+                    Finding((*path, probe, way, "port"), one.message)
+                    for one in _out_of_range([held], ("port",), ())
+                )
+        for key in ("requests", "limits"):
+            for name, value in mapping(at(container, "resources", key)).items():
+                if (amount(value) or 0) < 0:
+                    yield Finding((*path, "resources", key, name), f"{value} of {name} is below 0")
+    replicas = number(at(resource.data, "spec", "replicas"))
+    if replicas is not None and replicas < 0:
+        yield Finding(("spec", "replicas"), f"replicas is {replicas}, and must be 0 or more")
 
 
 def _labelled(objects: ObjectSet) -> tuple[Resource, ...]:

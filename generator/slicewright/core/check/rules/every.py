@@ -10,6 +10,7 @@ from slicewright.core.check.rules import (
     dynamic_slices,
     fit,
     fit_flavors,
+    gang,
     gitops,
     jobs,
     jobset_names,
@@ -47,7 +48,7 @@ _TPU = (
     security,
 )
 _JOBS = (jobset_names, jobset_policies, jobs, deployments, leaderworkerset, ray, trainjob, pathways)
-_QUEUES = (kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, fit, fit_flavors)
+_QUEUES = (kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, gang, fit, fit_flavors)
 _KEYS = (keys, versions)
 _TREE = (references_kueue, references_pods, gitops, content, kustomize)
 RULES = rules_of(*_TPU, *_JOBS, *_QUEUES, *_KEYS, *_TREE)

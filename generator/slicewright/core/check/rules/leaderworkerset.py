@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.deployments import is_set_up
 from slicewright.core.check.rules.dns import against_dns1035
+from slicewright.core.check.rules.tpu_provisioning import own_labels
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_pathways, shape
-from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, HOSTNAME, PODSET, SLICE_TOPOLOGY
+from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, HOSTNAME, NODE_POOL, PODSET, SLICE_TOPOLOGY
 from slicewright.core.kubernetes.read import at, count, mapping, number, text
-from slicewright.core.problem import counted
+from slicewright.core.problem import counted, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,11 +133,23 @@ def _scaled(value: object, replicas: int, *, up: bool) -> int | None:
     return number(value)
 
 
+def _is_amount(value: object) -> bool:
+    if isinstance(value, str):
+        return value.endswith("%") and value[:-1].isdecimal() and int(value[:-1]) <= 100  # noqa: PLR2004
+    return (number(value) or 0) >= 0
+
+
 @rule("LWS106", _KIND)
 def _rollout(resource: Resource, _objects: ObjectSet) -> Findings:
     path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
     config, replicas = mapping(at(resource.data, *path)), count(at(resource.data, "spec", "replicas"))
     unavailable = _scaled(config.get("maxUnavailable", 1), replicas, up=False)
+    for key in ("maxUnavailable", "maxSurge"):
+        value = config.get(key, 0)
+        if not _is_amount(value):
+            yield Finding(
+                (*path, key), f"{key} is {value!r}, and must be a number or a percentage up to 100%"
+            )
     if replicas and unavailable == 0 and _scaled(config.get("maxSurge", 0), replicas, up=True) == 0:
         yield Finding((*path, "maxUnavailable"), "maxUnavailable and maxSurge are both 0")
 
@@ -171,3 +184,14 @@ def _startup(resource: Resource, objects: ObjectSet) -> Findings:
         if first and any("readinessProbe" in container for _, container in first.containers):
             message = "workers start when the leader is ready, and the leader waits for them in the slice"
             yield Finding(("spec", "startupPolicy"), message)
+
+
+@rule("LWS110", _KIND, "warning")
+def _key(resource: Resource, objects: ObjectSet) -> Findings:
+    for key in (_EXCLUSIVE, _SUBGROUP_EXCLUSIVE):
+        value = resource.annotations.get(key, "")
+        own = objects.widest.once("labels of nodes", own_labels)
+        meant = nearest(value, (NODE_POOL, HOSTNAME)) if value not in {NODE_POOL, HOSTNAME, *own} else []
+        if meant:
+            path = ("metadata", "annotations", key)
+            yield Finding(path, f"GKE puts no label '{value}' on nodes", f"did you mean '{meant[0]}'?")

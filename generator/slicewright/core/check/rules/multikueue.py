@@ -66,9 +66,14 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("MK105", {"AdmissionCheck"})
 def _parameters(resource: Resource, _objects: ObjectSet) -> Findings:
-    if at(resource.data, "spec", "controllerName") != MULTIKUEUE_CONTROLLER:
-        return
     parameters = at(resource.data, "spec", "parameters")
+    controller = at(resource.data, "spec", "controllerName")
+    if controller != MULTIKUEUE_CONTROLLER:
+        if at(parameters, "kind") == "MultiKueueConfig":
+            message = f"a MultiKueueConfig is not read by controller '{controller}'"
+            hint = f"write controllerName: {MULTIKUEUE_CONTROLLER}"
+            yield Finding(("spec", "controllerName"), message, hint)
+        return
     if at(parameters, "kind") != "MultiKueueConfig" or at(parameters, "apiGroup") != KUEUE_GROUP:
         path = ("spec", "parameters") if parameters is not None else ("spec",)
         yield Finding(path, "the MultiKueue check has no MultiKueueConfig as parameters")

@@ -13,7 +13,7 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import PODS_OF
 from slicewright.core.kubernetes.labels import ELASTIC, QUEUE, TPU
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
-from slicewright.core.problem import counted
+from slicewright.core.problem import counted, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,6 +64,8 @@ def _bounds(resource: Resource, _objects: ObjectSet) -> Findings:
         if most is not None and least > most:
             message = f"minReplicas is {least}, and maxReplicas is {most}"
             yield Finding((*path, "minReplicas"), message)
+        elif least < 0:
+            yield Finding((*path, "minReplicas"), f"minReplicas is {least}", "write 0 or more")
 
 
 @rule("RAY103", _KINDS, "warning")
@@ -138,8 +140,17 @@ def _job(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(
             ("spec", "clusterSelector"), "Kueue refuses a RayJob that selects a cluster and has one"
         )
+    submits = "submitterPodTemplate" in spec or spec.get("submissionMode") == "InteractiveMode"
+    if not text(spec.get("entrypoint")).strip() and not submits:
+        yield Finding(
+            _of(spec, "entrypoint"), "the RayJob has no entrypoint", "write the command of the program"
+        )
     shuts_down = spec.get("shutdownAfterJobFinishes") is True
-    if not shuts_down and (number(spec.get("ttlSecondsAfterFinished")) or 0) > 0:
+    if (ttl := number(spec.get("ttlSecondsAfterFinished")) or 0) < 0:
+        yield Finding(
+            ("spec", "ttlSecondsAfterFinished"), f"ttlSecondsAfterFinished is {ttl}", "write 0 or more"
+        )
+    elif not shuts_down and ttl > 0:
         yield Finding(
             ("spec", "ttlSecondsAfterFinished"), "ttlSecondsAfterFinished needs shutdownAfterJobFinishes"
         )
@@ -204,7 +215,7 @@ def _autoscaler(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding(path, f"restartPolicy is {policy}, and autoscaler v2 takes Never only")
 
 
-@rule("RAY111", _KINDS, "warning")
+@rule("RAY111", _KINDS, "note")
 def _version(resource: Resource, _objects: ObjectSet) -> Findings:
     way, spec = _cluster(resource)
     said = text(spec.get("rayVersion"))
@@ -225,3 +236,28 @@ def _yaml(resource: Resource, _objects: ObjectSet) -> Findings:
     documents, problems = read_documents(written, resource.file)
     if problems or len(documents) != 1 or not isinstance(documents[0].data, dict):
         yield Finding(("spec", key), f"the text of {key} is not one YAML mapping")
+
+
+_START = """
+address autoscaling-config block dashboard-agent-grpc-port dashboard-agent-listen-port dashboard-grpc-port
+dashboard-host dashboard-port disable-usage-stats gcs-server-port head include-dashboard labels labels-file
+log-color log-style max-worker-port memory metrics-export-port min-worker-port no-monitor node-ip-address
+node-manager-port node-name num-cpus num-gpus num-redis-shards object-manager-port object-spilling-directory
+object-store-memory plasma-directory plasma-store-socket-name port ray-client-server-port
+ray-debugger-external raylet-socket-name redis-address redis-password redis-shard-ports redis-username
+resources runtime-env-agent-port storage system-config temp-dir tracing-startup-hook verbose worker-port-list
+"""
+_OPTIONS = frozenset(_START.split())
+"""The options of `ray start` (Ray 2.52)."""
+
+
+@rule("RAY113", _KINDS, "warning")
+def _options(resource: Resource, _objects: ObjectSet) -> Findings:
+    way, spec = _cluster(resource)
+    head = mapping(spec.get("headGroupSpec"))
+    for path, group, _ in (((*way, "headGroupSpec"), head, None), *_groups(resource)):
+        for key in mapping(group.get("rayStartParams")):
+            near = nearest(key, _OPTIONS) if key not in _OPTIONS else []
+            if near:
+                message = f"`ray start` has no option '{key}'"
+                yield Finding((*path, "rayStartParams", key), message, f"did you mean '{near[0]}'?")

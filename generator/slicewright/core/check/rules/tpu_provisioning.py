@@ -62,7 +62,7 @@ _CONFLICTS = {SPOT: "true", PREEMPTIBLE: "true"}
 
 @rule("TPU121", TEMPLATE_KINDS)
 def _unknown_labels(resource: Resource, objects: ObjectSet) -> Findings:
-    own = objects.widest.once("labels of nodes", _own_labels)
+    own = objects.widest.once("labels of nodes", own_labels)
     unknown = NO_LABELS | (_NO_LABELS_OF_POOLS if objects.site else {})
     for pods in resource.pods:
         for key in mapping(pods.spec.get("nodeSelector")):
@@ -74,7 +74,7 @@ def _unknown_labels(resource: Resource, objects: ObjectSet) -> Findings:
                 yield Finding(path, f"GKE puts no label '{key}' on nodes", unknown[key], fix)
 
 
-def _own_labels(objects: ObjectSet) -> frozenset[str]:
+def own_labels(objects: ObjectSet) -> frozenset[str]:
     """Return the labels that people put on nodes, as far as flavors and the cluster's file tell."""
     found: set[str] = set()
     for flavor in objects.of_kind("ResourceFlavor"):

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.tpu_shape import asks_for_tpu, shape, shapes
+from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_placed_otherwise, shape, shapes
 from slicewright.core.kubernetes.kinds import TRAINER_GROUP
-from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.labels import ACCELERATOR, TOPOLOGY, TPU
 from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, count, entries, mapping, number, text, texts
-from slicewright.core.problem import counted, did_you_mean
+from slicewright.core.problem import counted, did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -201,6 +202,10 @@ def _ancestors(resource: Resource, _objects: ObjectSet) -> Findings:
     for step in _steps(resource):
         wanted = _CONTAINER.get(step.ancestor)
         if wanted is None:
+            if nearest(step.ancestor, _CONTAINER):
+                path = (*step.path, "template", "metadata", "labels", _ANCESTOR)
+                message = f"Trainer has no step '{step.ancestor}'"
+                yield Finding(path, message, did_you_mean(step.ancestor, _CONTAINER))
             continue
         if step.replicas not in (None, 1):
             message = f"replicatedJob '{step.name}' has {step.replicas} replicas, and Trainer takes 1"
@@ -242,11 +247,27 @@ def _replica_types(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding(
                 pods.path[:-1], f"{resource.kind} has no replicas of type '{kind}'", did_you_mean(kind, types)
             )
+        policy = at(resource.data, *map(str, pods.path[:-1]), "restartPolicy")
+        if isinstance(policy, str) and policy not in _RESTARTS:
+            message = f"'{policy}' is not a restartPolicy of replicas"
+            yield Finding((*pods.path[:-1], "restartPolicy"), message, did_you_mean(policy, _RESTARTS))
         if wanted not in [text(container.get("name")) for _, container in pods.containers]:
             path = (*pods.spec_path, "containers") if pods.containers else pods.spec_path
             yield Finding(path, f"{kind} has no container '{wanted}'", f"call the container '{wanted}'")
         if kind == "Master" and resource.kind in ("PyTorchJob", "XGBoostJob") and pods.replicas != 1:
             yield Finding(pods.replicas_path, f"{pods.replicas} replicas of Master", "write replicas: 1")
+
+
+@rule("TRAIN110", _JOB, "warning")
+def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
+    for runtime in _runtimes(resource, objects):
+        for pods, _ in _nodes(resource, runtime):
+            missing = [key for key in (ACCELERATOR, TOPOLOGY) if key not in pods.selector]
+            if asks_for_tpu(pods) and missing and not is_placed_otherwise(pods):
+                yield Finding(("spec", "runtimeRef"), f"TPU nodes of the job select no {joined(missing)}")
+
+
+_RESTARTS = ("Always", "ExitCode", "Never", "OnFailure")
 
 
 @rule("TRAIN109", {*_OPERATOR, "MPIJob"})

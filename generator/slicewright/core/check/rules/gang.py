@@ -1,0 +1,71 @@
+"""Rules of native gangs (PodGroup of scheduling.k8s.io, beta in Kubernetes 1.37), also beside Kueue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.kubernetes.kinds import POD_KINDS, SCHEDULING_GROUP
+from slicewright.core.kubernetes.labels import PODSET, QUEUE
+from slicewright.core.kubernetes.read import at, number, text
+from slicewright.core.problem import counted, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.kubernetes.pods import Pods
+    from slicewright.core.problem import Path
+
+_PATH: Path = ("schedulingGroup", "podGroupName")
+
+
+def _groups(objects: ObjectSet, namespace: str) -> list[Resource]:
+    """Return the PodGroups of Kubernetes in a namespace; other schedulers have kinds of this name."""
+    return [
+        one
+        for one in objects.of_kind("PodGroup")
+        if one.group == SCHEDULING_GROUP and (one.namespace or "default") == (namespace or "default")
+    ]
+
+
+def _members(resource: Resource) -> Iterator[tuple[Pods, str]]:
+    for pods in resource.pods:
+        name = text(at(pods.spec, *map(str, _PATH)))
+        if name:
+            yield pods, name
+
+
+@rule("REF115", POD_KINDS)
+def _missing(resource: Resource, objects: ObjectSet) -> Findings:
+    for pods, name in _members(resource):
+        known = [one.name for one in _groups(objects, resource.namespace)]
+        if known and name not in known:
+            message = f"PodGroup '{name}' is not defined in namespace '{resource.namespace or 'default'}'"
+            yield Finding((*pods.spec_path, *_PATH), message, did_you_mean(name, known))
+
+
+@rule("REF116", {"PodGroup"})
+def _too_few(resource: Resource, objects: ObjectSet) -> Findings:
+    wanted = number(at(resource.data, "spec", "schedulingPolicy", "gang", "minCount"))
+    if resource.group != SCHEDULING_GROUP or wanted is None:
+        return
+    members = [
+        pods.count
+        for one in objects.all
+        if (one.namespace or "default") == (resource.namespace or "default")
+        for pods, name in _members(one)
+        if name == resource.name
+    ]
+    if members and sum(members) < wanted:
+        path = ("spec", "schedulingPolicy", "gang", "minCount")
+        yield Finding(path, f"the gang needs {wanted} pods, and {counted(sum(members), 'pod')} name it")
+
+
+@rule("KQ160", POD_KINDS, "warning")
+def _two_placements(resource: Resource, objects: ObjectSet) -> Findings:
+    for pods, name in _members(resource):
+        by_kueue = QUEUE in resource.labels and any(key.startswith(PODSET) for key in pods.annotations)
+        for group in _groups(objects, resource.namespace):
+            if by_kueue and group.name == name and at(group.data, "spec", "schedulingConstraints"):
+                message = f"two mechanisms choose the nodes: Kueue, and the constraints of PodGroup '{name}'"
+                yield Finding((*pods.spec_path, *_PATH), message)
