@@ -191,7 +191,7 @@ def _disk(resource: Resource, objects: ObjectSet) -> Findings:
 def _class_of_pods(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         name = pods.selector.get(labels.COMPUTE_CLASS)
-        classes = [one for one in objects.of_kind("ComputeClass") if one.name == name] if name else []
+        classes = objects.candidates("ComputeClass", name, near=resource.file) if name else ()
         reasons = [_mismatch(pods, one, objects.catalogue) for one in classes]
         if reasons and all(reasons):
             key, said = reasons[0] or ("", "")
@@ -258,7 +258,7 @@ def _labels(rung: _Rung, key: str, wanted: str) -> set[str]:
 def _no_chips(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         name = pods.selector.get(labels.COMPUTE_CLASS)
-        classes = [one for one in objects.of_kind("ComputeClass") if one.name == name] if name else []
+        classes = objects.candidates("ComputeClass", name, near=resource.file) if name else ()
         rungs = [list(_rungs(one, objects.catalogue)) for one in classes]
         only_tpu = all(of_class and all(rung.tpu for rung in of_class) for of_class in rungs)
         if rungs and only_tpu and not pods.chips and pods.containers:

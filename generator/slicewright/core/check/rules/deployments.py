@@ -121,8 +121,9 @@ def _nothing(resource: Resource, objects: ObjectSet) -> Findings:
         if (one.namespace or "default") == (resource.namespace or "default")
         for pods in one.pods
     ]
-    if not pairs or any(pairs <= held for held in known):
-        return
+    anywhere = objects.widest.once("pods with labels", _labelled)
+    if any(selector.items() <= pods.labels.items() for one in anywhere for pods in one.pods):
+        return  # Also where there is no selector.
     for held in known:
         near = [get_close_matches(pair, held, 1, _NEAR) for pair in sorted(pairs - held)]
         if all(near) and len(pairs - held) == 1:

@@ -39,7 +39,7 @@ def _members(resource: Resource) -> Iterator[tuple[Pods, str]]:
 def _missing(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, name in _members(resource):
         known = [one.name for one in _groups(objects, resource.namespace)]
-        if known and name not in known:
+        if known and not objects.has("PodGroup", name, resource.namespace):
             message = f"PodGroup '{name}' is not defined in namespace '{resource.namespace or 'default'}'"
             yield Finding((*pods.spec_path, *_PATH), message, did_you_mean(name, known))
 
@@ -51,7 +51,7 @@ def _too_few(resource: Resource, objects: ObjectSet) -> Findings:
         return
     members = [
         pods.count
-        for one in objects.all
+        for one in objects.widest.all
         if (one.namespace or "default") == (resource.namespace or "default")
         for pods, name in _members(one)
         if name == resource.name
