@@ -10,6 +10,7 @@ import os
 import posixpath
 import subprocess
 from functools import cache
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from slicewright.binaries.find import which
@@ -19,7 +20,6 @@ from slicewright.workspace.text_file import decoded, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 
 _PATIENCE = 120
@@ -225,12 +225,9 @@ def read_revision(root: Path, name: str, store: Objects, called: str = "") -> Tr
     Paths are relative to `root`, which may be a folder of a larger repository. Raises UnknownRevisionError,
     NoGitRepositoryError, GitError.
     """
-    listed = _answer(root, "ls-tree", "-r", "-z", resolve(root, name))
     files: dict[str, str] = {}
     links: dict[str, str] = {}
-    for entry in listed.decode(errors="surrogateescape").split("\0")[:-1]:
-        head, _, path = entry.partition("\t")
-        mode, _, blob = head.split()
+    for mode, blob, path in _blobs(root, name):
         if mode in _FILE:
             files[path] = blob
         elif mode == _LINK:
@@ -246,6 +243,45 @@ def read_revision(root: Path, name: str, store: Objects, called: str = "") -> Tr
     paths = frozenset(path for path in files if path.startswith(_FOLDERS) and path.isprintable())
     store.fetch(files[path] for path in sorted(paths))
     return TreeVersion(called or name, paths, read_text)
+
+
+def _blobs(root: Path, name: str) -> Iterator[tuple[str, str, str]]:
+    """Yield mode, blob and path of each file of a revision below a folder."""
+    listed = _answer(root, "ls-tree", "-r", "-z", resolve(root, name))
+    for entry in _names(listed):
+        head, _, path = entry.partition("\t")
+        mode, _, blob = head.split()
+        yield mode, blob, path
+
+
+def _names(listed: bytes) -> list[str]:
+    return listed.decode(errors="surrogateescape").split("\0")[:-1]
+
+
+def top(root: Path) -> Path:
+    """Return the folder of the whole repository. Raises GitError."""
+    return Path(os.fsdecode(_answer(root, "rev-parse", "--show-toplevel")).removesuffix("\n"))
+
+
+def changed_files(root: Path, commit: str) -> tuple[str, ...]:
+    """Return the files that differ on disk from a commit, by their paths from the top of a repository.
+
+    Raises GitError.
+    """
+    options = ("--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", "-z")
+    differ = _answer(root, "diff", *options, commit, "--")
+    return (*_names(differ), *_names(_answer(root, "ls-files", "--others", "--exclude-standard", "-z")))
+
+
+def write_tree(root: Path, name: str, folder: Path) -> None:
+    """Write the texts of a revision into a folder; links are left out. Raises GitError."""
+    with objects(root) as store:
+        for mode, blob, path in _blobs(root, name):
+            text = store.text(blob) if mode in _FILE and ".." not in path.split("/") else None
+            if text is not None:
+                file = folder / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8", newline="")
 
 
 def _followed(path: str, links: dict[str, str], store: Objects) -> str:

@@ -94,6 +94,7 @@ def test_folder_is_walked(tmp_path: Path) -> None:
         "warnings": 0,
         "notes": 0,
         "baseline": 0,
+        "unchanged": 0,
         "skipped": {},
         "withoutObject": ["a/empty.yaml", "a/values.yaml"],
         "passedBy": [

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicewright.cli import show
-from slicewright.core.check.baseline import Baseline, read_baseline, write_baseline
+from slicewright.core.check.baseline import Baseline, of_change, read_baseline, write_baseline
 from slicewright.core.check.selection import is_below
 from slicewright.core.problem import Problem
 from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from slicewright.core.check.examine import Report
+    from slicewright.workspace.change import Change
     from slicewright.workspace.discovery import Found
 
 
@@ -47,3 +50,16 @@ def new(report: Report, before: Baseline, found: Found, *, writes: bool) -> Repo
             show.stop((Problem("FILE003", message, hint, file=before.file),))
         before, _ = read_baseline(text, before.file)
     return before.of(report, is_checked)
+
+
+def of_working_tree(
+    report: Report, change: Change, found: Found, look: Callable[[Path, Sequence[str]], Report]
+) -> Report:
+    """Return a report of what a change touched or brought; `look` checks the tree before it."""
+
+    def before() -> tuple[Problem, ...]:
+        with change.before() as (root, paths, tree):
+            problems = look(root, paths).problems
+        return tuple(replace(one, file=one.file.replace(tree, str(change.top), 1)) for one in problems)
+
+    return of_change(report, change.touches(found.units), before)

@@ -15,7 +15,7 @@ from slicewright.binaries.find import find
 from slicewright.cli import candidates, earlier, show
 from slicewright.cli.command import BROKEN, command, output_option
 from slicewright.cli.report import FORMS, writer
-from slicewright.cli.repository import open_checkout, repository_root, versions_refused
+from slicewright.cli.repository import git_errors_shown, open_checkout, repository_root, versions_refused
 from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine, SkipKind
 from slicewright.core.check.examine import Report, examine
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.examine import Examined, Unit
     from slicewright.core.check.origin import Origins
     from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.workspace.change import Change
 
 _PATIENCE = 1.0
 """Seconds until a progress bar is worth its place."""
@@ -118,6 +119,11 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
     help="Leave out the problems that this file holds, and report new ones.",
 )
 @click.option("--write-baseline", is_flag=True, help="Write all problems into the file of --baseline.")
+@click.option(
+    "--changed",
+    metavar="REV",
+    help="Check all, and report what the working tree changed since it left this commit.",
+)
 @click.option("--gitops", is_flag=True, help="Apply the GIT rules to all objects, as if they were synced.")
 @click.option("--schemas-only", is_flag=True, help="Leave the semantic rules out.")
 @click.option("--fix", is_flag=True, help="Mend files where there is a safe fix, and report what is left.")
@@ -137,6 +143,7 @@ def validate(
     min_severity: Severity,
     baseline: Path | None,
     write_baseline: bool,
+    changed: str | None,
     gitops: bool,
     schemas_only: bool,
     fix: bool,
@@ -157,9 +164,12 @@ def validate(
         raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
     if write_baseline and not baseline:
         raise click.UsageError("--write-baseline needs the file: --baseline FILE")
+    if changed and (write_baseline or STDIN in paths):
+        raise click.UsageError("--changed is for files, and a baseline has all problems: leave it out")
     before = earlier.baseline_at(baseline, writes=write_baseline) if baseline else None
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root()
+    change = _change(root, changed, paths) if changed else None
     found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(
@@ -183,12 +193,10 @@ def validate(
     def known() -> list[str]:
         return [rule.id for rule in all_rules()]
 
-    ignores = read_ignore_files(root, known, {unit.folder for unit in found.units if unit.path})
-
-    def check(reading: Iterator[Examined]) -> Report:
+    def look(root: Path, found: Found, reading: Iterator[Examined]) -> Report:
         of_input, sites, origins = ((), {}, None) if paths else _input(root)
         report = examine(
-            _with_progress(reading, len(units)),
+            _with_progress(reading, len(found.units)),
             by_schema,
             rules,
             lambda: catalogue_at(root)[0],
@@ -197,7 +205,7 @@ def validate(
             passed_by=found.passed_by,
             sites=sites,
             origins=origins,
-            ignores=ignores,
+            ignores=read_ignore_files(root, known, {unit.folder for unit in found.units if unit.path}),
             known=known,
             one_cluster=one_cluster or not paths,
             whole=() if schemas_only else found.whole,
@@ -208,6 +216,17 @@ def validate(
         )
         if paths and not (report.objects or report.problems):
             return replace(report, problems=(_nothing_in(paths),))
+        return report
+
+    def look_back(root: Path, there: Sequence[str]) -> Report:
+        was = Discovery(exclude, root).find(there) if paths else _of_repository(root, exclude)
+        return look(root, was, reads(was.units))
+
+    def check(reading: Iterator[Examined]) -> Report:
+        report = look(root, found, reading)
+        if change:
+            with git_errors_shown():
+                report = earlier.of_working_tree(report, change, found, look_back)
         return earlier.new(report, before, found, writes=write_baseline) if before else report
 
     try:
@@ -232,6 +251,13 @@ def _mending(units: Sequence[Unit], root: Path, *, unsafe: bool, writes: bool) -
     from slicewright.cli.mending import Mending, read_once  # noqa: PLC0415 - few ask for it
 
     return Mending(read_once(units), root, unsafe, writes)
+
+
+def _change(root: Path, rev: str, paths: Sequence[str]) -> Change:
+    from slicewright.workspace.change import Change  # noqa: PLC0415 - few ask for it
+
+    with git_errors_shown():
+        return Change(root, rev, paths)
 
 
 def _nothing_in(paths: Sequence[str]) -> Problem:

@@ -49,6 +49,8 @@ def summary(report: Report) -> str:
         text += f"; not checked, as asked: {visible(kinds)}"
     if report.baseline:
         text += f"; {report.baseline:,} in the baseline"
+    if report.unchanged:
+        text += f"; {report.unchanged:,} not of this change"
     if report.passed_by:
         text += f"; passed by: {', '.join(counts(report.passed_by))}"
     return text

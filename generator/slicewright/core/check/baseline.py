@@ -108,3 +108,14 @@ def write_baseline(before: Baseline, report: Report, is_checked: Callable[[str],
     for (file, said), number in sorted((marks | found).items()):
         by_file[file] += [said] * number
     return _HEAD + write_document({"findings": dict(by_file)})
+
+
+def of_change(
+    report: Report, is_touched: Callable[[Problem], bool], before: Callable[[], Iterable[Problem]]
+) -> Report:
+    """Return a report of what a change touched, and of what was not there `before` it."""
+    others = [one for one in report.problems if not is_touched(one)]
+    left, _ = _without(others, Counter(map(_mark, before()))) if others else ([], {})
+    new = set(left)
+    problems = tuple(one for one in report.problems if one in new or is_touched(one))
+    return replace(report, problems=problems, unchanged=len(report.problems) - len(problems))

@@ -100,6 +100,8 @@ class Report:
     """Files that nobody named and that are not checked, and folders of them."""
     baseline: int = 0
     """Findings that are left out because a baseline has them."""
+    unchanged: int = 0
+    """Findings that are left out because they are not of the change that is looked at."""
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, as JSON has them."""
@@ -108,6 +110,7 @@ class Report:
             "read": self.units,
             **{f"{severity}s": number for severity, number in tally(self.problems).items()},
             "baseline": self.baseline,
+            "unchanged": self.unchanged,
             "skipped": dict(sorted(self.skipped.items())),
             "withoutObject": [one.path for one in self.passed_by if one.reason == NO_OBJECT],
             "passedBy": [asdict(one) for one in self.passed_by],

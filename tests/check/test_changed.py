@@ -1,0 +1,171 @@
+"""`validate --changed REV`: all is read, and only findings of the change are reported."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow  # each makes a git repository
+
+QUEUE = """apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: tpus, namespace: default}
+spec: {clusterQueue: tpus}
+"""
+OTHER = QUEUE.replace("name: tpus,", "name: other,")
+JOB = """apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: default, labels: {kueue.x-k8s.io/queue-name: tpus}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
+"""
+
+
+def git(folder: Path, *arguments: str) -> None:
+    """Run git in a folder."""
+    who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    subprocess.run(["git", *who, *arguments], cwd=folder, env=environ, check=True, capture_output=True)
+
+
+def commit(folder: Path, files: dict[str, str]) -> None:
+    """Write files and commit all that is there."""
+    write(folder, files)
+    git(folder, "add", "--all")
+    git(folder, "commit", "--message", "m")
+
+
+@pytest.fixture
+def past(tmp_path: Path) -> Path:
+    """Return a git repository with findings in two files and in a build."""
+    git(tmp_path, "init")
+    kustomization = "resources: [../base]\nnamePrefix: x-\n"
+    files = {
+        "a.yaml": BAD_CONFIG_MAP,
+        "b.yaml": BAD_CONFIG_MAP,
+        "k/base/kustomization.yaml": "resources: [cm.yaml]\n",
+        "k/base/cm.yaml": BAD_CONFIG_MAP,
+        "k/base/other.yaml": CONFIG_MAP,
+        "k/over/kustomization.yaml": kustomization.replace("namePrefix: x-\n", "namespace: x\n"),
+    }
+    commit(tmp_path, files)
+    return tmp_path
+
+
+def found(folder: Path, *arguments: str, rev: str = "main") -> list[str]:
+    """Return file and id of what is reported of the change since a revision."""
+    report = run(folder, *(arguments or (".",)), "--changed", rev, "-o", "json").json
+    return [f"{one['file']} {one['id']}" for one in report["problems"]]
+
+
+def test_unchanged_tree_has_no_findings(past: Path) -> None:
+    """What was there before is counted and does not fail the check."""
+    done = run(past, ".", "--changed", "HEAD")
+
+    assert (0, True) == (done.code, ": 0 errors, 0 warnings; 3 not of this change" in done.out)
+    assert 3 == run(past, ".", "--changed", "HEAD", "-o", "json").json["summary"]["unchanged"]
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_findings_of_a_changed_file_are_reported(past: Path, is_committed: bool) -> None:
+    """Those that were there before too, whether the change is committed or not."""
+    git(past, "checkout", "-b", "work")
+    write(past, {"a.yaml": f"# more\n{BAD_CONFIG_MAP}"})
+    if is_committed:
+        commit(past, {})
+
+    assert ["a.yaml SCHEMA003"] == found(past)
+
+
+def test_findings_of_a_new_file_are_reported(past: Path) -> None:
+    """A file that git does not know yet is part of the change."""
+    write(past, {"d/new.yaml": BAD_CONFIG_MAP})
+
+    assert ["d/new.yaml SCHEMA003"] == found(past)
+
+
+def test_change_begins_where_the_branch_left(past: Path) -> None:
+    """What others changed on the main branch since then is not part of it."""
+    git(past, "checkout", "-b", "work")
+    commit(past, {"b.yaml": f"# mine\n{BAD_CONFIG_MAP}"})
+    git(past, "checkout", "main")
+    commit(past, {"a.yaml": CONFIG_MAP})
+    git(past, "checkout", "work")
+
+    assert ["b.yaml SCHEMA003"] == found(past)
+
+
+@pytest.mark.parametrize("file", ["k/base/cm.yaml", "k/base/other.yaml", "k/over/kustomization.yaml"])
+def test_findings_of_a_build_are_reported_with_the_files_it_reads(past: Path, file: str) -> None:
+    """A change in a folder that a build includes touches the build."""
+    write(past, {file: f"# more\n{(past / file).read_text()}"})
+
+    assert ["k/over SCHEMA003"] == found(past)
+
+
+def test_finding_that_a_change_causes_elsewhere_is_reported(tmp_path: Path) -> None:
+    """A queue that is deleted breaks a Job in a file that did not change."""
+    git(tmp_path, "init")
+    commit(tmp_path, {"queue.yaml": QUEUE, "other.yaml": OTHER, "job.yaml": JOB, "b.yaml": BAD_CONFIG_MAP})
+    assert [] == found(tmp_path, ".", "--only", "REF101,SCHEMA003")
+
+    (tmp_path / "queue.yaml").unlink()
+    assert ["job.yaml REF101"] == found(tmp_path, ".", "--only", "REF101,SCHEMA003")
+
+
+def test_paths_and_folders_mean_the_same_before_the_change(past: Path) -> None:
+    """A check in a folder of the repository, of a path, compares the same path."""
+    write(past, {"k/base/cm.yaml": BAD_CONFIG_MAP.replace("{a: 1}", "{a: 1, b: 2}")})
+    assert [] == found(past / "k", "../a.yaml")
+    assert ["base/cm.yaml SCHEMA003"] * 2 == found(past / "k", "base/cm.yaml")
+    assert [] == found(past / "k", str(past / "b.yaml"))
+
+
+def test_tree_is_left_as_it_is(past: Path) -> None:
+    """Nothing is checked out: index, working tree and branches stay."""
+
+    def state() -> list[bytes]:
+        commands = (["status", "--porcelain"], ["for-each-ref"], ["stash", "list"], ["worktree", "list"])
+        return [
+            subprocess.run(["git", *one], cwd=past, check=True, capture_output=True).stdout
+            for one in commands
+        ]
+
+    write(past, {"a.yaml": CONFIG_MAP})
+    before = state()
+    found(past)
+
+    assert before == state()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (["--changed", "mian"], 2, "Error: git knows no revision 'mian'; did you mean 'main'?\n"),
+        (["--changed", "main", "-"], 2, "Error: --changed is for files"),
+        (["--changed", "main", "--baseline", "b", "--write-baseline"], 2, "Error: --changed is for files"),
+    ],
+)
+def test_wrong_use_is_refused(past: Path, arguments: list[str], code: int, expected: str) -> None:
+    """A revision that git does not know, stdin, and a baseline of a part."""
+    done = run(past, ".", *arguments)
+
+    assert (code, True) == (done.code, expected in done.err)
+
+
+def test_folder_without_git_is_refused(tmp_path: Path) -> None:
+    """There is nothing to compare with."""
+    write(tmp_path, {"a.yaml": CONFIG_MAP})
+
+    assert "Error: GIT003" in run(tmp_path, ".", "--changed", "main").err
+
+
+def test_file_that_cannot_be_read_is_reported_whatever_changed(past: Path) -> None:
+    """What was not checked is no finding of the past."""
+    assert ["missing.yaml FILE001"] == found(past, "missing.yaml", rev="HEAD")
