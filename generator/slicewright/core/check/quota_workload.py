@@ -8,10 +8,12 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.assignment import PODS
+from slicewright.core.check.model import Resource
 from slicewright.core.check.quota import PodSet
 from slicewright.core.check.scheduler import NodeSelector, node_selector
-from slicewright.core.kubernetes.kinds import PODS_OF
-from slicewright.core.kubernetes.labels import MIN_PARALLELISM, PODSET, TPU
+from slicewright.core.check.training import nodes_of, runtimes_of
+from slicewright.core.kubernetes.kinds import QUEUED_KINDS
+from slicewright.core.kubernetes.labels import MIN_PARALLELISM, POD_GROUP, PODSET, TPU
 from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, text, texts
@@ -20,7 +22,7 @@ from slicewright.core.plan.placement import shape_selector
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.check.model import ObjectSet, Resource
+    from slicewright.core.check.model import ObjectSet
 
 _ZERO = Fraction(0)
 _LEVELS = ("required-topology", "preferred-topology", "slice-required-topology")
@@ -44,10 +46,14 @@ def pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
 
 def _pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
     """Return the pod sets of an object; objects that ask for the same share them."""
-    if PODS_OF[resource.kind].partial:
-        return []
-    if resource.kind == "PathwaysJob":
-        return list(_of_pathwaysjob(resource, objects))
+    if resource.kind in _MADE_OTHERWISE:
+        return list(_MADE_OTHERWISE[resource.kind](resource, objects))
+    if resource.kind == "Pod" and POD_GROUP in resource.labels:
+        return list(_of_pod_group(resource, objects))
+    return _of_templates(resource, objects)
+
+
+def _of_templates(resource: Resource, objects: ObjectSet) -> list[PodSet]:
     least = resource.annotations.get(MIN_PARALLELISM) if resource.kind == "Job" else None
     read = [(_template(pods), _some(pods.job, _OF_JOB), (pods.name, pods.replicas)) for pods in resource.pods]
     key = repr((least, read))
@@ -116,6 +122,41 @@ def _of_pathwaysjob(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
             hosts = int(slices) * row.hosts
             requests = {TPU: slices * row.chips, PODS: Fraction(hosts)}
             yield PodSet("worker", hosts, requests, NodeSelector(selector))
+
+
+def _of_trainjob(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
+    """Yield the pods that train; a runtime that is not known may tolerate every taint."""
+    runtimes = runtimes_of(resource, objects)
+    if len(runtimes) > 1:
+        return
+    for pods in nodes_of(resource, runtimes[0] if runtimes else None):
+        spec = pods.spec if runtimes else {**pods.spec, "tolerations": [{"operator": "Exists"}]}
+        yield _pod_set(replace(pods, template={"spec": spec}), pods.name, pods.count)
+
+
+def _of_appwrapper(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
+    """Yield the pods of all objects that an AppWrapper makes, in one Workload."""
+    for _, component in entries(at(resource.data, "spec", "components")):
+        inner = Resource(mapping(component.get("template")), resource.file)
+        if inner.kind in QUEUED_KINDS - {resource.kind}:
+            yield from (
+                replace(found, name=f"{inner.name}-{found.name}") for found in _pod_sets(inner, objects)
+            )
+
+
+def _of_pod_group(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
+    """Yield the pods of a group at the first of its pods, for they have one Workload together."""
+    group, namespace = resource.labels[POD_GROUP], resource.namespace or "default"
+    pods = [
+        other
+        for other in objects.of_kind("Pod")
+        if other.labels.get(POD_GROUP) == group and (other.namespace or "default") == namespace
+    ]
+    for member in pods if pods and pods[0] is resource else ():
+        yield from (replace(found, name=member.name) for found in _of_templates(member, objects))
+
+
+_MADE_OTHERWISE = {"AppWrapper": _of_appwrapper, "PathwaysJob": _of_pathwaysjob, "TrainJob": _of_trainjob}
 
 
 def _of_pod(pods: Pods) -> dict[str, Fraction]:

@@ -12,11 +12,10 @@ from slicewright.core.check.cel.value import count_of, get, has
 from slicewright.core.kubernetes.kinds import (
     KUBERAY_OPERATOR,
     KUEUE_GROUP,
-    MULTIKUEUE,
     SCHEDULING_GROUP,
     TRAINJOB_CONTROLLER,
 )
-from slicewright.core.kubernetes.labels import HOSTNAME
+from slicewright.core.kubernetes.labels import HOSTNAME, MULTIKUEUE_CONTROLLER
 
 if TYPE_CHECKING:
     from slicewright.core.check.cel.value import Rules
@@ -188,7 +187,9 @@ def _name(job: dict[str, Any]) -> str:
 
 
 _RAY: Rules = {
-    f"self in ['{KUBERAY_OPERATOR}', '{MULTIKUEUE}']": lambda by: by in (KUBERAY_OPERATOR, MULTIKUEUE),
+    f"self in ['{KUBERAY_OPERATOR}', '{MULTIKUEUE_CONTROLLER}']": lambda by: (
+        by in (KUBERAY_OPERATOR, MULTIKUEUE_CONTROLLER)
+    ),
     "!((has(self.onSuccess) || has(self.onFailure)) && has(self.deletionRules))": (
         lambda strategy: not (count_of(strategy, "onSuccess", "onFailure") and has(strategy, "deletionRules"))
     ),
@@ -203,7 +204,9 @@ _RAY: Rules = {
     ),
 }
 _TRAINER: Rules = {
-    f"self in ['{TRAINJOB_CONTROLLER}', '{MULTIKUEUE}']": lambda by: by in (TRAINJOB_CONTROLLER, MULTIKUEUE),
+    f"self in ['{TRAINJOB_CONTROLLER}', '{MULTIKUEUE_CONTROLLER}']": lambda by: (
+        by in (TRAINJOB_CONTROLLER, MULTIKUEUE_CONTROLLER)
+    ),
     "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')": (
         lambda job: _DNS_LABEL.fullmatch(_name(job)) is not None
     ),

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_placed_otherwise, shape, shapes
+from slicewright.core.check.training import (
+    ANCESTOR,
+    RUNTIMES,
+    nodes_of,
+    overrides_of,
+    reference_of,
+    runtimes_of,
+    steps_of,
+)
 from slicewright.core.kubernetes.kinds import TRAINER_GROUP
 from slicewright.core.kubernetes.labels import ACCELERATOR, TOPOLOGY, TPU
-from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.quantity import amount
-from slicewright.core.kubernetes.read import at, count, entries, mapping, number, text, texts
+from slicewright.core.kubernetes.read import at, entries, mapping, text
 from slicewright.core.problem import counted, did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.problem import Path
+    from slicewright.core.kubernetes.pods import Pods
 
 _JOB = frozenset({"TrainJob"})
-_RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
-_ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 _CONTAINER = {
     "trainer": "node",
     "dataset-initializer": "dataset-initializer",
@@ -34,59 +39,20 @@ _SHIPPED = ("torch", "jax", "deepspeed", "mlx", "xgboost", "mpi", "flux")
 """What the names of the runtimes that Trainer installs begin with (manifests/base/runtimes)."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A replicatedJob of a runtime."""
-
-    path: Path
-    name: str
-    ancestor: str
-    replicas: Any
-    spec: dict[str, Any]
-    """The spec of its pods."""
-
-    def containers(self) -> list[str]:
-        """Return the names of its containers, init containers too."""
-        keys = ("containers", "initContainers")
-        return [text(entry.get("name")) for key in keys for _, entry in entries(self.spec.get(key))]
-
-
-def _steps(runtime: Resource) -> Iterator[_Step]:
-    way = ("spec", "template", "spec", "replicatedJobs")
-    for index, job in entries(at(runtime.data, *way)):
-        labels = texts(at(job, "template", "metadata", "labels"))
-        spec = mapping(at(job, "template", "spec", "template", "spec"))
-        yield _Step(
-            (*way, index), text(job.get("name")), labels.get(_ANCESTOR, ""), job.get("replicas"), spec
-        )
-
-
-def _reference(job: Resource) -> tuple[str, str]:
-    reference = mapping(at(job.data, "spec", "runtimeRef"))
-    return text(reference.get("kind")) or _RUNTIMES[0], text(reference.get("name"))
-
-
-def _runtimes(job: Resource, objects: ObjectSet) -> list[Resource]:
-    """Return the runtimes that a TrainJob may mean."""
-    kind, name = _reference(job)
-    namespace = "" if kind == _RUNTIMES[0] else job.namespace
-    return list(objects.candidates(kind, name, namespace, job.file))
-
-
 @rule("TRAIN101", _JOB)
 def _runtime(resource: Resource, objects: ObjectSet) -> Findings:
-    kind, name = _reference(resource)
+    kind, name = reference_of(resource)
     group = at(resource.data, "spec", "runtimeRef", "apiGroup")
-    if kind not in _RUNTIMES:
+    if kind not in RUNTIMES:
         yield Finding(
             ("spec", "runtimeRef", "kind"),
             f"Trainer has no runtime of kind '{kind}'",
-            did_you_mean(kind, _RUNTIMES),
+            did_you_mean(kind, RUNTIMES),
         )
     elif group not in (None, TRAINER_GROUP):
         message = f"Trainer has no runtime of API group '{group}'"
         yield Finding(("spec", "runtimeRef", "apiGroup"), message, f"write {TRAINER_GROUP}")
-    elif name and not _runtimes(resource, objects) and not name.startswith(_SHIPPED):
+    elif name and not runtimes_of(resource, objects) and not name.startswith(_SHIPPED):
         known = {one.name: one.namespace for one in objects.of_kind(kind)}
         if known and (objects.is_cluster or not objects.has(kind, name, resource.namespace)):
             elsewhere = f"it is in namespace {known[name]}" if known.get(name) else ""
@@ -94,26 +60,12 @@ def _runtime(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(("spec", "runtimeRef", "name"), message, elsewhere or did_you_mean(name, known))
 
 
-def _overrides(job: Resource) -> Iterator[tuple[Path, str, dict[str, Any]]]:
-    """Yield what a TrainJob changes of a runtime: path, name of the replicatedJob, spec of its pods."""
-    for index, entry in entries(at(job.data, "spec", "podTemplateOverrides")):
-        base: Path = ("spec", "podTemplateOverrides", index)
-        for number_, target in entries(entry.get("targetJobs")):
-            path = (*base, "targetJobs", number_, "name")
-            yield path, text(target.get("name")), mapping(entry.get("spec"))
-    way = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
-    for index, entry in entries(at(job.data, "spec", "runtimePatches")):
-        for number_, target in entries(at(entry, *way)):
-            path = ("spec", "runtimePatches", index, *way, number_, "name")
-            yield path, text(target.get("name")), mapping(at(target, "template", "spec", "template", "spec"))
-
-
 @rule("TRAIN102", _JOB)
 def _targets(resource: Resource, objects: ObjectSet) -> Findings:
     runtimes = [
-        {step.name: step.containers() for step in _steps(one)} for one in _runtimes(resource, objects)
+        {step.name: step.containers() for step in steps_of(one)} for one in runtimes_of(resource, objects)
     ]
-    for path, name, spec in _overrides(resource) if runtimes else ():
+    for path, name, spec in overrides_of(resource) if runtimes else ():
         if not any(name in steps for steps in runtimes):
             hint = did_you_mean(name, runtimes[0])
             yield Finding(path, f"the runtime has no replicatedJob '{name}'", hint)
@@ -126,36 +78,12 @@ def _targets(resource: Resource, objects: ObjectSet) -> Findings:
                     yield Finding(path, message, "name a container of the runtime")
 
 
-def _nodes(job: Resource, runtime: Resource | None) -> Iterator[tuple[Pods, int]]:
-    """Yield the pods that train, as the runtime and the TrainJob make them, and how many there are."""
-    trainer = mapping(at(job.data, "spec", "trainer"))
-    steps = [step for step in _steps(runtime) if step.ancestor == "trainer"] if runtime else []
-    base = steps[0].spec if steps else {}
-    if runtime is not None and not steps:
-        return
-    selector = texts(base.get("nodeSelector"))
-    for _, name, spec in _overrides(job):
-        if name == (steps[0].name if steps else "node"):
-            selector |= texts(spec.get("nodeSelector"))
-    containers = [entry for _, entry in entries(base.get("containers"))]
-    own = trainer.get("resourcesPerNode")
-    if isinstance(own, dict) and own:
-        containers = [entry for entry in containers if entry.get("name") != "node"]
-        containers.append({"name": "node", "resources": own})
-    written = number(trainer.get("numNodes"))
-    if written is None and runtime is not None:
-        written = count(at(runtime.data, "spec", "mlPolicy", "numNodes"))
-    if written is not None:
-        spec = {**base, "nodeSelector": selector, "containers": containers}
-        yield Pods((), {"spec": spec}, {}, (), {}), written
-
-
 def _rows(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, int, list[Shape]]]:
     """Yield pods and rows for each runtime that a TrainJob may mean; nothing where one asks for no slice."""
-    runtimes: list[Resource | None] = [*_runtimes(resource, objects)]
+    runtimes: list[Resource | None] = [*runtimes_of(resource, objects)]
     for runtime in runtimes or [None]:
-        for pods, nodes in _nodes(resource, runtime):
-            yield pods, nodes, shapes(pods, objects) if asks_for_tpu(pods) else []
+        for pods in nodes_of(resource, runtime):
+            yield pods, pods.replicas, shapes(pods, objects) if asks_for_tpu(pods) else []
 
 
 @rule("TRAIN103", _JOB)
@@ -197,13 +125,13 @@ def _limits(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(path, f"a node requests {requests} of {TPU} with a limit of {limits}")
 
 
-@rule("TRAIN106", _RUNTIMES)
+@rule("TRAIN106", RUNTIMES)
 def _ancestors(resource: Resource, _objects: ObjectSet) -> Findings:
-    for step in _steps(resource):
+    for step in steps_of(resource):
         wanted = _CONTAINER.get(step.ancestor)
         if wanted is None:
             if nearest(step.ancestor, _CONTAINER):
-                path = (*step.path, "template", "metadata", "labels", _ANCESTOR)
+                path = (*step.path, "template", "metadata", "labels", ANCESTOR)
                 message = f"Trainer has no step '{step.ancestor}'"
                 yield Finding(path, message, did_you_mean(step.ancestor, _CONTAINER))
             continue
@@ -219,7 +147,7 @@ def _ancestors(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("TRAIN107", _JOB)
 def _initializers(resource: Resource, objects: ObjectSet) -> Findings:
-    runtimes = [{step.name for step in _steps(one)} for one in _runtimes(resource, objects)]
+    runtimes = [{step.name for step in steps_of(one)} for one in runtimes_of(resource, objects)]
     for key in ("dataset", "model"):
         name = f"{key}-initializer"
         wanted = at(resource.data, "spec", "initializer", key) is not None
@@ -260,8 +188,8 @@ def _replica_types(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("TRAIN110", _JOB, "warning")
 def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
-    for runtime in _runtimes(resource, objects):
-        for pods, _ in _nodes(resource, runtime):
+    for runtime in runtimes_of(resource, objects):
+        for pods in nodes_of(resource, runtime):
             missing = [key for key in (ACCELERATOR, TOPOLOGY) if key not in pods.selector]
             if asks_for_tpu(pods) and missing and not is_placed_otherwise(pods):
                 yield Finding(("spec", "runtimeRef"), f"TPU nodes of the job select no {joined(missing)}")
