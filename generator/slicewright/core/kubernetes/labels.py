@@ -114,6 +114,7 @@ LOCAL_CONFIG = "config.kubernetes.io/local-config"
 """Kustomize leaves an object with this annotation out of its output."""
 NEEDS_HASH = "kustomize.config.k8s.io/needs-hash"
 
+PREFIXES_OF_GKE = (GKE, f"{FUSE.partition('/')[0]}/", f"{GOOGLE_ACCOUNT.partition('/')[0]}/")
 _FURTHER = {
     # pkg/controller/constants and apis/kueue/v1beta2 of kubernetes-sigs/kueue v0.19.2
     KUEUE: """
@@ -142,6 +143,11 @@ _FURTHER = {
         exclusive-topology experimental-recreate-group-after-start group-index group-key leader-address
         leader-name leader-requests-tpus name replicas size subdomainPolicy subgroup-exclusive-topology
         subgroup-index subgroup-key subgroup-policy-type subgroup-size template-revision-hash worker-index
+    """,
+    PREFIXES_OF_GKE[2]: "credential-key-type return-principal-id-as-email",
+    PREFIXES_OF_GKE[1]: """
+        cpu-limit cpu-request ephemeral-storage-limit ephemeral-storage-request memory-limit memory-request
+        profile sidecar-memory-limit
     """,
     # pkg/cloudprovider/gke/labels/system_labels.go of GoogleCloudPlatform/cluster-autoscaler, and GKE's pages
     GKE: """

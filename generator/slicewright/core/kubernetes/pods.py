@@ -153,12 +153,12 @@ def pods_of(data: Object, kind: str) -> tuple[Pods, ...]:
     return tuple(
         _job_pods(path, steps, replicated=EACH in template.way) if of.of_job else _pods(template, path, steps)
         for template in of.templates
-        for path, steps in _along(template.way, data)
+        for path, steps in along(template.way, data)
         if isinstance(steps[-1], dict) or of.of_job or EACH in template.way
     )
 
 
-def _along(way: Way, value: Any, path: Path = (), before: tuple[Any, ...] = ()) -> Iterator[_Found]:
+def along(way: Way, value: Any, path: Path = (), before: tuple[Any, ...] = ()) -> Iterator[_Found]:
     """Yield the places to which a way leads, each with the values on the way."""
     steps = (*before, value)
     if not way:
@@ -167,9 +167,9 @@ def _along(way: Way, value: Any, path: Path = (), before: tuple[Any, ...] = ()) 
         each = enumerate(value) if isinstance(value, list) else mapping(value).items()
         for key, entry in each:
             if isinstance(entry, dict):
-                yield from _along(way[1:], entry, (*path, key), steps)
+                yield from along(way[1:], entry, (*path, key), steps)
     else:
-        yield from _along(way[1:], mapping(value).get(way[0]), (*path, way[0]), steps)
+        yield from along(way[1:], mapping(value).get(way[0]), (*path, way[0]), steps)
 
 
 def _pods(template: Template, path: Path, steps: tuple[Any, ...]) -> Pods:

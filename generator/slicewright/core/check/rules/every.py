@@ -25,6 +25,7 @@ from slicewright.core.check.rules import (
     multikueue,
     node_labels,
     pathways,
+    pod_values,
     priorities,
     ray,
     references_kueue,
@@ -49,7 +50,7 @@ _TPU = (
 )
 _JOBS = (jobset_names, jobset_policies, jobs, deployments, leaderworkerset, ray, trainjob, pathways)
 _QUEUES = (kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, gang, fit, fit_flavors)
-_KEYS = (keys, versions)
+_KEYS = (keys, versions, pod_values)
 _TREE = (references_kueue, references_pods, gitops, content, kustomize)
 RULES = rules_of(*_TPU, *_JOBS, *_QUEUES, *_KEYS, *_TREE)
 """All rules; `problems/rules/` has their texts."""

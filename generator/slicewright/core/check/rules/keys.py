@@ -16,6 +16,7 @@ from slicewright.core.kubernetes.labels import (
     GKE,
     MIN_PARALLELISM,
     PODSET,
+    PREFIXES_OF_GKE,
     PRIORITY_BOOST,
     PROVISIONING_REQUEST_DURATION,
 )
@@ -33,7 +34,7 @@ _AFFINITY = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "
 
 def _finding(path: Path, key: str, right: str) -> Finding:
     """Say that the last key of a path is misspelt."""
-    fix = Fix(f"rename the key to {right}", (Edit("move", (*path[:-1], right), source=path),))
+    fix = Fix(f"Rename '{key}' to '{right}'", (Edit("move", (*path[:-1], right), source=path),))
     return Finding(path, f"unknown key '{key}'", f"did you mean '{right}'?", fix)
 
 
@@ -52,7 +53,7 @@ def _misspelt(resource: Resource, *, of_gke: bool) -> Findings:
         for place in ("labels", "annotations"):
             for key in mapping(metadata.get(place)):
                 right = meant_key(key)
-                if right and right.startswith(GKE) == of_gke:
+                if right and right.startswith(PREFIXES_OF_GKE) == of_gke:
                     yield _finding((*path, place, key), key, right)
 
 
@@ -61,7 +62,7 @@ def _controllers(resource: Resource, _objects: ObjectSet) -> Findings:
     yield from _misspelt(resource, of_gke=False)
 
 
-@rule("TPU143", TEMPLATE_KINDS, "warning")
+@rule("TPU143", (), "warning")
 def _gke(resource: Resource, _objects: ObjectSet) -> Findings:
     yield from _misspelt(resource, of_gke=True)
 
@@ -108,7 +109,7 @@ def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
             continue
         finding = _finding(path, key, right)
         message = f"no node has the label '{key}'"
-        fix = Fix(f"write {right}", (Edit("replace", path, right),)) if is_value else finding.fix
+        fix = Fix(f"Write '{right}'", (Edit("replace", path, right),)) if is_value else finding.fix
         yield Finding(path, message, finding.hint, fix)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.shape import version_numbers
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -45,16 +45,21 @@ _TAINTS: Path = ("spec", "nodeTaints")
     ),
 )
 def _tolerations(resource: Resource, _objects: ObjectSet) -> Findings:
-    for index, entry in entries(at(resource.data, *map(str, _TOLERATIONS))):
-        path = (*_TOLERATIONS, index)
+    yield from of_tolerations(at(resource.data, *map(str, _TOLERATIONS)), _TOLERATIONS)
+
+
+def of_tolerations(written: Any, base: Path) -> Findings:
+    """Yield what the API server refuses about a list of tolerations at a path."""
+    for index, entry in entries(written):
+        path = (*base, index)
         operator, effect = entry.get("operator"), entry.get("effect")
         if operator not in (None, "Equal", "Exists"):
             place: Path = (*path, "operator")
             fix = of_choice(operator, ("Equal", "Exists"), place)
             yield Finding(place, f"'{operator}' is not a valid operator of a toleration", fix=fix)
-        if "key" not in entry and operator != "Exists":
+        if not entry.get("key") and operator != "Exists":
             yield Finding(path, "a toleration without a key must have the operator Exists")
-        if operator == "Exists" and "value" in entry:
+        if operator == "Exists" and entry.get("value"):
             place = (*path, "value")
             message = "a toleration with the operator Exists has no value"
             yield Finding(place, message, fix=edits.remove(place))

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.shape import version_numbers
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.keys import value_at
 from slicewright.core.kubernetes.kinds import EACH, KUEUE_GROUP
-from slicewright.core.kubernetes.read import at, entries, mapping, text, words
+from slicewright.core.kubernetes.pods import along
+from slicewright.core.kubernetes.read import entries, mapping, text, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.kubernetes.kinds import Way
-    from slicewright.core.problem import Path
 
 Version = tuple[int, ...]
 _NAMES = ("kueue", "jobset")
@@ -94,19 +93,6 @@ def _newer_fields(resource: Resource, objects: ObjectSet) -> Findings:
     releases = pinned(objects, "jobset")
     for way, since in _SINCE.items() if releases else ():
         if all(release < since for release in releases):
-            for path in _paths(resource.data, way):
+            for path in (path for path, steps in along(way, resource.data) if steps[-1] is not None):
                 message = f"JobSet {_shown(releases[-1])} does not know {path[-1]} and drops it"
                 yield Finding(path, message, f"install JobSet {_shown(since)} or later")
-
-
-def _paths(data: object, way: Way, path: Path = ()) -> Iterator[Path]:
-    """Yield the paths of what is at a way in an object."""
-    found = value_at(data, path)
-    if not way:
-        if found is not None:
-            yield path
-    elif way[0] == EACH:
-        for index, _ in entries(found):
-            yield from _paths(data, way[1:], (*path, index))
-    elif at(found, way[0]) is not None:
-        yield from _paths(data, way[1:], (*path, way[0]))

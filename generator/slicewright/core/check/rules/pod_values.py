@@ -1,0 +1,210 @@
+"""What the API server refuses about pods and Jobs; JobSet and others accept it, and fail to make them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules.dns import is_label_key, is_label_value, is_subdomain
+from slicewright.core.check.rules.kueue_flavors import of_tolerations
+from slicewright.core.intent.fixes import of_choice
+from slicewright.core.kubernetes.kinds import EACH, JOB_KINDS, TEMPLATE_KINDS
+from slicewright.core.kubernetes.pods import along
+from slicewright.core.kubernetes.quantity import amount
+from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text
+from slicewright.core.plan.names import MAX_LABEL
+from slicewright.core.problem import did_you_mean
+
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.kinds import Way
+    from slicewright.core.kubernetes.pods import Pods
+    from slicewright.core.problem import Path
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_CONTAINERS = ("containers", "initContainers")
+_OF_PODS: dict[Way, tuple[str, ...]] = {
+    ("dnsPolicy",): ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
+    ("preemptionPolicy",): ("Never", "PreemptLowerPriority"),
+    ("topologySpreadConstraints", EACH, "whenUnsatisfiable"): ("DoNotSchedule", "ScheduleAnyway"),
+    ("volumes", EACH, "emptyDir", "medium"): ("", "Memory", "HugePages"),
+    (
+        "affinity",
+        "nodeAffinity",
+        _REQUIRED,
+        "nodeSelectorTerms",
+        EACH,
+        "matchExpressions",
+        EACH,
+        "operator",
+    ): (
+        *("In", "NotIn", "Exists", "DoesNotExist"),
+        *("Gt", "Lt"),
+    ),
+}
+_OF_CONTAINERS: dict[Way, tuple[str, ...]] = {
+    ("imagePullPolicy",): ("Always", "IfNotPresent", "Never"),
+    ("terminationMessagePolicy",): ("File", "FallbackToLogsOnError"),
+    ("ports", EACH, "protocol"): ("TCP", "UDP", "SCTP"),
+}
+_RULES: Way = ("podFailurePolicy", "rules", EACH)
+_OF_JOBS: dict[Way, tuple[str, ...]] = {
+    (*_RULES, "action"): ("Count", "FailIndex", "FailJob", "Ignore"),
+    (*_RULES, "onExitCodes", "operator"): ("In", "NotIn"),
+    (*_RULES, "onPodConditions", EACH, "status"): ("True", "False", "Unknown"),
+    ("podReplacementPolicy",): ("Failed", "TerminatingOrFailed"),
+}
+_PORT_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_LONGEST_PORT_NAME = 15
+_STANDARD = re.compile(r"cpu|memory|ephemeral-storage|storage|hugepages-.+|.+/.+")
+_NOT_NEGATIVE = (
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "completions",
+    "parallelism",
+    "ttlSecondsAfterFinished",
+)
+
+
+@rule("JS133", TEMPLATE_KINDS)
+def _words(resource: Resource, _objects: ObjectSet) -> Findings:
+    for pods in resource.pods:
+        yield from _of_words(pods.spec, pods.spec_path, _OF_PODS)
+        for path, container in (*pods.containers, *pods.init_containers):
+            yield from _of_words(container, path, _OF_CONTAINERS)
+        yield from _of_words(pods.job, pods.job_path, _OF_JOBS)
+
+
+def _of_words(holder: dict[str, Any], path: Path, known: dict[Way, tuple[str, ...]]) -> Findings:
+    for way, words in known.items():
+        for place, steps in along(way, holder):
+            word = steps[-1]
+            if isinstance(word, str) and word not in words and not word.startswith("HugePages-"):
+                where = (*path, *place)
+                message = f"'{word}' is not a valid {place[-1]}"
+                yield Finding(
+                    where, message, did_you_mean(word, filter(None, words)), of_choice(word, words, where)
+                )
+
+
+def _is_name(name: str) -> bool:
+    return is_subdomain(name) and "." not in name and len(name) <= MAX_LABEL
+
+
+@rule("JS134", TEMPLATE_KINDS)
+def _pods(resource: Resource, _objects: ObjectSet) -> Findings:
+    for pods in resource.pods:
+        yield from of_tolerations(pods.spec.get("tolerations"), (*pods.spec_path, "tolerations"))
+        yield from _labels(pods)
+        yield from _volumes(pods)
+        running = {text(container.get("name")) for _, container in pods.containers}
+        for path, container in (*pods.containers, *pods.init_containers):
+            name = text(container.get("name"))
+            if name and not _is_name(name):
+                yield Finding((*path, "name"), f"'{name}' is not a valid name of a container")
+            elif path[-2] == "initContainers" and name in running:
+                yield Finding((*path, "name"), f"duplicate container '{name}'")
+            yield from _container(container, path)
+
+
+def _labels(pods: Pods) -> Findings:
+    found = [((*pods.spec_path, "nodeSelector"), mapping(pods.spec.get("nodeSelector")))]
+    found.append(((*pods.path, "metadata", "labels"), mapping(at(pods.template, "metadata", "labels"))))
+    for path, labels in found:
+        for key, value in labels.items():
+            if not is_label_key(key):
+                yield Finding((*path, key), f"'{key}' is not a valid key of a label")
+            elif isinstance(value, str) and not is_label_value(value):
+                yield Finding((*path, key), f"'{value}' is not a valid value of a label")
+
+
+def _volumes(pods: Pods) -> Findings:
+    for index, volume in entries(pods.spec.get("volumes")):
+        path = (*pods.spec_path, "volumes", index)
+        name, sources = text(volume.get("name")), sorted(volume.keys() - {"name"})
+        if name and not _is_name(name):
+            yield Finding((*path, "name"), f"'{name}' is not a valid name of a volume")
+        if len(sources) != 1:
+            said = "has no source" if not sources else f"has several sources: {', '.join(sources)}"
+            yield Finding(path, f"volume '{name}' {said}", "write one source, such as emptyDir: {}")
+
+
+def _container(container: dict[str, Any], path: Path) -> Findings:
+    yield from _ports(container, (*path, "ports"))
+    for index, entry in entries(container.get("env")):
+        if "value" in entry and entry["value"] and "valueFrom" in entry:
+            message = f"environment variable '{entry.get('name')}' has both value and valueFrom"
+            yield Finding((*path, "env", index), message)
+        if "=" in text(entry.get("name")):
+            yield Finding(
+                (*path, "env", index, "name"), f"'{entry['name']}' is not a valid environment variable"
+            )
+    mounts: set[str] = set()
+    for index, entry in entries(container.get("volumeMounts")):
+        place = text(entry.get("mountPath"))
+        if place and place in mounts:
+            yield Finding((*path, "volumeMounts", index, "mountPath"), f"duplicate mount at '{place}'")
+        mounts.add(place)
+    requests, limits = (mapping(at(container, "resources", key)) for key in ("requests", "limits"))
+    for key, written in (("requests", requests), ("limits", limits)):
+        for name in written:
+            if not _STANDARD.fullmatch(name):
+                message = f"'{name}' is not a resource: one that is not standard has a domain"
+                yield Finding((*path, "resources", key, name), message)
+    for name, value in requests.items():
+        asked, most = amount(value), amount(limits.get(name))
+        if "/" not in name and asked is not None and most is not None and asked > most:
+            message = f"the request of {value} {name} is above the limit of {limits[name]}"
+            yield Finding((*path, "resources", "requests", name), message)
+
+
+def _ports(container: dict[str, Any], path: Path) -> Findings:
+    names: set[str] = set()
+    for index, port in entries(container.get("ports")):
+        name = text(port.get("name"))
+        is_name = _PORT_NAME.fullmatch(name) and len(name) <= _LONGEST_PORT_NAME and not name.isdigit()
+        if name and not is_name:
+            message = f"'{name}' is not a valid name of a port"
+            yield Finding(
+                (*path, index, "name"), message, "write 1 to 15 lower-case letters, digits and hyphens"
+            )
+        elif name and name in names:
+            yield Finding((*path, index, "name"), f"duplicate port '{name}'")
+        names.add(name)
+
+
+@rule("JS135", JOB_KINDS)
+def _jobs(resource: Resource, _objects: ObjectSet) -> Findings:
+    for pods in resource.pods:
+        for key in _NOT_NEGATIVE:
+            if (number(pods.job.get(key)) or 0) < 0:
+                yield Finding((*pods.job_path, key), f"{key} is negative: {pods.job[key]}", "write 0 or more")
+        for index, entry in entries(at(pods.job, "podFailurePolicy", "rules")):
+            yield from _failure_rule(pods, entry, (*pods.job_path, "podFailurePolicy", "rules", index))
+        if at(pods.job, "successPolicy", "rules") == []:
+            message = "a success policy without rules"
+            yield Finding(
+                (*pods.job_path, "successPolicy", "rules"), message, "write a rule, or no successPolicy"
+            )
+        if "podFailurePolicy" in pods.job and pods.job.get("podReplacementPolicy") == "TerminatingOrFailed":
+            message = "podFailurePolicy goes with podReplacementPolicy: Failed"
+            yield Finding((*pods.job_path, "podReplacementPolicy"), message, "write Failed, or leave it out")
+
+
+def _failure_rule(pods: Pods, entry: dict[str, Any], path: Path) -> Findings:
+    codes, conditions = entry.get("onExitCodes"), sequence(entry.get("onPodConditions"))
+    if (codes is None) == (not conditions):
+        yield Finding(path, "a rule has either onExitCodes or onPodConditions")
+    if isinstance(codes, dict):
+        values = sequence(codes.get("values"))
+        if not values or (codes.get("operator") == "In" and 0 in values):
+            message = "0 is no failure" if values else "no exit codes"
+            yield Finding((*path, "onExitCodes", "values"), message, "list the exit codes of failures")
+    for index, condition in entries(conditions):
+        name = text(condition.get("type"))
+        if not is_label_key(name):
+            yield Finding(
+                (*path, "onPodConditions", index, "type"), f"'{name}' is not a valid type of a condition"
+            )
+    if entry.get("action") == "FailIndex" and pods.job.get("backoffLimitPerIndex") is None:
+        yield Finding((*path, "action"), "action FailIndex needs backoffLimitPerIndex")
