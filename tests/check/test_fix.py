@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slicewright.core.run import header
+
 from .kit import run
 
 if TYPE_CHECKING:
@@ -133,6 +135,15 @@ def test_links_and_generated_files_stay(tmp_path: Path) -> None:
     assert (tmp_path / "tree/link.yaml").is_symlink()
 
 
+def test_generated_files_stay(tmp_path: Path) -> None:
+    """What slicewright generates changes with its input, not by hand."""
+    text = header.live("workloads/a.yaml", BROKEN)
+    (tmp_path / "a.yaml").write_text(text)
+
+    assert 1 == run(tmp_path, "a.yaml", "--fix").code
+    assert text == (tmp_path / "a.yaml").read_text()
+
+
 def test_builds_are_not_mended(tmp_path: Path) -> None:
     """A finding in an object that kustomize composes has no fix: its place is not in one file."""
     (tmp_path / "a.yaml").write_text(BROKEN)
@@ -144,9 +155,12 @@ def test_builds_are_not_mended(tmp_path: Path) -> None:
     assert all("fixes" not in problem for problem in done.json["problems"])
 
 
-def test_lists_are_mended(tmp_path: Path) -> None:
+@pytest.mark.parametrize("indent", [None, 2, "\t"])
+def test_lists_are_mended(tmp_path: Path, indent: int | str | None) -> None:
     """An object inside of a List is changed where it is written."""
-    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [{**SET, "datas": {}}, SET]}, indent=2)
+    text = json.dumps(
+        {"apiVersion": "v1", "kind": "List", "items": [{**SET, "datas": {}}, SET]}, indent=indent
+    )
     (tmp_path / "a.json").write_text(text)
 
     done = run(tmp_path, "a.json", "--fix", "--schemas-only")

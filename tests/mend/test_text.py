@@ -76,6 +76,11 @@ CASES = {
         add((*LIST, "-"), {"name": "z", "v": True}),
         ["+     - name: z", "+       v: true"],
     ),
+    "metadata before the others": (
+        "a:\n  # the spec\n  spec: 1\n",
+        add(("a", "metadata"), {"b": 1}),
+        ["+   metadata:", "+     b: 1"],
+    ),
     "no element": (BLOCK, Edit("remove", (*LIST, 1)), ["-     - name: y"]),
     "the second key after a dash": (
         BLOCK,
@@ -155,6 +160,7 @@ def test_only_these_lines_change(text: str, edit: Edit, expected: list[str], new
 
 
 REFUSED = {
+    "what is inside of an alias": ("a: &x {b: {d: 1}}\nc: *x\n", Edit("replace", ("c", "b", "d"), 2)),
     "an anchor that another place repeats": (ALIAS, Edit("replace", ("a", "b"), 2)),
     "a value that an alias repeats": (ALIAS, Edit("remove", ("c", "b"))),
     "a text of several lines": (BLOCK, Edit("replace", ("spec", "script"), "x")),

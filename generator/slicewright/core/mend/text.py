@@ -104,6 +104,8 @@ class _Writer:
     def _block_added(self, holder: Node, name: str | int, value: Any) -> _Change:
         end = self._line_end(holder.children[-1][1].end)
         first = holder.start if holder.is_list else holder.children[0][0].start
+        if name == "metadata" and self._is_first_on_line(holder.children[0][0]):
+            end = self._line_start(first)  # people read it before the spec
         lines = self._indent(first) + self._block(_element(holder, name, value), first)
         if self._text[:end].endswith("\n"):
             return end, end, lines

@@ -65,11 +65,11 @@ def _node(event: Any, events: Iterator[Any]) -> Node:
     node = Node(event.start_mark.index, event.end_mark.index, getattr(event, "style", None) or "")
     if type(event) in (yaml.MappingStartEvent, yaml.SequenceStartEvent):
         node.is_list, node.flow = type(event) is yaml.SequenceStartEvent, bool(event.flow_style)
-        for following in events:
-            if type(following) in (yaml.MappingEndEvent, yaml.SequenceEndEvent):
-                node.end = following.end_mark.index if node.flow else node.children[-1][1].end
-                break
+        following = next(events)
+        while type(following) not in (yaml.MappingEndEvent, yaml.SequenceEndEvent):
             key = _node(following, events)
             node.names.append(len(node.names) if node.is_list else getattr(following, "value", ""))
             node.children.append((key, key if node.is_list else _node(next(events), events)))
+            following = next(events)
+        node.end = following.end_mark.index if node.flow else node.children[-1][1].end
     return node
