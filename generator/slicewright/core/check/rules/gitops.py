@@ -147,7 +147,13 @@ def _shown_taint(entry: dict[str, Any]) -> str:
 @rule("GIT107", RUN_KINDS, "warning")
 def _fixed_name(resource: Resource, _objects: ObjectSet) -> Findings:
     name = resource.name
-    if name and RUN not in resource.labels and not _HASHED.fullmatch(name):
+    # A hook is deleted before it is made again, unless a policy says otherwise.
+    if (
+        name
+        and HOOK not in resource.annotations
+        and RUN not in resource.labels
+        and not _HASHED.fullmatch(name)
+    ):
         message = f"the name '{name}' stays the same when the run changes"
         yield Finding(("metadata", "name"), message)
 
@@ -209,6 +215,10 @@ def _replace(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("GIT113", RUN_KINDS, "warning")
 def _waves(resource: Resource, objects: ObjectSet) -> Findings:
+    # Argo CD shall wait for a hook, and for a Job that prepares something.
+    is_step = resource.kind == "Job" and not any(pods.asks_for_tpu for pods in resource.pods)
+    if HOOK in resource.annotations or (is_step and QUEUE not in resource.labels):
+        return
     own = wave(resource)
     later = objects.once("last wave", _last_wave)
     if later is not None and later.annotations.get(HOOK, "") == "PostSync":
