@@ -11,8 +11,8 @@ from slicewright.core.check.passed_by import DEAD_LINK, reason
 from slicewright.core.check.unfinished import masked, unmasked
 from slicewright.core.compose.kustomization import Composed, compose
 from slicewright.core.compose.spec import Stopped
-from slicewright.core.document.read import Document, paired, read_documents
-from slicewright.core.problem import Problem
+from slicewright.core.document.read import Document, read_manifests
+from slicewright.core.problem import Problem, errors
 from slicewright.core.run.folder import is_controllers_folder
 from slicewright.core.run.header import is_ours
 from slicewright.workspace import kustomize
@@ -49,29 +49,19 @@ def load(unit: Unit) -> Loaded:
     if isinstance(text, Problem):
         is_dead = not unit.named and os.path.islink(unit.path) and not os.path.exists(unit.path)  # noqa: PTH110, PTH114
         return Loaded(unit, passed_by=DEAD_LINK) if is_dead else Loaded(unit, problems=(text,))
-    if unit.path.endswith(".json"):
-        text = text.replace("\t", " ")  # JSON may be indented with tabs, YAML may not
-    text = paired(text)
-    documents, problems = parse(text, unit.name)
-    if problems and (plain := masked(text)) != text:
-        again, wrong = parse(plain, unit.name)
-        if not wrong:
-            text, problems = plain, ()
+    documents, problems = read_manifests(text, unit.name)
+    if errors(problems) and (plain := masked(text)) != text:
+        again, wrong = read_manifests(plain, unit.name)
+        if len(errors(wrong)) < len(errors(problems)):
+            text, problems = plain, wrong
             documents = tuple(replace(document, data=unmasked(document.data)) for document in again)
     if not unit.named:
-        why = reason(unit.name, text, [document.data for document in documents], broken=bool(problems))
+        why = reason(
+            unit.name, text, [document.data for document in documents], broken=bool(errors(problems))
+        )
         if why:
             return Loaded(unit, passed_by=why)
     return Loaded(unit, text, documents, problems)
-
-
-def parse(text: str, name: str) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
-    """Return the documents of a file. A disputed scalar is a problem, and the rest is still checked."""
-    documents, problems = read_documents(text, name, undisputed=True)
-    if [problem.id for problem in problems] == ["YAML007"]:
-        documents, others = read_documents(text, name)
-        problems = (*problems, *others)
-    return documents, problems
 
 
 @dataclass(slots=True)

@@ -1,7 +1,8 @@
-"""Text to documents: YAML 1.2 scalars, strict about duplicates, bounded in depth and in alias expansion.
+"""Text to documents, bounded in depth and in alias expansion.
 
-Two readers agree about every text that both answer for. `yaml_fast` reads what is usual; `yaml_strict` reads
-everything else, and finds every problem.
+Our own input is YAML 1.2, and strict about duplicates; a manifest is read as kubectl reads it. Two readers
+agree about every text that both answer for. `yaml_fast` reads what is usual and what all of these read alike;
+`yaml_strict` reads everything else, and finds every problem.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from slicewright.core.document.document import MAX_DEPTH, MAX_VALUES, Document, Places
+from slicewright.core.document.parts import is_one_stream, paired, yaml_of_json
 from slicewright.core.document.yaml_fast import read_fast
-from slicewright.core.document.yaml_strict import places_of_all, read_strictly
+from slicewright.core.document.yaml_strict import places_of_all, read_kubernetes_documents, read_strictly
+from slicewright.core.problem import bounded
 
 if TYPE_CHECKING:
     from slicewright.core.problem import Problem
@@ -25,6 +28,7 @@ __all__ = [
     "kinds_in",
     "paired",
     "read_documents",
+    "read_manifests",
     "read_places",
 ]
 
@@ -45,8 +49,22 @@ def read_documents(
     return documents, ()
 
 
+def read_manifests(text: str, file: str) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
+    """Return the documents of a file as kubectl reads them, and every problem of the reading.
+
+    A problem leaves out as little as can be, and the rest of the file is read. YAML020: a text that kubectl
+    does not read. The other ids are those of `read_documents`. A warning says
+    what readers of YAML 1.2 read as something else.
+    """
+    documents = read_fast(yaml_of_json(text)) if is_one_stream(text) else None
+    if documents is None:
+        documents, problems = read_kubernetes_documents(text, file)
+        return documents, tuple(bounded(problems))
+    return documents, ()
+
+
 def read_places(text: str, index: int) -> Places:
-    """Return the places of the document at an index of a text that `read_documents` accepts."""
+    """Return the places of the document at an index of a text that either function accepts."""
     return _places(text).get(index, Places({}, {}))
 
 
@@ -54,24 +72,6 @@ def read_places(text: str, index: int) -> Places:
 def _places(text: str) -> dict[int, Places]:
     """Return the places of every document of a file: one with a problem is rarely alone."""
     return places_of_all(text)
-
-
-_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
-
-
-def paired(text: str) -> str:
-    """Return a text that begins as JSON does with such pairs as one escape of YAML; any other as it is.
-
-    kubectl takes a file that begins with a brace for JSON, whatever it is called.
-    """
-    if "\\u" not in text or not text.lstrip().startswith("{"):
-        return text
-    return _PAIR.sub(_joined, text)
-
-
-def _joined(found: re.Match[str]) -> str:
-    high, low = int(found[2], 16), int(found[3], 16)
-    return f"{found[1]}\\U{0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF):08x}"
 
 
 Kind = tuple[str, str, str]

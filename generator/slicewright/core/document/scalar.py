@@ -1,10 +1,11 @@
-"""Plain scalars: what YAML 1.2 makes of them, and which strings no reader mistakes for something else."""
+"""Plain scalars: what YAML 1.2 and kubectl make of them, and which strings all readers take for strings."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+import struct
 from functools import lru_cache
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -85,24 +86,82 @@ def _short(text: str) -> str:
     return text if len(text) <= _DIGITS else f"{text[:_DIGITS]}..."
 
 
-_DISPUTED = re.compile(
-    r"y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF"  # booleans of YAML 1.1
-    r"|[-+]?[0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?"  # 1_000
-    r"|[-+]?0b[01_]+|[-+]?0x[0-9a-fA-F_]*_[0-9a-fA-F_]*|[-+]0[xo][0-9a-fA-F_]+|0o[0-7_]*_[0-7_]*"
-    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?"  # dates
-)
+_YES_NO = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "off", "Off", "OFF"), False),
+}
+_GO_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]{1,24}|0[bB][01]{1,70}|0[oO]?[0-7]{1,30}|[1-9][0-9]{,24}|0)")
+_GO_FLOAT = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")
 _EXACT = 2**53
 """Integers up to here survive where a reader takes every number for a float."""
 
 
-def is_disputed(text: str) -> bool:
-    """Tell whether kustomize, whose readers know YAML 1.1, takes an unquoted scalar for something else.
+def read_kubernetes(text: str) -> Scalar:
+    """Return the value of an unquoted scalar as kubectl reads it (`resolve.go` of go-yaml v2, then JSON).
 
-    It does so for `y` and `on` in patches, for `1_000`, for dates, and for integers beyond 53 bits.
+    Raises NotPortableError for an infinity and for no number, for which kubectl refuses the document.
     """
-    if _DISPUTED.fullmatch(text):
+    first = text[:1]
+    if text in _YES_NO:
+        return _YES_NO[text]
+    if first not in {"+", "-", "."} and not (first.isascii() and first.isdigit()):
+        return read_plain(text)
+    if _NO_NUMBER.fullmatch(text):
+        raise NotPortableError(f"{text} is not a number that JSON can hold", _QUOTE)
+    if first == ".":
+        value = float(text) if _GO_FLOAT.fullmatch(text) else math.inf
+        return value if math.isfinite(value) else text
+    plain = text.replace("_", "")
+    if _GO_INTEGER.fullmatch(plain):
+        sign, digits = (-1, plain[1:]) if first == "-" else (1, plain.lstrip("+"))
+        octal = digits[0] == "0" and digits.isdigit()
+        integer = sign * int(digits, 8 if octal else 0)
+        if _LOWEST <= integer <= _HIGHEST:
+            return integer
+        if first not in {"+", "-"} and integer < 2**64:
+            return float(integer)
+    value = float(plain) if _FLOAT.fullmatch(plain) else math.inf
+    return value if math.isfinite(value) else text
+
+
+def key_of(value: Scalar) -> str | None:
+    """Return the text that a key becomes in JSON, as sigs.k8s.io/yaml writes it; None for null."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, float):
+        return None if value is None else str(value)
+    if value.is_integer() and abs(value) < _SHORT:
+        return str(int(value))
+    texts = (f"{value:.{digits}g}" for digits in range(1, 10))
+    return next(text for text in texts if _single(float(text)) == _single(value))
+
+
+_SHORT = 1e6
+"""Go writes exponents from here."""
+
+
+def _single(value: float) -> bytes:
+    """Return a number as a float of 32 bits."""
+    return struct.pack("f", value) if abs(value) < _LARGEST else repr(value).encode()
+
+
+_LARGEST = 3.4e38
+
+
+def is_disputed(text: str) -> bool:
+    """Tell whether kubectl or kustomize may take an unquoted scalar for something else than YAML 1.2 does.
+
+    They do so for `y` and `on`, for `1_000`, for `0644`, for integers beyond 53 bits, and in some places for
+    dates.
+    """
+    if _DATE.fullmatch(text):
         return True
-    return bool(_INTEGER.fullmatch(text)) and (len(text) > _DIGITS or abs(int(text)) > _EXACT)
+    try:
+        value, plain = read_kubernetes(text), read_plain(text)
+    except NotPortableError:
+        return True
+    return type(value) is not type(plain) or value != plain or (type(value) is int and abs(value) > _EXACT)
 
 
 # Words that YAML 1.1 (section "bool" and "null" of its type repository) or 1.2 read as no string.

@@ -1,33 +1,43 @@
-"""The strict reader: every YAML construct that has a meaning here, and a problem for the others."""
+"""The strict reader: every YAML construct that has a meaning here, and a problem for the others.
+
+As a reader of manifests it gives what kubectl reads, and goes on after a problem.
+"""
 
 from __future__ import annotations
 
-import re
+import base64
+import binascii
+import contextlib
+import json
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import yaml
 from yaml._yaml import CParser
 
-from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, Places
-from slicewright.core.document.scalar import NotPortableError, is_disputed, read_plain
-from slicewright.core.problem import Path, Problem
+from slicewright.core.document.document import (
+    MAX_DEPTH,
+    MAX_DOCUMENTS,
+    MAX_VALUES,
+    Document,
+    Places,
+    same,
+)
+from slicewright.core.document.parts import parts_of
+from slicewright.core.document.scalar import (
+    MEANINGS,
+    UNUSUAL,
+    NotPortableError,
+    Scalar,
+    is_disputed,
+    key_of,
+    read_kubernetes,
+    read_plain,
+)
+from slicewright.core.document.syntax import of_character, of_parser, of_template
+from slicewright.core.problem import Path, Problem, Severity
 
 _MERGE = "<<"
-
-_HINTS = {
-    "tab": "indent with blanks, never with a tab",
-    "cannot start any token": "put a value that begins with @, ` or % in quotes",
-    "mapping values are not allowed": 'put a value that holds ": " in quotes, or look at the indentation',
-    "expected ':'": "a colon is missing after the key, or the line belongs to the value above: indent it",
-    "quoted scalar": "look for the quote that is missing; a backslash is written twice inside double quotes",
-    "expected ',' or": "look for the bracket, brace or comma that is missing",
-    "expected '-' indicator": "begin each element of the list with '- ' in the same column",
-    "expected key": "look at the indentation: keys of one mapping begin in the same column",
-    "document start": "write --- between two documents",
-    "block scalar": "only a comment may follow | or >",
-}
-"""What to do about the parser's words, by a part of them; the first that fits is shown."""
 
 
 @dataclass(slots=True)
@@ -37,10 +47,14 @@ class _Open:
     value: Any
     path: Path
     anchor: str | None
-    key: str | None = None
+    key: Any = None
     merging: bool = False
     """Whether the value of the key that was read last is to be merged."""
     merges: list[Any] | None = None
+    merged: frozenset[str] = frozenset()
+    """Keys that came by a merge, where a manifest is read."""
+    duplicate: Any = None
+    """The event of a key that is there already, where a manifest is read."""
     count: int = 1
     height: int = 1
 
@@ -59,104 +73,125 @@ class _Refused(Exception):
         self.problem = problem
 
 
+_STOPPED = (_Refused, yaml.MarkedYAMLError, yaml.reader.ReaderError, UnicodeEncodeError)
+_LEFT_OUT = object()
+"""Stands for a key that JSON cannot hold: its value is left out."""
+
+
 def read_strictly(
     text: str, file: str, *, undisputed: bool = False
 ) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
     """Return what `read_documents` does, without asking the fast reader first."""
     try:
         return tuple(_Reader(text, file, undisputed=undisputed).documents()), ()
-    except _Refused as refused:
-        return (), (_of_template(refused.problem, text),)
-    except yaml.MarkedYAMLError as error:
-        return (), (_of_template(_syntax(error, file, text), text),)
-    except (yaml.reader.ReaderError, UnicodeEncodeError):
-        return (), (_bad_character(text, file),)
+    except _STOPPED as stopped:
+        return (), (of_template(_problem(stopped, text, file), text.split("\n")),)
+
+
+def read_kubernetes_documents(text: str, file: str) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
+    """Return what kubectl reads, and what it refuses or what other readers read as something else.
+
+    A problem leaves out as little as can be: a value, a key with its value, else a document.
+    """
+    reader = _Reader("", file, lenient=True)
+    documents = reader.all_of(text)
+    lines = text.split("\n")
+    return tuple(documents), tuple(of_template(problem, lines) for problem in reader.problems)
 
 
 def places_of_all(text: str) -> dict[int, Places]:
-    """Return the places of each document, by its index, of a text that `read_strictly` accepts."""
-    reader = _Reader(text, "", tracked=True)
-    reader.documents()
+    """Return the places of each document that is read of a text, by its index."""
+    reader = _Reader("", "", tracked=True, lenient=True)
+    reader.all_of(text)
+    if reader.problems:  # a key may have another name to each of the two ways of reading
+        strict = _Reader(text, "", tracked=True)
+        with contextlib.suppress(*_STOPPED):
+            strict.documents()
+        for index, places in strict.places.items():
+            here = reader.places.setdefault(index, places)
+            here.values.update(places.values)
+            here.keys.update(places.keys)
     return reader.places
 
 
-def _syntax(error: yaml.MarkedYAMLError, file: str, text: str) -> Problem:
-    said = " ".join(part for part in (error.context, error.problem) if part)
-    hint = next((hint for part, hint in _HINTS.items() if part in said), "")
-    # What is still open at the end of the file began somewhere above, and that is the line to look at.
-    began = "end of stream" in said or "flow" in said or "simple key" in said
-    mark: Any = error.context_mark if began else error.problem_mark
-    line, column = mark.line + 1, mark.column + 1
-    lines = _LINE_BREAK.split(text.removeprefix("\ufeff")) if "any token" in said else []
-    if lines and lines[mark.line].startswith("\t", mark.column):
-        said, hint = "a tab where YAML requires spaces", _HINTS["tab"]
-    return Problem("YAML001", f"not valid YAML: {said}", hint, file=file, line=line, column=column)
-
-
-_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-"""Where libyaml begins another line."""
-_LONG = 1000
-"""Characters of a line in which a template is looked for."""
-_TEMPLATE = re.compile(r"\{\{.*\}\}|\s*\{%")
-
-
-def _of_template(problem: Problem, text: str) -> Problem:
-    """Return the problem with the hint that a template needs, where it is in a line of one."""
-    if problem.id not in ("YAML001", "YAML003"):
-        return problem
-    line = "".join(text.split("\n")[problem.line - 1 : problem.line])[:_LONG]
-    found = _TEMPLATE.search(line) if problem.id == "YAML003" else _TEMPLATE.match(line.lstrip("- "))
-    return replace(problem, hint=_RENDER) if found else problem
-
-
-_RENDER = "this is a template: check what it renders to (helm template), or put {{ }} in quotes if it is text"
-
-
-_NOT_ALLOWED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def _bad_character(text: str, file: str) -> Problem:
-    """Say which character YAML does not allow; the parser itself counts bytes."""
-    found = _NOT_ALLOWED.search(text)
-    at = found.start() if found else 0
-    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-    message = f"not valid YAML: character U+{ord(text[at]):04X} is not allowed"
-    hint = "write it as an escape inside double quotes"
-    return Problem("YAML001", message, hint, file=file, line=line, column=column)
+def _problem(stopped: Exception, text: str, file: str) -> Problem:
+    """Return why the reading stopped."""
+    if isinstance(stopped, _Refused):
+        return stopped.problem
+    if isinstance(stopped, yaml.MarkedYAMLError):
+        return of_parser(stopped, file, text)
+    return of_character(text, file)
 
 
 class _Reader:
     """Builds plain data from libyaml's events with an explicit stack: no recursion, one pass."""
 
-    def __init__(self, text: str, file: str, *, tracked: bool = False, undisputed: bool = False) -> None:
+    def __init__(
+        self, text: str, file: str, *, tracked: bool = False, undisputed: bool = False, lenient: bool = False
+    ) -> None:
         self._parser = CParser(text)
         self._file = file
         self._tracked = tracked
         self._undisputed = undisputed
+        self._lenient = lenient
+        self._lines = 0
+        self._index = 0
         self._anchors: dict[str, _Anchored] = {}
         self._values = 0
         self._repeated = 0
         self._here = Places({}, {})
         self.places: dict[int, Places] = {}
+        self.problems: list[Problem] = []
+
+    def all_of(self, text: str) -> list[Document]:
+        """Return the documents of a manifest, which is read in the parts that kubectl splits it into."""
+        found: list[Document] = []
+        for self._lines, part in parts_of(text):
+            before = self._index
+            try:
+                self._parser = CParser(part)
+                found += self.documents()
+            except _STOPPED as stopped:
+                self._index = before + 1
+                problem = _problem(stopped, part, self._file)
+                if not isinstance(stopped, _Refused):
+                    problem = replace(problem, line=problem.line + self._lines)
+                self.problems.append(problem)
+                if problem.id in ("YAML004", "YAML010"):
+                    break
+        return found
 
     def documents(self) -> list[Document]:
         found: list[Document] = []
-        index = 0
         get_event = self._parser.get_event
         while not isinstance(event := get_event(), yaml.StreamEndEvent):
             if isinstance(event, yaml.DocumentStartEvent):
                 self._anchors.clear()
                 self._values = 0
-                self._here = self.places[index] = Places({}, {})
+                self._here = self.places[self._index] = Places({}, {})
                 first: Any = get_event()
-                if index >= MAX_DOCUMENTS:
+                if self._index >= MAX_DOCUMENTS:
                     message = f"more than {MAX_DOCUMENTS:,} documents in one file"
-                    raise self._refuse("YAML010", message, first, "split the file")
+                    raise _Refused(self._told("YAML010", message, first, "split the file"))
+                if self._lenient:
+                    self._judge_start(event, first, is_first=not found)
                 data = self._build(first)
                 if data is not None:
-                    found.append(Document(data, index, first.start_mark.line + 1))
-                index += 1
+                    found.append(Document(data, self._index, _place(first)[0] + self._lines))
+                self._index += 1
         return found
+
+    def _judge_start(self, event: Any, first: Any, *, is_first: bool) -> None:
+        """Report what kubectl, which splits a file before it parses it, does not read there."""
+        if event.version or event.tags:
+            message, hint = "kubectl refuses a file with a % directive", "delete the line"
+        elif not is_first:
+            message, hint = "kubectl does not read what follows '...'", "write --- before the document"
+        elif event.explicit and first.start_mark.line == event.start_mark.line and _has_content(first):
+            message, hint = "kubectl refuses text after '---'", "begin the document on the next line"
+        else:
+            return
+        self._report("YAML020", message, event, hint)
 
     def _build(self, event: Any) -> Any:
         stack: list[_Open] = []
@@ -172,6 +207,10 @@ class _Reader:
                 closed = stack.pop()
                 node = _Anchored(_close(closed), closed.count, closed.height)
                 self._anchor(closed.anchor, node)
+                if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
+                    stack[-1].key = _LEFT_OUT
+                    event = get_event()
+                    continue
             else:
                 node = self._leaf(event, len(stack))
                 if stack and self._is_key(stack[-1], node.value, event):
@@ -180,7 +219,7 @@ class _Reader:
                 self._count(node.count, event)
                 if tracked:
                     path = self._path(stack[-1]) if stack else ()
-                    self._here.values[path] = _place(event)
+                    self._here.values[path] = self._at(event)
             if not stack:
                 return node.value
             self._put(stack[-1], node, event)
@@ -194,9 +233,10 @@ class _Reader:
             return node
         found = self._anchors.get(event.anchor)
         if found is None:
-            raise self._refuse("YAML005", f"alias '*{event.anchor}' has no anchor before it", event)
+            self._report("YAML005", f"alias '*{event.anchor}' has no anchor before it", event)
+            return _Anchored(None)
         if depth + found.height > MAX_DEPTH:
-            raise self._refuse("YAML004", f"nested deeper than {MAX_DEPTH} levels", event)
+            raise _Refused(self._told("YAML004", f"nested deeper than {MAX_DEPTH} levels", event))
         return found
 
     def _anchor(self, name: str | None, node: _Anchored) -> None:
@@ -205,15 +245,15 @@ class _Reader:
 
     def _open(self, stack: list[_Open], event: Any, kind: type) -> None:
         if len(stack) >= MAX_DEPTH:
-            raise self._refuse("YAML004", f"nested deeper than {MAX_DEPTH} levels", event)
+            raise _Refused(self._told("YAML004", f"nested deeper than {MAX_DEPTH} levels", event))
         if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
             hint = "put a text that begins with { or [ in quotes"
-            raise self._refuse("YAML003", "a key must be a string, not a collection", event, hint)
-        if event.tag is not None:
-            raise self._refuse("YAML005", f"tag '{event.tag}' has no meaning here", event, _UNTAG)
+            self._report("YAML003", "a key must be a string, not a collection", event, hint)
+        if event.tag is not None and not (self._lenient and event.tag.startswith(_OF_YAML)):
+            self._ignored(event)
         path = self._path(stack[-1]) if stack else ()
         if self._tracked:
-            self._here.values[path] = _place(event)
+            self._here.values[path] = self._at(event)
         self._count(1, event)
         # An alias inside of the collection must not lead to an earlier one of the same name.
         self._anchors.pop(event.anchor, None)
@@ -223,18 +263,37 @@ class _Reader:
         """Take a scalar as the key of the mapping that is open, if one is due."""
         if not isinstance(parent.value, dict) or parent.key is not None:
             return False
-        if not isinstance(value, str):
-            wrote = getattr(event, "value", value)
-            hint = f'write "{wrote}" in quotes' if wrote else "write the key before the colon"
-            raise self._refuse("YAML003", f"a key must be a string, not {wrote or 'null'}", event, hint)
+        if self._lenient:
+            value = self._key(value, event)
+        elif not isinstance(value, str):
+            self._not_a_key(value, event)
         merging = value == _MERGE and isinstance(event, yaml.ScalarEvent) and _is_plain(event)
-        if value in parent.value or (merging and parent.merges is not None):
+        if self._lenient:
+            parent.duplicate = event if value in parent.value and value not in parent.merged else None
+        elif value in parent.value or (merging and parent.merges is not None):
             hint = "merge several mappings as a list: <<: [*a, *b]" if merging else "delete one of the two"
-            raise self._refuse("YAML002", f"duplicate key '{value}'", event, hint)
+            self._report("YAML002", f"duplicate key '{value}'", event, hint)
         parent.key, parent.merging = value, merging
         if self._tracked:
-            self._here.keys[(*parent.path, value)] = _place(event)
+            self._here.keys[(*parent.path, value)] = self._at(event)
         return True
+
+    def _key(self, value: Any, event: Any) -> Any:
+        """Return the key that kubectl makes of a scalar, with a warning where that is another text."""
+        wrote = getattr(event, "value", value)
+        key = value if isinstance(value, str) else key_of(value)
+        if key is None:
+            self._not_a_key(value, event)
+            return _LEFT_OUT
+        if key != wrote and event.tag is None and MEANINGS[wrote] is not UNUSUAL:
+            hint = f'write "{wrote}" in quotes'
+            self._report("YAML003", f"kubectl reads the key {wrote} as '{key}'", event, hint, "warning")
+        return key
+
+    def _not_a_key(self, value: Any, event: Any) -> None:
+        wrote = getattr(event, "value", value)
+        hint = f'write "{wrote}" in quotes' if wrote else "write the key before the colon"
+        self._report("YAML003", f"a key must be a string, not {wrote or 'null'}", event, hint)
 
     def _put(self, parent: _Open, node: _Anchored, event: Any) -> None:
         parent.count += node.count
@@ -243,29 +302,100 @@ class _Reader:
             parent.value.append(node.value)
             return
         if parent.merging:
-            sources = node.value if isinstance(node.value, list) else [node.value]
-            if not all(isinstance(source, dict) for source in sources):
-                raise self._refuse("YAML005", "'<<' merges mappings only", event)
-            parent.merges = sources
-        else:
+            self._merge(parent, node.value, event)
+        elif parent.key is not _LEFT_OUT:
+            if parent.duplicate is not None:
+                self._repeats(parent, node.value)
+            parent.merged -= {parent.key}
             parent.value[parent.key] = node.value
-        parent.key, parent.merging = None, False
+        parent.key, parent.merging, parent.duplicate = None, False, None
 
-    def _scalar(self, event: Any) -> Any:
-        if _is_plain(event):
+    def _repeats(self, parent: _Open, value: Any) -> None:
+        """Report a key that is there twice: kubectl takes the last value, and kustomize refuses the file."""
+        is_equal = same(parent.value[parent.key], value)
+        message = f"duplicate key '{parent.key}'" + ("" if is_equal else ": kubectl takes the last value")
+        severity: Severity = "warning" if is_equal else "error"
+        self._report("YAML002", message, parent.duplicate, "delete one of the two", severity)
+
+    def _merge(self, parent: _Open, value: Any, event: Any) -> None:
+        sources = value if isinstance(value, list) else [value]
+        if not all(isinstance(source, dict) for source in sources):
+            self._report("YAML005", "'<<' merges mappings only", event)
+            return
+        if not self._lenient:
+            parent.merges = sources
+            return
+        for source in reversed(sources):
+            lost = [
+                key for key in source.keys() - parent.merged if not same(parent.value.get(key), source[key])
+            ]
+            for key in sorted(parent.value.keys() & lost):
+                message = f"kubectl takes '{key}' from '<<', which is written after the key"
+                self._report("YAML005", message, event, "write << as the first key", "warning")
+            parent.value |= source
+            parent.merged |= source.keys()
+
+    def _scalar(self, event: Any) -> Scalar:
+        tag = event.tag
+        if _is_plain(event) and tag is None:
             return self._plain(event)
-        if event.tag is None or event.tag in ("!", "tag:yaml.org,2002:str"):
-            return event.value
-        raise self._refuse("YAML005", f"tag '{event.tag}' has no meaning here", event, _UNTAG)
+        if tag is None or tag in ("!", f"{_OF_YAML}str"):
+            text: str = event.value
+            return text
+        if not self._lenient or not tag.startswith(_OF_YAML):
+            self._ignored(event)
+            return str(event.value)
+        return self._tagged(event, tag.removeprefix(_OF_YAML))
 
-    def _plain(self, event: Any) -> Any:
-        if self._undisputed and is_disputed(event.value):
-            message = f"kustomize reads {event.value} as something else than YAML 1.2 does"
-            raise self._refuse("YAML007", message, event, "write it in quotes if it is text")
+    def _tagged(self, event: Any, name: str) -> Scalar:
+        """Return what kubectl makes of a scalar with a tag of YAML."""
+        text: str = event.value
         try:
-            return read_plain(event.value)
+            if name == "binary":
+                return base64.b64decode(text.replace("\n", ""), validate=True).decode(errors="replace")
+            if name not in _TYPES:
+                return text
+            value = read_kubernetes(text)
+            if type(value) in _TYPES[name]:
+                return value
+        except (binascii.Error, NotPortableError):
+            pass
+        self._report("YAML005", f"'{text}' cannot be read as !!{name}", event, _UNTAG)
+        return text
+
+    def _plain(self, event: Any) -> Scalar:
+        text: str = event.value
+        if self._undisputed and is_disputed(text):
+            message = f"kustomize reads {text} as something else than YAML 1.2 does"
+            self._report("YAML007", message, event, "write it in quotes if it is text")
+        try:
+            return self._as_kubectl(text, event) if self._lenient else read_plain(text)
         except NotPortableError as error:
-            raise self._refuse("YAML006", str(error), event, error.hint) from error
+            self._report("YAML006", str(error), event, error.hint)
+            return text
+
+    def _as_kubectl(self, text: str, event: Any) -> Scalar:
+        """Return what kubectl makes of a scalar, with a warning where YAML 1.2 makes something else of it."""
+        known = MEANINGS[text]
+        if known is not UNUSUAL:
+            return cast("Scalar", known)
+        value, ident = read_kubernetes(text), "YAML007"
+        try:
+            if read_plain(text) == value:  # kustomize alone may differ
+                return value
+        except NotPortableError:
+            ident = "YAML006"
+        shown = "text" if isinstance(value, str) else json.dumps(value)
+        message = f"kubectl reads {text} as {shown}, and YAML 1.2 reads it differently"
+        self._report(ident, message, event, "write what is meant; text goes in quotes", "warning")
+        return value
+
+    def _ignored(self, event: Any) -> None:
+        if self._lenient:
+            message = f"kubectl ignores the tag '{event.tag}'"
+            self._report("YAML005", message, event, "leave the tag out", "warning")
+        else:
+            self._report("YAML005", f"tag '{event.tag}' has no meaning here", event, _UNTAG)
 
     def _count(self, count: int, event: Any) -> None:
         self._values += count  # of a document: a file may hold many
@@ -273,22 +403,48 @@ class _Reader:
         if self._values > MAX_VALUES or self._repeated > MAX_VALUES:
             message = f"more than {MAX_VALUES} values once aliases are expanded"
             hint = "write the repeated part out, or split the file"
-            raise self._refuse("YAML004", message, event, hint)
+            raise _Refused(self._told("YAML004", message, event, hint))
 
     def _path(self, parent: _Open) -> Path:
         last: str | int = len(parent.value) if isinstance(parent.value, list) else parent.key or ""
         return (*parent.path, last)
 
-    def _refuse(self, ident: str, message: str, event: Any, hint: str = "") -> _Refused:
+    def _at(self, event: Any) -> tuple[int, int]:
         line, column = _place(event)
-        return _Refused(Problem(ident, message, hint, file=self._file, line=line, column=column))
+        return line + self._lines, column
+
+    def _report(
+        self, ident: str, message: str, event: Any, hint: str = "", severity: Severity = "error"
+    ) -> None:
+        """Keep a problem; where no manifest is read, nothing of the file is read any more."""
+        problem = self._told(ident, message, event, hint, severity)
+        if not self._lenient:
+            raise _Refused(problem)
+        self.problems.append(problem)
+
+    def _told(
+        self, ident: str, message: str, event: Any, hint: str = "", severity: Severity = "error"
+    ) -> Problem:
+        line, column = self._at(event)
+        return Problem(ident, message, hint, severity, self._file, line, column)
 
 
+_OF_YAML = "tag:yaml.org,2002:"
+_TYPES: dict[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "null": (type(None),),
+}
 _UNTAG = "leave the tag out; text that looks like a number goes in quotes"
 
 
 def _place(event: Any) -> tuple[int, int]:
     return event.start_mark.line + 1, event.start_mark.column + 1
+
+
+def _has_content(event: Any) -> bool:
+    return not isinstance(event, yaml.ScalarEvent) or bool(event.value or event.tag or event.anchor)
 
 
 def _is_plain(event: Any) -> bool:

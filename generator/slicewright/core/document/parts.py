@@ -1,0 +1,73 @@
+"""A manifest -> the parts that kubectl reads one by one (`decoder.go` of k8s.io/apimachinery)."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""Where libyaml begins another line."""
+_SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^%", re.MULTILINE)
+_ODD_SEPARATOR = re.compile(r"^---[ \t]*[^\s#]", re.MULTILINE)
+_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
+_TABS = re.compile(r"^[ \t]+", re.MULTILINE)
+
+
+def is_json(text: str) -> bool:
+    """Tell whether kubectl takes a text for JSON first, whatever its file is called."""
+    return text.lstrip().startswith("{")
+
+
+def yaml_of_json(text: str) -> str:
+    """Return a text of JSON such that a reader of YAML takes it for the same, and any other as it is."""
+    if "\t" in text and is_json(text):
+        text = _TABS.sub(lambda found: " " * len(found[0]), text)
+    return paired(text)
+
+
+def paired(text: str) -> str:
+    """Return a text of JSON with the two escapes of one character as one of YAML, any other as it is."""
+    return _PAIR.sub(_joined, text) if "\\u" in text and is_json(text) else text
+
+
+def _joined(found: re.Match[str]) -> str:
+    high, low = int(found[2], 16), int(found[3], 16)
+    return f"{found[1]}\\U{0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF):08x}"
+
+
+def is_one_stream(text: str) -> bool:
+    """Tell whether kubectl and a reader of YAML surely find the same documents in a text."""
+    has_odd_lines = "\n%" in text or "\n..." in text or text.startswith(("%", "..."))
+    # Nearly all separators are a line of their own, and counting is much faster than a search.
+    is_usual = text.count("\n---") == text.count("\n---\n") and not text.startswith("---")
+    return not has_odd_lines and (is_usual or _ODD_SEPARATOR.search(text) is None)
+
+
+def parts_of(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each part with the number of lines before it; a part of YAML begins with its separator."""
+    lines = at = 0
+    while is_json(text[at:]):
+        start = text.index("{", at)
+        try:
+            _, end = json.JSONDecoder().raw_decode(text, start)
+        except (ValueError, RecursionError):
+            break  # kubectl reads the rest as YAML
+        lines += len(LINE_BREAK.findall(text, at, start))
+        column = start - max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) - 1
+        yield lines, " " * column + yaml_of_json(text[start:end])
+        lines += len(LINE_BREAK.findall(text, start, end))
+        at = end
+    rest = text[at:]
+    starts = [0, *(found.start() for found in _SEPARATOR.finditer(rest) if found.start()), len(rest)]
+    if len(starts) > 2 and _DIRECTIVE.search(rest, 0, starts[1]):  # noqa: PLR2004 - a separator
+        del starts[1]
+    for start, end in pairwise(starts):
+        part = rest[start:end]
+        yield lines, yaml_of_json(part)
+        lines += len(LINE_BREAK.findall(part))
