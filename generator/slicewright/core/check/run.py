@@ -69,16 +69,18 @@ class RuleSet:
         """Return the problems without those that another one reports in better words.
 
         A rule speaks for schemas and CEL where it reports an error of the same object, a TPUWorkload for the
-        objects that are rendered from it. A number that nobody can read is no dispute of two parsers.
+        objects that are rendered from it. Where a value is refused, readers may dispute about it.
         """
         inputs = of_inputs(problems)
         fixes = {(one.file, one.object, one.path): one.fix for one in problems if one.id in _OF_VALUES}
-        unportable = {(one.file, one.line, one.column) for one in problems if one.id == "YAML006"}
+        refused = {(one.file, one.line, one.column) for one in problems if one.severity == "error"}
         by_rules: dict[tuple[str, str], list[tuple[str, Path]]] = defaultdict(list)
         left = []
         for one in problems:
-            disputed = one.id == "YAML007" and (one.file, one.line, one.column) in unportable
-            if disputed or said_of_input(one, inputs) is not None:
+            is_disputed = one.id in ("YAML006", "YAML007") and one.severity == "warning"
+            if (is_disputed and (one.file, one.line, one.column) in refused) or said_of_input(
+                one, inputs
+            ) is not None:
                 continue
             left.append(one)
             if one.severity == "error" and not one.id.startswith(("SCHEMA", _CEL)):

@@ -214,13 +214,14 @@ def _operations(text: str, file: str) -> list[dict[str, Any]]:
     operations = documents[0] if len(documents) == 1 else None
     if not isinstance(operations, list) or not operations:
         raise Stopped(outside=f"{file}: a strategic-merge patch")
-    if text.lstrip().startswith("[") and not _is_json(text):
+    if text.lstrip().startswith("[") and not is_json(text):
         message = "kustomize reads a patch that begins with [ as JSON, but this one is not valid JSON"
         raise Stopped(Problem("KUS002", message, "write one operation a line, each after '- '", file=file))
     return operations
 
 
-def _is_json(text: str) -> bool:
+def is_json(text: str) -> bool:
+    """Tell whether a text is JSON, which kustomize expects of a patch that begins with a bracket."""
     try:
         json.loads(text)
     except ValueError:

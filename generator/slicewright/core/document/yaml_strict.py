@@ -53,8 +53,8 @@ class _Open:
     merges: list[Any] | None = None
     merged: frozenset[str] = frozenset()
     """Keys that came by a merge, where a manifest is read."""
-    duplicate: Any = None
-    """The event of a key that is there already, where a manifest is read."""
+    key_event: Any = None
+    """The event of the key that was read last."""
     count: int = 1
     height: int = 1
 
@@ -268,12 +268,10 @@ class _Reader:
         elif not isinstance(value, str):
             self._not_a_key(value, event)
         merging = value == _MERGE and isinstance(event, yaml.ScalarEvent) and _is_plain(event)
-        if self._lenient:
-            parent.duplicate = event if value in parent.value and value not in parent.merged else None
-        elif value in parent.value or (merging and parent.merges is not None):
+        if not self._lenient and (value in parent.value or (merging and parent.merges is not None)):
             hint = "merge several mappings as a list: <<: [*a, *b]" if merging else "delete one of the two"
             self._report("YAML002", f"duplicate key '{value}'", event, hint)
-        parent.key, parent.merging = value, merging
+        parent.key, parent.merging, parent.key_event = value, merging, event
         if self._tracked:
             self._here.keys[(*parent.path, value)] = self._at(event)
         return True
@@ -302,20 +300,22 @@ class _Reader:
             parent.value.append(node.value)
             return
         if parent.merging:
-            self._merge(parent, node.value, event)
+            self._merge(
+                parent, node.value, event if isinstance(event, yaml.ScalarEvent) else parent.key_event
+            )
         elif parent.key is not _LEFT_OUT:
-            if parent.duplicate is not None:
+            if parent.key in parent.value and parent.key not in parent.merged:
                 self._repeats(parent, node.value)
             parent.merged -= {parent.key}
             parent.value[parent.key] = node.value
-        parent.key, parent.merging, parent.duplicate = None, False, None
+        parent.key, parent.merging = None, False
 
     def _repeats(self, parent: _Open, value: Any) -> None:
         """Report a key that is there twice: kubectl takes the last value, and kustomize refuses the file."""
         is_equal = same(parent.value[parent.key], value)
         message = f"duplicate key '{parent.key}'" + ("" if is_equal else ": kubectl takes the last value")
         severity: Severity = "warning" if is_equal else "error"
-        self._report("YAML002", message, parent.duplicate, "delete one of the two", severity)
+        self._report("YAML002", message, parent.key_event, "delete one of the two", severity)
 
     def _merge(self, parent: _Open, value: Any, event: Any) -> None:
         sources = value if isinstance(value, list) else [value]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.patch import PatchError, apply, copied
 from slicewright.core.document.document import same
-from slicewright.core.document.read import read_documents
+from slicewright.core.document.read import read_manifests
 from slicewright.core.document.scalar import write_quoted, write_string
 from slicewright.core.document.write import write_document
 from slicewright.core.mend.tree import Node, tree
@@ -42,7 +42,7 @@ def patched(text: str, edits: Iterable[Edit]) -> str | None:
 
 
 def _read(text: str) -> Any:
-    documents, _ = read_documents(text, "")
+    documents, _ = read_manifests(text, "")
     return documents[0].data if len(documents) == 1 else None
 
 

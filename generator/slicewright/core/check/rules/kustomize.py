@@ -14,7 +14,7 @@ from slicewright.core.check.rules.kustomize_build import (
     patches,
     selects,
 )
-from slicewright.core.compose.spec import is_remote
+from slicewright.core.compose.spec import is_json, is_remote
 from slicewright.core.kubernetes.kinds import RUN_KINDS, is_namespaced
 from slicewright.core.kubernetes.labels import NEEDS_HASH
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
@@ -181,8 +181,8 @@ def _remote(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("KUS112", KUSTOMIZATIONS)
 def _strict_json(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, entry in entries(resource.data.get("patches")):
-        written = text(entry.get("patch")).lstrip()
-        if written.startswith("[") and not written.startswith(('[{"', "[]", '[ {"', '[\n{"')):
+        written = text(entry.get("patch"))
+        if written.lstrip().startswith("[") and not is_json(written):
             message = "kustomize reads a patch that begins with [ as JSON, but this one is not valid JSON"
             yield Finding(("patches", index, "patch"), message)
 

@@ -1,0 +1,434 @@
+"""Manifests are read as kubectl reads them; the table is held equal to the real one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from tests.words import places
+
+from slicewright.core.document.document import same
+from slicewright.core.document.read import read_documents, read_manifests, read_places
+from slicewright.core.document.scalar import NotPortableError, is_disputed, read_kubernetes, read_plain
+
+from .kit import tool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+HEAD = "apiVersion: example.com/v1\nkind: Holder\nmetadata: {name: a}\n"
+
+SCALARS: dict[str, Any] = {
+    # integers of every base, and what looks like one
+    "0400": 256,
+    "010": 8,
+    "08": 8,
+    "0800": 800,
+    "-0400": -256,
+    "00": 0,
+    "-0": 0,
+    "0_4": 4,
+    "09.5": 9.5,
+    "0o17": 15,
+    "0O17": 15,
+    "-0o17": -15,
+    "0o8": "0o8",
+    "0o_7": 7,
+    "0o": "0o",
+    "0x1F": 31,
+    "0xff_ff": 65535,
+    "-0x1f": -31,
+    "0x": "0x",
+    "0xg": "0xg",
+    "0x_1": 1,
+    "0b11": 3,
+    "+0b11": 3,
+    "-0b11": -3,
+    "0b1_1": 3,
+    "0b2": "0b2",
+    "-0b": "-0b",
+    "1_000": 1000,
+    "1__0": 10,
+    "1_": 1,
+    "_1": "_1",
+    "+_1": 1,
+    "+12": 12,
+    "--": "--",
+    "9223372036854775807": 2**63 - 1,
+    "9223372036854775808": 2.0**63,
+    "-9223372036854775809": -(2.0**63),
+    "0xFFFFFFFFFFFFFFFF": 2.0**64,
+    "0x10000000000000000": "0x10000000000000000",
+    "9" * 44: 1e44,
+    # floats
+    ".5": 0.5,
+    "-.5": -0.5,
+    "+.5e-2": 0.005,
+    "5.": 5.0,
+    ".": ".",
+    "-.": "-.",
+    ".5_": ".5_",
+    ".1_0": 0.1,
+    "1e3": 1000.0,
+    "1E+3": 1000.0,
+    "1e": "1e",
+    "e3": "e3",
+    ".e3": ".e3",
+    "1_e3": 1000.0,
+    "1_0.5": 10.5,
+    "1e400": "1e400",
+    "1e-400": 0.0,
+    "1.2.3": "1.2.3",
+    "0x1p-2": "0x1p-2",
+    "1.0": 1.0,
+    ".1e999": ".1e999",
+    # sexagesimal numbers, times and dates
+    "1:30": "1:30",
+    "12:30:45": "12:30:45",
+    "1:30.5": "1:30.5",
+    "2001-1-1": "2001-1-1",
+    "2001-12-14t21:59:43.10-05:00": "2001-12-14t21:59:43.10-05:00",
+    "2001-01-01": "2001-01-01",
+    # words
+    "yes": True,
+    "Yes": True,
+    "yEs": "yEs",
+    "no": False,
+    "NO": False,
+    "on": True,
+    "off": False,
+    "y": True,
+    "n": False,
+    "N": False,
+    "True": True,
+    "tRUE": "tRUE",
+    "t": "t",
+    "false": False,
+    "~": None,
+    "Null": None,
+    "nULL": "nULL",
+    "": None,
+    "inf": "inf",
+    "nan": "nan",
+    "=": "=",
+    "a\tb": "a\tb",
+    "a#b": "a#b",
+}
+"""What an unquoted scalar is to kubectl."""
+
+BY_KUSTOMIZE = {
+    **{word: word for word in ("yes", "Yes", "no", "NO", "on", "off", "y", "n", "N")},
+    **dict.fromkeys(("2001-1-1", "2001-01-01"), "2001-01-01T00:00:00Z"),
+    "2001-12-14t21:59:43.10-05:00": "2001-12-14T21:59:43.1-05:00",
+}
+"""What kustomize writes for the scalars that it reads in another way than kubectl: words are text to it."""
+
+CONSTRUCTS: dict[str, Any] = {
+    # quotes and tags
+    "'yes'": "yes",
+    '"0400"': "0400",
+    "|-\n    yes": "yes",
+    "! 0400": "0400",
+    '! "0400"': "0400",
+    "!!str 0400": "0400",
+    "!!str": "",
+    "!!str ~": "~",
+    "!!int 0400": 256,
+    '!!int "3"': 3,
+    "!!int |-\n    3": 3,
+    "!!float 3": 3.0,
+    '!!float "1.5"': 1.5,
+    "!!bool yes": True,
+    "!!null": None,
+    "!!binary aGVsbG8=": "hello",
+    "!!timestamp 2001-01-01": "2001-01-01",
+    "!foo 0400": "0400",
+    "!foo {a: 1}": {"a": 1},
+    "!!map [1]": [1],
+    "!!set {a, b}": {"a": None, "b": None},
+    "!!omap [a: 1]": [{"a": 1}],
+    "!<tag:yaml.org,2002:int> 5": 5,
+    # keys
+    "{1: a}": {"1": "a"},
+    "{0400: a}": {"256": "a"},
+    "{yes: a}": {"true": "a"},
+    "{1.50: a}": {"1.5": "a"},
+    "{1e3: a}": {"1000": "a"},
+    "{3.14159265358: a}": {"3.1415927": "a"},
+    "{True: a}": {"true": "a"},
+    "{1e20: a}": {"1e+20": "a"},
+    "{2001-01-01: a}": {"2001-01-01": "a"},
+    "{a: 1, a: 1}": {"a": 1},
+    # anchors, aliases and merge keys
+    "{a: &x 1, b: *x, c: &x 2, d: *x}": {"a": 1, "b": 1, "c": 2, "d": 2},
+    "&a": None,
+    "&a !!str": "",
+    "{a: &x {p: 1, q: 2}, b: {<<: *x, p: 3}}": {"a": {"p": 1, "q": 2}, "b": {"p": 3, "q": 2}},
+    "{a: &x {p: 1, q: 2}, b: {p: 3, <<: *x}}": {"a": {"p": 1, "q": 2}, "b": {"p": 1, "q": 2}},
+    "{<<: [{p: 1}, {p: 2, r: 1}]}": {"p": 1, "r": 1},
+    "{<<: {p: 1}, <<: {p: 2}}": {"p": 2},
+    '{"<<": 3}': {"<<": 3},
+    # layout
+    "{a, b: }": {"a": None, "b": None},
+    "[a: 1, b]": [{"a": 1}, "b"],
+    '{"a":1}': {"a": 1},
+    "\t1": 1,
+}
+"""What a value is to kubectl that has more than an unquoted scalar; none of these is an error."""
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    ".inf": (".inf", "YAML006"),
+    "-.INF": ("-.INF", "YAML006"),
+    ".nan": (".nan", "YAML006"),
+    "!!int abc": ("abc", "YAML005"),
+    "!!bool 1": ("1", "YAML005"),
+    '!!binary "@@"': ("@@", "YAML005"),
+    "{a: *nope}": ({"a": None}, "YAML005"),
+    "{a: &x [*x]}": ({"a": [None]}, "YAML005"),
+    "{<<: 3, a: 1}": ({"a": 1}, "YAML005"),
+    "{~: a, b: 1}": ({"b": 1}, "YAML003"),
+    "{[1]: a, b: 1}": ({"b": 1}, "YAML003"),
+    "{{ x }}": ({}, "YAML003"),
+}
+"""What kubectl refuses: what is left of it, and the error."""
+ALL = SCALARS | CONSTRUCTS
+
+
+def spec(value: str) -> str:
+    """Return an object with a value."""
+    return f"{HEAD}spec:\n  v: {value}\n"
+
+
+def equal(expected: Any, actual: Any) -> bool:
+    """Tell whether values are equal in JSON, where a large number is as precise as a float."""
+    numbers = [value for value in (expected, actual) if type(value) in (int, float)]
+    if len(numbers) == 2 and float in map(type, numbers):
+        return float(numbers[0]) == float(numbers[1])
+    return same(expected, actual)
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_values_as_kubectl_reads_them(text: str) -> None:
+    """Each construct has the value that it has for kubectl, and no error."""
+    (document,), problems = read_manifests(spec(text), "a.yaml")
+
+    assert same(ALL[text], document.data["spec"]["v"])
+    assert [] == [problem for problem in problems if problem.severity == "error"]
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_refused_values_leave_the_rest(text: str) -> None:
+    """A value that kubectl refuses is an error at its place, and the rest of the document is read."""
+    (document,), (problem,) = read_manifests(spec(text), "a.yaml")
+
+    assert REFUSED[text] == (document.data["spec"]["v"], problem.id)
+    assert ("error", "a.yaml", 5) == (problem.severity, problem.file, problem.line)
+
+
+def kubectl(text: str) -> tuple[list[Any], str]:
+    """Return the specs of the objects that kubectl reads, and what it says."""
+    command: list[str | Path] = [tool("kubectl"), "annotate", "--local", "-f", "-", "-o", "json", "a=b"]
+    done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+    decoder, written, found = json.JSONDecoder(), done.stdout.decode().strip(), []
+    while written:
+        data, end = decoder.raw_decode(written)
+        found.append(data.get("spec", {}))
+        written = written[end:].lstrip()
+    return found, done.stderr.decode()
+
+
+def differing(expected: dict[str, Any], actual: Sequence[Any]) -> dict[str, Any]:
+    """Return the texts whose value is another one."""
+    assert len(expected) == len(actual)
+    pairs = zip(expected.items(), actual, strict=True)
+    return {text: value for (text, wanted), value in pairs if not equal(wanted, value)}
+
+
+@pytest.mark.tools
+def test_table_is_true_of_kubectl() -> None:
+    """The pinned kubectl reads every line of the table as it says."""
+    specs, said = kubectl("---\n".join(map(spec, ALL)))
+
+    assert ({}, "") == (differing(ALL, [one["v"] for one in specs]), said)
+
+
+@pytest.mark.tools
+@pytest.mark.slow
+def test_refusals_are_true_of_kubectl() -> None:
+    """The pinned kubectl refuses each document with a value of the table."""
+    assert [] == [text for text in REFUSED if "error" not in kubectl(spec(text))[1]]
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize("version", ["kustomize", "kustomize-oldest"])
+def test_table_is_true_of_what_kustomize_builds(version: str, tmp_path: Path) -> None:
+    """A scalar that went through kustomize is what it was before, but for words and dates."""
+    objects = [spec(text).replace("name: a}", f"name: a{at}}}") for at, text in enumerate(SCALARS)]
+    (tmp_path / "a.yaml").write_text("---\n".join(objects), encoding="utf-8")
+    (tmp_path / "kustomization.yaml").write_text(
+        "resources: [a.yaml]\nsortOptions: {order: fifo}\n", encoding="utf-8"
+    )
+    built = subprocess.run([tool(version), "build", tmp_path], capture_output=True, check=True)
+
+    documents, _ = read_manifests(built.stdout.decode(), "")
+
+    assert BY_KUSTOMIZE == differing(SCALARS, [document.data["spec"]["v"] for document in documents])
+
+
+def is_one_scalar(text: str) -> bool:
+    """Tell whether a text is one unquoted scalar in the place of a value."""
+    try:
+        events = [event for event in yaml.parse(f"v: {text}\n") if isinstance(event, yaml.ScalarEvent)]
+    except yaml.YAMLError:
+        return False
+    return [event.value for event in events] == ["v", text] and not events[1].style
+
+
+plain = st.one_of(
+    st.text(alphabet="0123456789_.+-eExXoObBaAfF", min_size=1, max_size=9),
+    st.sampled_from(list(SCALARS)),
+    st.from_regex(r"[-+]?0?[xXbBoO]?[0-7_]{1,24}", fullmatch=True),
+    st.from_regex(r"[-+]?[0-9_]{0,20}\.[0-9_]{0,20}([eE][-+]?[0-9_]{1,3})?", fullmatch=True),
+    st.from_regex(r"[yYnNoOtTfF][a-zA-Z]{0,4}", fullmatch=True),
+).filter(lambda text: is_one_scalar(text) and text.lstrip("+-.").lower() not in ("inf", "nan"))
+
+
+@pytest.mark.tools
+@pytest.mark.slow
+@settings(max_examples=3, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@given(st.lists(plain, min_size=300, max_size=400, unique=True))
+def test_any_scalar_is_what_kubectl_reads(texts: list[str]) -> None:
+    """Drawn scalars, some hundreds a call, are to us what they are to kubectl."""
+    specs, said = kubectl("---\n".join(map(spec, texts)))
+
+    assert ({}, "") == (
+        differing({text: read_kubernetes(text) for text in texts}, [one["v"] for one in specs]),
+        said,
+    )
+
+
+@pytest.mark.slow
+@given(plain)
+def test_scalars_that_are_not_disputed_have_one_value(text: str) -> None:
+    """A scalar is the same to YAML 1.2 and kubectl, or it is known as disputed."""
+    if not is_disputed(text):
+        assert same(read_plain(text), read_kubernetes(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0400", ["a.yaml:5:6: warning: YAML006"]),
+        ("yes", ["a.yaml:5:6: warning: YAML007"]),
+        ("[1_000, 1]", ["a.yaml:5:7: warning: YAML007"]),
+        ("1e400", ["a.yaml:5:6: warning: YAML006"]),
+        ("{1.10: a}", ["a.yaml:5:7: warning: YAML003"]),
+        ("{on: a}", ["a.yaml:5:7: warning: YAML007"]),
+        ("{a: 1, a: 2}", ["a.yaml:5:13: YAML002"]),
+        ("{a: 1, a: 1}", ["a.yaml:5:13: warning: YAML002"]),
+        ("{p: 3, <<: {p: 1}}", ["a.yaml:5:13: warning: YAML005"]),
+        ("!foo {a: !bar b}", ["a.yaml:5:6: warning: YAML005", "a.yaml:5:15: warning: YAML005"]),
+        ("2001-01-01", []),
+        ("9007199254740993", []),
+        ("{8080: a, <<: {p: 1}, p: 2}", []),
+    ],
+)
+def test_what_readers_dispute_is_a_warning(text: str, expected: list[str]) -> None:
+    """What YAML 1.2 or another reader takes for something else is told, and does not fail."""
+    assert expected == list(places(read_manifests(spec(text), "a.yaml")[1]))
+
+
+def other(name: str) -> str:
+    """Return another object."""
+    return HEAD.replace("name: a", f"name: {name}")
+
+
+JSON = '{"apiVersion": "v1", "kind": "Holder", "metadata": {"name": "%s"}}'
+FILES: dict[str, tuple[str, list[str], list[str]]] = {
+    "a broken document": (f"{HEAD}---\na: [\n---\n{other('b')}", ["a", "b"], ["f:6:1: YAML001"]),
+    "a broken first document": (f"a: 'x\n---\n{HEAD}", ["a"], ["f:1:4: YAML001"]),
+    "two broken documents": (f"a: [\n---\n{HEAD}---\n\tb: 1\n", ["a"], ["f:2:1: YAML001", "f:7:1: YAML001"]),
+    "a character": (f"{HEAD}---\na: \x01\n---\n{other('b')}", ["a", "b"], ["f:5:4: YAML001"]),
+    "too deep": (f"{HEAD}---\n{'[' * 65}{']' * 65}\n", ["a"], ["f:5:65: YAML004"]),
+    "an anchor of another document": (
+        f"x: &x 1\n---\n{HEAD}spec: *x\n",
+        ["", "a"],
+        ["f:6:7: YAML005"],
+    ),
+    "a directive": (f"%YAML 1.1\n---\n{HEAD}---\n{other('b')}", ["a", "b"], ["f:1:1: YAML020"]),
+    "text after ---": (f"{HEAD}--- {{a: 1}}\n---\n{other('b')}", ["a", "", "b"], ["f:4:1: YAML020"]),
+    "text after ...": (f"{HEAD}...\n---\n{other('b')}...\n", ["a", "b"], []),
+    "comments after ---": (f"--- # a\n{HEAD}---   \n{other('b')}--- # c\n---\n", ["a", "b"], []),
+    "a byte order mark": (f"\ufeff{HEAD}spec: yes\n", ["a"], ["f:4:7: warning: YAML007"]),
+    "line ends of Windows": (f"{HEAD}spec: yes\n---\na: [\n".replace("\n", "\r\n"), ["a"], WINDOWS := []),
+    "JSON": (JSON % "\\ud83d\\ude00", ["😀"], []),
+    "JSON with tabs": ((JSON % "a").replace(" ", "\n\t"), ["a"], []),
+    "JSON twice": (JSON % "a" + JSON % "b" + "\n  " + JSON % "c", ["a", "b", "c"], []),
+    "JSON and YAML": (f"{JSON % 'a'}\n---\n{other('b')}", ["a", "b"], []),
+    "JSON and a key twice": ('{"a": 1}\n  {"a": 1, "a": 2}', ["", ""], ["f:2:12: YAML002"]),
+    "JSON and a mistake": (f'{JSON % "a"}\n{{"a": 1]', ["a"], ["f:2:1: YAML001"]),
+    "YAML in braces": ("{metadata: {name: a}, spec: 0400}", ["a"], ["f:1:29: warning: YAML006"]),
+}
+WINDOWS += ["f:4:7: warning: YAML007", "f:7:1: YAML001"]
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_files_as_kubectl_splits_them(case: str) -> None:
+    """The documents before and after a mistake are read, and what kubectl does not read is told."""
+    text, names, expected = FILES[case]
+
+    documents, problems = read_manifests(text, "f")
+
+    assert names == [document.data.get("metadata", {}).get("name", "") for document in documents]
+    assert expected == list(places(problems))
+
+
+@pytest.mark.tools
+@pytest.mark.slow
+def test_splitting_is_true_of_kubectl() -> None:
+    """Kubectl refuses the files with an error, and reads as many objects of the others."""
+    for case, (text, names, expected) in FILES.items():
+        found, said = kubectl(text)
+        errors = [line for line in expected if "warning" not in line and "YAML002" not in line]
+        if case not in ("too deep", "YAML in braces", "JSON and a key twice"):
+            assert (bool(errors), len(names)) == (bool(said), len(found) if not errors else len(names)), case
+
+
+def test_places_after_a_mistake() -> None:
+    """A value has its place behind a broken document, in a second object, below a key of YAML 1.1."""
+    broken = f"a: [\n---\n{HEAD}"
+    assert (3, 13) == read_places(broken, 1).of(("apiVersion",))
+
+    assert (2, 13) == read_places('{"a": {"b": 1}}\n{"a": {"b": 1}}', 1).of(("a", "b"))
+
+    of_words = read_places("a:\n  y: 1\n", 0)
+    assert ((2, 6), (2, 6)) == (of_words.of(("a", "y")), of_words.of(("a", "true")))
+
+
+@pytest.mark.slow
+@given(
+    st.lists(
+        st.sampled_from(["a: 1", "- b", "---", "--- c", "...", "  d: yes", "# e", "", "{f: g}"]), max_size=8
+    )
+)
+def test_indexes_and_lines_are_those_of_the_whole_file(lines: list[str]) -> None:
+    """Splitting a file changes neither the number nor the line of a document."""
+    text = "\n".join(lines)
+    strict, refused = read_documents(text, "")
+    documents, problems = read_manifests(text, "")
+    if not refused and not any(problem.id == "YAML001" for problem in problems):
+        expected = [(document.index, document.line) for document in strict]
+        assert expected == [(document.index, document.line) for document in documents]
+
+
+def test_infinity_has_no_value() -> None:
+    """JSON cannot hold it, in any spelling."""
+    for text in (".inf", "+.Inf", "-.INF", ".NaN"):
+        with pytest.raises(NotPortableError):
+            read_kubernetes(text)
