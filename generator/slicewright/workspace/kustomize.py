@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.binaries.find import find, run
 from slicewright.core.compose.kustomization import FILE_NAME, MAX_FOLDERS, too_many
 from slicewright.core.compose.spec import is_remote
-from slicewright.core.document.read import read_manifests
+from slicewright.core.document.read import read_documents, read_manifests
 from slicewright.core.problem import Problem, errors
 from slicewright.workspace.text_file import read_file
 
@@ -90,7 +90,7 @@ def _load(folder: str) -> tuple[str, dict[str, Any]] | None:
         text = read_file(path, str(path))
         if isinstance(text, Problem):
             return str(path), {}
-        documents, _ = read_manifests(text, str(path))
+        documents, _ = read_documents(text, str(path))
         data = documents[0].data if len(documents) == 1 else {}
         if not isinstance(data, dict):
             return str(path), {}
@@ -160,7 +160,7 @@ def _folders_in(
     """Yield the folders that a kustomization includes, and whether they hold configurations."""
     for key, entry in _paths(data):
         is_plugin = configures or key in _PLUGINS
-        inline = read_manifests(entry, path)[0] if is_plugin else ()
+        inline = read_documents(entry, path)[0] if is_plugin else ()
         if any(isinstance(document.data, dict) for document in inline):
             for document in inline:
                 problems += _problems_of_paths(document.data, here, path)
@@ -181,8 +181,8 @@ def _documents(path: str, problems: list[Problem]) -> list[Any]:
     if isinstance(text, Problem):
         problems.append(text)
         return []
-    documents, unreadable = read_manifests(text, path)
-    problems += errors(unreadable)
+    documents, unreadable = read_documents(text, path)
+    problems += unreadable
     return [document.data for document in documents]
 
 

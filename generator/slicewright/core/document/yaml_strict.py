@@ -300,9 +300,7 @@ class _Reader:
             parent.value.append(node.value)
             return
         if parent.merging:
-            self._merge(
-                parent, node.value, event if isinstance(event, yaml.ScalarEvent) else parent.key_event
-            )
+            self._merge(parent, node.value, parent.key_event if self._lenient else event)
         elif parent.key is not _LEFT_OUT:
             if parent.key in parent.value and parent.key not in parent.merged:
                 self._repeats(parent, node.value)
