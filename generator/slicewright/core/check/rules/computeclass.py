@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import of_labels, refusal
+from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes import labels
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text
+from slicewright.core.mend import edits
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
@@ -81,7 +83,8 @@ def _type(resource: Resource, objects: ObjectSet) -> Findings:
         hint = f"write {right}" if right in catalogue.accelerators else ""
         hint = hint or did_you_mean(rung.type, catalogue.accelerators)
         message = f"GKE has no TPU accelerator '{rung.type}'" if rung.type else "the rung names no TPU type"
-        yield Finding(path, message, hint)
+        fix = edits.write(resource.data, {path: right}) if right in catalogue.accelerators else None
+        yield Finding(path, message, hint, fix)
 
 
 @rule("CC102", _CLASS)
@@ -109,7 +112,10 @@ def _count(resource: Resource, objects: ObjectSet) -> Findings:
         said = "the rung has no count" if count is None else f"count is {count}"
         path = (*rung.path, "tpu") if count is None else (*rung.path, "tpu", "count")
         of = f"{rung.topology} of {rung.type}" if rows else rung.type
-        yield Finding(path, f"{said}, but a host of {of} has {chips} chips")
+        counts = {machine.chips_per_host for machine in machines}
+        place = {(*rung.path, "tpu", "count"): min(counts)}
+        fix = edits.write(resource.data, place) if len(counts) == 1 else None
+        yield Finding(path, f"{said}, but a host of {of} has {chips} chips", fix=fix)
 
 
 @rule("CC104", _CLASS)
@@ -122,14 +128,18 @@ def _machine(resource: Resource, objects: ObjectSet) -> Findings:
         fitting = fitting or {machine.machine_type for machine in rung.machines}
         is_unknown = named and named not in known and named not in objects.catalogue.not_offered
         if is_unknown and named.startswith(_TPU_PREFIXES):
-            yield Finding(path, f"GKE has no machine type '{named}'", did_you_mean(named, known))
+            fix = of_choice(named, fitting or known, path)
+            yield Finding(path, f"GKE has no machine type '{named}'", did_you_mean(named, known), fix)
         elif is_unknown and fitting and rung.tpu:
             message = f"machine type '{named}' has no TPU"
             yield Finding(path, message, f"write {joined(sorted(fitting), 'or')}")
         elif rung.tpu and fitting and named in known and named not in fitting:
             of = f"{rung.topology} of {rung.type}" if rung.topology else rung.type
             message = f"machine type '{named}' has no {of}"
-            yield Finding(path, message, f"write {joined(sorted(fitting), 'or')}, or leave machineType out")
+            hint = f"write {joined(sorted(fitting), 'or')}, or leave machineType out"
+            right = min(fitting) if len(fitting) == 1 else None
+            fix = edits.write(resource.data, {path: right}, safe=False) if right else None
+            yield Finding(path, message, hint, fix)
         elif rung.tpu and fitting and family and family not in {_family(name) for name in fitting}:
             right = joined(sorted({_family(name) for name in fitting}), "or")
             message = f"machine family '{family}' has no {rung.type}"
@@ -180,11 +190,9 @@ def _disk(resource: Resource, objects: ObjectSet) -> Findings:
         if written and disks and "" not in disks and written not in disks:
             what = rung.type or text(rung.data.get("machineType")) or text(rung.data.get("machineFamily"))
             path = (*rung.path, "storage", "bootDiskType")
-            yield Finding(
-                path,
-                f"nodes of {what} have no boot disk of type '{written}'",
-                f"write {joined(sorted(disks))}",
-            )
+            message = f"nodes of {what} have no boot disk of type '{written}'"
+            fix = edits.write(resource.data, {path: min(disks)}) if len(disks) == 1 else None
+            yield Finding(path, message, f"write {joined(sorted(disks))}", fix)
 
 
 @rule("CC109", POD_KINDS)

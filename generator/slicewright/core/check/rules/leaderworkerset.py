@@ -12,6 +12,7 @@ from slicewright.core.check.rules.tpu_provisioning import own_labels
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_pathways, shape
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, HOSTNAME, NODE_POOL, PODSET, SLICE_TOPOLOGY
 from slicewright.core.kubernetes.read import at, count, mapping, number, text
+from slicewright.core.mend import edits
 from slicewright.core.problem import counted, nearest
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
             what, path, size = "subgroup", (*_TEMPLATE, "subGroupPolicy", "subGroupSize"), row.hosts
         message = f"{counted(each, 'pod')} of a {what} on TPUs, and {row.topology} on {row.machine_type} has"
         hint = f"write {path[-1]}: {size}"
-        yield Finding(_written(resource, path), f"{message} {row.hosts} hosts", hint)
+        fix = edits.write(resource.data, {path: size})
+        yield Finding(_written(resource, path), f"{message} {row.hosts} hosts", hint, fix)
 
 
 @rule("LWS102", _KIND, "warning")
@@ -83,7 +85,9 @@ def _shared(resource: Resource, objects: ObjectSet) -> Findings:
             message = (
                 f"{groups} slices of {row.topology} have no exclusive placement and can share a node pool"
             )
-            yield Finding(("metadata",), message)
+            place = ("metadata", "annotations", _EXCLUSIVE)
+            fix = edits.write(resource.data, {place: NODE_POOL}) if _sub_group(resource) is None else None
+            yield Finding(("metadata",), message, fix=fix)
 
 
 @rule("LWS103", _KIND, "warning")
@@ -92,7 +96,10 @@ def _foreign(resource: Resource, _objects: ObjectSet) -> Findings:
     places += [((*pods.path, "metadata", "annotations"), pods.annotations) for pods in resource.pods]
     for path, written in places:
         if EXCLUSIVE_TOPOLOGY in written:
-            yield Finding((*path, EXCLUSIVE_TOPOLOGY), f"LeaderWorkerSet does not read {EXCLUSIVE_TOPOLOGY}")
+            place: Path = (*path, EXCLUSIVE_TOPOLOGY)
+            is_read = path[0] == "metadata" and _EXCLUSIVE not in written
+            fix = edits.rename(place, _EXCLUSIVE) if is_read else None
+            yield Finding(place, f"LeaderWorkerSet does not read {EXCLUSIVE_TOPOLOGY}", fix=fix)
 
 
 @rule("LWS104", _KIND)
@@ -171,7 +178,8 @@ def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
     for row, _ in _slices(resource, objects):
         if policy in ("None", "Default"):
             message = f"restartPolicy is {policy}: a failed host of {row.hosts} restarts alone"
-            yield Finding(path, message)
+            fix = edits.write(resource.data, {path: "RecreateGroupOnPodRestart"}, safe=False)
+            yield Finding(path, message, fix=fix)
 
 
 @rule("LWS109", _KIND, "warning")

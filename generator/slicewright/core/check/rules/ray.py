@@ -13,6 +13,7 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import PODS_OF
 from slicewright.core.kubernetes.labels import ELASTIC, QUEUE, TPU
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
+from slicewright.core.mend import edits
 from slicewright.core.problem import counted, nearest
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
         message = f"numOfHosts is {hosts}, and {row.topology} on {row.machine_type} has"
         where = (*path, "numOfHosts") if "numOfHosts" in group else path
         hint = f"write numOfHosts: {row.hosts}; replicas is the number of slices"
-        yield Finding(where, f"{message} {counted(row.hosts, 'host')}", hint)
+        fix = edits.write(resource.data, {(*path, "numOfHosts"): row.hosts})
+        yield Finding(where, f"{message} {counted(row.hosts, 'host')}", hint, fix)
 
 
 @rule("RAY102", _KINDS)
@@ -78,7 +80,8 @@ def _replicas(resource: Resource, _objects: ObjectSet) -> Findings:
         taken = max(least, written) if most is None else min(most, max(least, written))
         if taken != written:
             message = f"replicas is {written}, and the bounds of the group make it {taken}"
-            yield Finding((*path, "replicas"), message)
+            place = (*path, "replicas")
+            yield Finding(place, message, fix=edits.write(resource.data, {place: taken}))
 
 
 @rule("RAY104", _KINDS)
@@ -114,7 +117,8 @@ def _parameters(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding(where, message, hint.replace("\\\\", "\\"))
         elif pods and _RESOURCE in said and pods.chips and said[_RESOURCE] != pods.chips:
             message = f"Ray is told of {said[_RESOURCE]} chips, and the pods request {pods.chips} of {TPU}"
-            yield Finding(where, message, "leave it out: KubeRay takes the number of the pods")
+            hint = "leave it out: KubeRay takes the number of the pods"
+            yield Finding(where, message, hint, edits.remove(where, safe=len(said) == 1))
 
 
 def _resources(written: str) -> dict[str, Any] | None:

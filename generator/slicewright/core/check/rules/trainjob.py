@@ -20,6 +20,7 @@ from slicewright.core.kubernetes.kinds import TRAINER_GROUP
 from slicewright.core.kubernetes.labels import ACCELERATOR, TOPOLOGY, TPU
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, text
+from slicewright.core.mend import edits
 from slicewright.core.problem import counted, did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
         trainer = mapping(at(resource.data, "spec", "trainer"))
         path = ("spec", "trainer", "numNodes") if "numNodes" in trainer else ("spec",)
         message = f"numNodes is {nodes}, and {row.topology} on {row.machine_type} has {row.hosts} hosts"
-        yield Finding(path, message, f"write trainer.numNodes: {row.hosts}")
+        fix = edits.write(resource.data, {("spec", "trainer", "numNodes"): row.hosts})
+        yield Finding(path, message, f"write trainer.numNodes: {row.hosts}", fix)
 
 
 @rule("TRAIN104", _JOB)
@@ -122,7 +124,9 @@ def _limits(resource: Resource, _objects: ObjectSet) -> Findings:
     requests, limits = (at(resources, key, TPU) for key in ("requests", "limits"))
     if requests is not None and limits is not None and amount(requests) != amount(limits):
         path = ("spec", "trainer", "resourcesPerNode", "requests", TPU)
-        yield Finding(path, f"a node requests {requests} of {TPU} with a limit of {limits}")
+        message = f"a node requests {requests} of {TPU} with a limit of {limits}"
+        limit = ("spec", "trainer", "resourcesPerNode", "limits", TPU)
+        yield Finding(path, message, fix=edits.write(resource.data, {limit: requests}, safe=False))
 
 
 @rule("TRAIN106", RUNTIMES)

@@ -10,6 +10,7 @@ from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource,
 from slicewright.core.kubernetes.kinds import EACH, KUEUE_GROUP
 from slicewright.core.kubernetes.pods import along
 from slicewright.core.kubernetes.read import entries, mapping, text, words
+from slicewright.core.mend.kueue import to_v1beta2
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +86,8 @@ def _unserved(resource: Resource, objects: ObjectSet) -> Findings:
     if releases and not any(first <= release < end for release in releases):
         message = f"Kueue {_shown(releases[-1])} does not serve {KUEUE_GROUP}/{resource.version}"
         other = "v1beta2" if resource.version == "v1beta1" else "v1beta1"
-        yield Finding(("apiVersion",), message, f"write {KUEUE_GROUP}/{other}")
+        fix = to_v1beta2(resource.data) if other == "v1beta2" else None
+        yield Finding(("apiVersion",), message, f"write {KUEUE_GROUP}/{other}", fix)
 
 
 @rule("JS132", {"JobSet"})
