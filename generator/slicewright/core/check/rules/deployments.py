@@ -164,6 +164,12 @@ def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
             for name, value in mapping(at(container, "resources", key)).items():
                 if (amount(value) or 0) < 0:
                     yield Finding((*path, "resources", key, name), f"{value} of {name} is below 0")
+    rollout = mapping(at(resource.data, "spec", "strategy", "rollingUpdate"))
+    if all(rollout.get(key) in (0, "0%") for key in ("maxSurge", "maxUnavailable")):
+        path = ("spec", "strategy", "rollingUpdate", "maxUnavailable")
+        yield Finding(
+            path, "maxUnavailable and maxSurge are both 0", "write maxSurge: 1, or maxUnavailable: 1"
+        )
     replicas = number(at(resource.data, "spec", "replicas"))
     if replicas is not None and replicas < 0:
         yield Finding(("spec", "replicas"), f"replicas is {replicas}, and must be 0 or more")

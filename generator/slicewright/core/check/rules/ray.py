@@ -12,6 +12,7 @@ from slicewright.core.check.rules.tpu_shape import asks_for_tpu, shape
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import PODS_OF
 from slicewright.core.kubernetes.labels import ELASTIC, QUEUE, TPU
+from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
 from slicewright.core.mend import edits
 from slicewright.core.problem import counted, nearest
@@ -237,9 +238,36 @@ def _yaml(resource: Resource, _objects: ObjectSet) -> Findings:
     written = at(resource.data, "spec", key)
     if not isinstance(written, str) or not written.strip():
         return
-    documents, problems = read_documents(written, resource.file)
-    if problems or len(documents) != 1 or not isinstance(documents[0].data, dict):
+    config = _mapping(written)
+    if config is None:
         yield Finding(("spec", key), f"the text of {key} is not one YAML mapping")
+    elif key == "serveConfigV2":
+        applications = [entry for _, entry in entries(config.get("applications"))]
+        if not applications:
+            yield Finding(("spec", key), "serveConfigV2 has no applications", "write applications: [...]")
+        for entry in applications:
+            if not entry.get("import_path"):
+                message = f"application '{entry.get('name', '')}' has no import_path"
+                yield Finding(("spec", key), message, "write import_path: MODULE:VARIABLE")
+
+
+def _mapping(written: str) -> dict[str, Any] | None:
+    """Return the mapping of a YAML text; None where it is not one."""
+    documents, problems = read_documents(written, "")
+    data = documents[0].data if not problems and len(documents) == 1 else None
+    return data if isinstance(data, dict) else None
+
+
+@rule("RAY114", {"RayService"})
+def _actors(resource: Resource, _objects: ObjectSet) -> Findings:
+    most = max((pods.chips for pods in resource.pods), default=0)
+    config = mapping(_mapping(text(at(resource.data, "spec", "serveConfigV2"))))
+    for _, application in entries(config.get("applications")):
+        for _, deployment in entries(application.get("deployments")):
+            wanted = amount(at(deployment, "ray_actor_options", "resources", _RESOURCE)) or 0
+            if wanted > most:
+                said = f"deployment '{deployment.get('name', '')}' asks for {wanted} {_RESOURCE}"
+                yield Finding(("spec", "serveConfigV2"), f"{said}, and no pod has more than {most} chips")
 
 
 _START = """
