@@ -301,7 +301,7 @@ def test_address_within_a_path_is_no_remote_base(tmp_path: Path) -> None:
 
 def test_kustomize_has_no_network() -> None:
     """Proxies lead nowhere, git is not found, and nothing of the caller's settings opens a way."""
-    environment = kustomize._offline()
+    environment = kustomize.offline()
     assert environment["PATH"] == ""
     assert environment["HTTPS_PROXY"] == "http://127.0.0.1:9"
     assert "NO_PROXY" not in environment

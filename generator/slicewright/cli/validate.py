@@ -14,6 +14,7 @@ import click
 from slicewright.binaries.find import find
 from slicewright.cli import candidates, earlier, show
 from slicewright.cli.command import BROKEN, command, output_option
+from slicewright.cli.placeholder_values import values_of
 from slicewright.cli.report import FORMS, writer
 from slicewright.cli.repository import git_errors_shown, open_checkout, repository_root, versions_refused
 from slicewright.cli.streams import exact, say
@@ -129,6 +130,20 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
 @click.option("--fix", is_flag=True, help="Mend files where there is a safe fix, and report what is left.")
 @click.option("--unsafe", is_flag=True, help="Apply also fixes that guess what was meant.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change; exit 1 if there is something.")
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Fill in placeholders: ${NAME}, $NAME, {{ NAME }}, <NAME>. Repeatable.",
+)
+@click.option(
+    "--env-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Fill in placeholders from lines NAME=VALUE.",
+)
+@click.option("--helm", is_flag=True, help="Render Helm charts with the helm on PATH, and check the result.")
 @click.option("--one-cluster", is_flag=True, help="All objects below the paths are for one cluster.")
 def validate(
     paths: tuple[str, ...],
@@ -149,6 +164,9 @@ def validate(
     fix: bool,
     unsafe: bool,
     diff: bool,
+    assignments: tuple[str, ...],
+    env_file: Path | None,
+    helm: bool,
     one_cluster: bool,
     output: str,
 ) -> None:
@@ -167,10 +185,11 @@ def validate(
     if changed and (write_baseline or STDIN in paths):
         raise click.UsageError("--changed is for files, and a baseline has all problems: leave it out")
     before = earlier.baseline_at(baseline, writes=write_baseline) if baseline else None
+    values = values_of(assignments, env_file, mends=fix or diff)
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root()
     change = _change(root, changed, paths) if changed else None
-    found = Discovery(exclude).find(paths) if paths else _of_repository(root, exclude)
+    found = Discovery(exclude, helm=helm).find(paths) if paths else _of_repository(root, exclude)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(
         kind_schemas(schemas),
@@ -182,7 +201,7 @@ def validate(
     units = mending.units if mending else found.units
 
     def reads(units: Sequence[Unit]) -> Iterator[Examined]:
-        return examine_each(units, by_schema, metadata_only=schemas_only and second is None)
+        return examine_each(units, by_schema, values, metadata_only=schemas_only and second is None)
 
     reading = reads(units)
     from slicewright.core.check.run import RuleSet  # noqa: PLC0415
@@ -203,6 +222,7 @@ def validate(
             package.schemas,
             found=(*found.problems, *unusable, *of_input),
             passed_by=found.passed_by,
+            values=[one.partition("=")[0] for one in assignments],
             sites=sites,
             origins=origins,
             ignores=read_ignore_files(root, known, {unit.folder for unit in found.units if unit.path}),

@@ -15,7 +15,7 @@ from slicewright.core.check.passed_by import CHART, HELM, HELM_FOLDERS, PATCH, T
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.problem import Problem
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations
-from slicewright.workspace.text_file import SPELLING, unreadable
+from slicewright.workspace.text_file import SPELLING, read_file, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,9 +39,10 @@ class Found:
 class Discovery:
     """Walks through paths; links to folders are not followed, and hidden folders are skipped."""
 
-    def __init__(self, exclude: Iterable[str] = (), base: Path | None = None) -> None:
+    def __init__(self, exclude: Iterable[str] = (), base: Path | None = None, *, helm: bool = False) -> None:
         """Take patterns of what to leave out, and the folder that reported names are relative to."""
         self._exclude = tuple(exclude)
+        self._helm = helm
         self._base = str((base or Path.cwd()).absolute())
         self._kustomizations = Kustomizations()
         self._roots: dict[str, bool] = {}
@@ -110,7 +111,11 @@ class Discovery:
                     found.units.append(Unit("file", f"{base}/{name}", called, cluster))
                 elif is_template(name) and not self._is_left_out(base, name):
                     found.passed_by.append(PassedBy(self.name(f"{base}/{name}"), TEMPLATE))
-        found.passed_by += (PassedBy(self.name(path), HELM, files) for path, files in in_charts.items())
+        for path, files in in_charts.items():
+            if self._helm and not _is_library(path):
+                found.units.append(Unit("chart", path, self.name(path), cluster))
+            else:
+                found.passed_by.append(PassedBy(self.name(path), HELM, files))
 
     def _kustomization(self, folder: str, cluster: str, *, named: bool = False) -> Unit:
         return Unit("folder", folder, self.name(folder), cluster or self._cluster(folder), named)
@@ -145,6 +150,12 @@ class Discovery:
 
 def _is_below(folder: str, above: str) -> bool:
     return bool(above) and f"{folder}/".startswith(f"{above}/")
+
+
+def _is_library(chart: str) -> bool:
+    """Tell whether a chart is only a library of templates, which makes no object."""
+    text = read_file(f"{chart}/{CHART}", chart)
+    return isinstance(text, str) and re.search(r"^type: *[\"']?library", text, re.MULTILINE) is not None
 
 
 def _is_of_helm(folder: str, chart: str) -> bool:

@@ -242,7 +242,7 @@ def build(folder: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:
         message = f"the kustomization uses what only kustomize evaluates, and {program.message}"
         return [], (Problem("TOOL001", message, program.hint, file=name),)
     try:
-        done = run(program, "build", folder, seconds=_SECONDS, environ=_offline())
+        done = run(program, "build", folder, seconds=_SECONDS, environ=offline())
     except subprocess.TimeoutExpired:
         return [], (_refused(name, f"kustomize did not finish in {_SECONDS} seconds"),)
     except OSError as error:
@@ -271,8 +271,8 @@ def _refused(name: str, message: str) -> Problem:
     return Problem("KUS011", message, "run kustomize build on the folder", file=name)
 
 
-def _offline() -> dict[str, str]:
-    """Return an environment in which neither kustomize nor the git that it calls reaches anything."""
+def offline() -> dict[str, str]:
+    """Return an environment in which neither a program nor the git that it calls reaches anything."""
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"), _NOWHERE)
     kept = {key: value for key, value in os.environ.items() if key.upper() not in {"NO_PROXY", "PATH"}}
     return {**kept, **proxies, "PATH": "", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}

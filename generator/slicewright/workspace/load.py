@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.filling import filled, filled_object
 from slicewright.core.check.passed_by import DEAD_LINK, reason
 from slicewright.core.check.unfinished import masked, unmasked
 from slicewright.core.compose.kustomization import Composed, compose
@@ -15,12 +16,14 @@ from slicewright.core.document.read import Document, read_manifests
 from slicewright.core.problem import Problem, errors
 from slicewright.core.run.folder import is_controllers_folder
 from slicewright.core.run.header import is_ours
-from slicewright.workspace import kustomize
+from slicewright.workspace import helm, kustomize
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetch_problems
 from slicewright.workspace.package import releases
 from slicewright.workspace.text_file import read_file, read_stdin, unreadable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from slicewright.core.check.examine import Unit
 
 
@@ -37,18 +40,27 @@ class Loaded:
     """Name and text of the hand-written kustomizations that a folder is built from, for rules about them."""
     passed_by: str = ""
     """Why nothing of it is checked, for a file that nobody named."""
+    files: tuple[str, ...] = ()
+    """The template of each document, for a chart."""
+    used: frozenset[str] = frozenset()
+    """Names of values that were filled in."""
 
 
-def load(unit: Unit) -> Loaded:
-    """Read a unit; whatever is wrong with it is among the problems."""
+def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
+    """Read a unit, with values for its placeholders; whatever is wrong with it is among the problems."""
     if unit.form == "folder":
-        return _compose(unit)
+        return _filled(_compose(unit), values) if values else _compose(unit)
+    if unit.form == "chart":
+        objects, problems = helm.template(unit.path, unit.name)
+        files = tuple(file for file, _ in objects)
+        return Loaded(unit, documents=tuple(one for _, one in objects), problems=problems, files=files)
     text = unit.text
     if text is None:
         text = read_stdin() if unit.form == "stdin" else read_file(unit.path, unit.name)
     if isinstance(text, Problem):
         is_dead = not unit.named and os.path.islink(unit.path) and not os.path.exists(unit.path)  # noqa: PTH110, PTH114
         return Loaded(unit, passed_by=DEAD_LINK) if is_dead else Loaded(unit, problems=(text,))
+    text, used = filled(text, values) if values else (text, frozenset())
     documents, problems = read_manifests(text, unit.name)
     if errors(problems) and (plain := masked(text)) != text:
         again, wrong = read_manifests(plain, unit.name)
@@ -60,8 +72,19 @@ def load(unit: Unit) -> Loaded:
             unit.name, text, [document.data for document in documents], broken=bool(errors(problems))
         )
         if why:
-            return Loaded(unit, passed_by=why)
-    return Loaded(unit, text, documents, problems)
+            return Loaded(unit, passed_by=why, used=used)
+    return Loaded(unit, text, documents, problems, used=used)
+
+
+def _filled(loaded: Loaded, values: Mapping[str, str]) -> Loaded:
+    """Return what a folder builds with values in it, as Flux substitutes them."""
+    parts = [filled_object(one.data, loaded.unit.name, values) for one in loaded.documents]
+    return replace(
+        loaded,
+        documents=tuple(Document(data, index, 0) for index, (data, _, _) in enumerate(parts)),
+        problems=(*loaded.problems, *(problem for _, problems, _ in parts for problem in problems)),
+        used=frozenset().union(*(used for _, _, used in parts)),
+    )
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from slicewright.core.intent.source import Source, SourceFile
 from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from multiprocessing.connection import Connection
 
     from slicewright.core.check.engine import Engine
@@ -117,17 +117,23 @@ def problems_of_each(work: Callable[[int], Iterable[Problem]], count: int) -> It
         yield from problems
 
 
-def examine_each(units: Sequence[Unit], engine: Engine, *, metadata_only: bool = False) -> Iterator[Examined]:
+def examine_each(
+    units: Sequence[Unit],
+    engine: Engine,
+    values: Mapping[str, str] | None = None,
+    *,
+    metadata_only: bool = False,
+) -> Iterator[Examined]:
     """Return an iterator over the units, each read and checked, in the order that was given.
 
-    With `metadata_only` a clean object keeps apiVersion, kind and metadata only. That is enough where no rule
-    follows, and it is quicker to send.
+    `values` are filled in for placeholders. With `metadata_only` a clean object keeps apiVersion, kind and
+    metadata only. That is enough where no rule follows, and it is quicker to send.
     """
     # Another process has no stdin, and would find nothing to check.
-    piped = {number: load(unit) for number, unit in enumerate(units) if unit.form == "stdin"}
+    piped = {number: load(unit, values) for number, unit in enumerate(units) if unit.form == "stdin"}
 
     def work(number: int) -> Examined:
-        loaded = piped.get(number) or load(units[number])
+        loaded = piped.get(number) or load(units[number], values)
         resources, problems = _resources(loaded)
         objects = []
         for resource in resources:
@@ -138,7 +144,9 @@ def examine_each(units: Sequence[Unit], engine: Engine, *, metadata_only: bool =
             sent = _without_body(resource) if metadata_only and is_clean else resource
             objects.append(Checked(sent, verdict, is_clean, held))
         found = (*loaded.problems, *problems)
-        return Examined(units[number], tuple(objects), found, loaded.kustomizations, loaded.passed_by)
+        return Examined(
+            units[number], tuple(objects), found, loaded.kustomizations, loaded.passed_by, loaded.used
+        )
 
     return map_forked(work, len(units))
 
@@ -154,11 +162,12 @@ def _resources(loaded: Loaded) -> tuple[list[Resource], list[Problem]]:
     resources: list[Resource] = []
     problems: list[Problem] = []
     file = SourceFile(unit.name, loaded.text)
-    for document in loaded.documents:
-        source = None if unit.form == "folder" else Source(file, document)
+    for number, document in enumerate(loaded.documents):
+        source = Source(file, document) if unit.form in ("file", "stdin") else None
+        name = loaded.files[number] if loaded.files else unit.name
         if not unit.named and not looks_like_an_object(document.data):
             continue
-        for unpacked in unpack(document.data, unit.name, source):
+        for unpacked in unpack(document.data, name, source):
             if isinstance(unpacked, Resource):
                 resources.append(unpacked)
             else:

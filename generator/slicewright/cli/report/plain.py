@@ -36,6 +36,8 @@ def line(problem: Problem) -> str:
 def file_of(problem: Problem) -> str:
     """Return the file that a problem is shown at; of a composed object that is the kustomization."""
     composed = problem.object and problem.file and not problem.line
+    if composed and problem.file.endswith((".yaml", ".yml")):  # the template of a chart
+        return problem.file
     return f"{problem.file}/{FILE_NAME}" if composed else problem.file
 
 

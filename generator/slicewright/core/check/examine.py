@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
+from slicewright.core.check.filling import not_taken
 from slicewright.core.check.model import Resource
 from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
 from slicewright.core.check.scopes import Scope, object_sets
@@ -38,9 +39,9 @@ _UNUSED = "IGN102"
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One thing to read: a file, a kustomization folder, or stdin."""
+    """One thing to read: a file, a kustomization folder, a chart to render, or stdin."""
 
-    form: Literal["file", "folder", "stdin"]
+    form: Literal["file", "folder", "chart", "stdin"]
     path: str
     """Absolute; empty for stdin."""
     name: str
@@ -55,7 +56,7 @@ class Unit:
     @property
     def folder(self) -> str:
         """Return the folder of a file, absolute; a folder is its own."""
-        return self.path if self.form == "folder" else self.path.rpartition("/")[0] or "/"
+        return self.path if self.form in ("folder", "chart") else self.path.rpartition("/")[0] or "/"
 
     @property
     def scope(self) -> Scope:
@@ -84,6 +85,8 @@ class Examined:
     """Name and text of those that a folder is built from."""
     passed_by: str = ""
     """Why nothing of it is checked."""
+    used: frozenset[str] = frozenset()
+    """Names of values that were filled in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,7 @@ def examine(
     *,
     found: Iterable[Problem] = (),
     passed_by: Iterable[PassedBy] = (),
+    values: Iterable[str] = (),
     sites: Mapping[str, ResolvedCluster] | None = None,
     origins: Origins | None = None,
     ignores: Ignores | None = None,
@@ -146,7 +150,8 @@ def examine(
     """Check what was read, object by object, beside problems that were found before.
 
     `origins` leads from what was rendered to the line that a person wrote, `known` returns the ids of all
-    rules. `judged` may ask another engine about the schemas, and `each` may share the work among processes.
+    rules. Of `values` that no placeholder takes there is a warning. `judged` may ask another engine about the
+    schemas, and `each` may share the work among processes.
     All objects that no TPUCluster is declared for belong to `one_cluster`, or else to scopes.
     All below the folders `whole` is checked by all rules, '' being a whole repository with its input. Nothing
     is said about reasons elsewhere that suppress nothing. Before that is said, `of_render` returns what a
@@ -154,7 +159,11 @@ def examine(
     what is left, `selection` is reported.
     """
     examined = list(reading)
-    problems = [*found, *(ignores.problems if ignores else ())]
+    problems = [
+        *found,
+        *(ignores.problems if ignores else ()),
+        *not_taken(values, frozenset().union(*(one.used for one in examined))),
+    ]
     problems += (problem for one in examined for problem in one.problems)
     objects = [checked for one in examined for checked in one.objects]
     scopes = {

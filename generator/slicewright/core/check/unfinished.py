@@ -183,7 +183,8 @@ def _note(resource: Resource, held: Placeholders) -> Iterator[Problem]:
     if tokens:
         more = ", ..." if len(tokens) > _LISTED else ""
         listed = ", ".join(tokens[:_LISTED]) + more
-        message = f"{counted(len(tokens), 'placeholder')}: {listed}; what depends on them is not checked"
+        them = "it" if len(tokens) == 1 else "them"
+        message = f"{counted(len(tokens), 'placeholder')}: {listed}; what depends on {them} is not checked"
         hint = "fill them in: --set NAME=VALUE, or --env-file FILE"
         yield resource.problem("FILE030", paths[0], message, hint, severity="note")
 

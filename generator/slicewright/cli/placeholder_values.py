@@ -1,0 +1,40 @@
+"""`validate --set` and `--env-file`: values for placeholders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from slicewright.core.check.filling import read_values
+from slicewright.core.problem import Problem
+from slicewright.workspace.text_file import read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def values_of(assignments: Sequence[str], env_file: Path | None, *, mends: bool) -> dict[str, str]:
+    """Return the values by their names; those of the command line win. Raises UsageError."""
+    if mends and (assignments or env_file):
+        raise click.UsageError("--set and --env-file change no file: leave out --fix and --diff")
+    values = _read(env_file) if env_file else {}
+    for assignment in assignments:
+        name, sign, value = assignment.partition("=")
+        if not (name and sign):
+            raise click.UsageError(f"--set {assignment}: write --set NAME=VALUE")
+        values[name] = value
+    return values
+
+
+def _read(path: Path) -> dict[str, str]:
+    text = read_file(path, str(path))
+    if isinstance(text, Problem):
+        raise click.UsageError(text.text())
+    values = {}
+    for entry in read_values(text.splitlines()):
+        if isinstance(entry, int):
+            raise click.UsageError(f"{path}:{entry}: write NAME=VALUE")
+        values[entry[0]] = entry[1]
+    return values

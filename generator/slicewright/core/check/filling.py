@@ -1,0 +1,70 @@
+"""Values for placeholders: `${X}` and `$X` as envsubst fills them in, `{{ X }}` and `<X>` alike."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.document.read import read_documents
+from slicewright.core.document.write import write_document
+from slicewright.core.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+_REFERENCE = re.compile(
+    r"\$\{(?P<braced>[A-Za-z_]\w*)(?:(?P<sign>:?-)(?P<default>[^}\n]*))?\}|\$(?P<bare>[A-Za-z_]\w*)"
+    r"|\{\{\s*\.?(?P<curly>[\w.-]+)\s*\}\}|<(?P<angle>[^<>\n]+)>"
+)
+_QUOTED = re.compile(r"(['\"])(.*)\1")
+
+
+def filled(text: str, values: Mapping[str, str]) -> tuple[str, frozenset[str]]:
+    """Return a text with values in the place of its placeholders, and the names that it has.
+
+    `${X:-default}` becomes the default where X has no value or an empty one, `${X-default}`
+    where it has none. What has neither stays; envsubst would make it empty.
+    """
+    used = set()
+
+    def value(match: re.Match[str]) -> str:
+        name = match["braced"] or match["bare"] or match["curly"] or match["angle"]
+        default = match["default"]
+        if name not in values:
+            return match[0] if default is None else default
+        used.add(name)
+        return default if match["sign"] == ":-" and not values[name] else values[name]
+
+    return _REFERENCE.sub(value, text), frozenset(used)
+
+
+def filled_object(
+    data: Any, file: str, values: Mapping[str, str]
+) -> tuple[Any, tuple[Problem, ...], frozenset[str]]:
+    """Return an object that was composed with values in it, what is wrong with it then, and the names."""
+    written = write_document(data)
+    text, used = filled(written, values)
+    if text == written:
+        return data, (), used
+    documents, problems = read_documents(text, file)
+    return (documents[0].data if documents else None), problems, used
+
+
+def read_values(lines: Iterable[str]) -> Iterator[tuple[str, str] | int]:
+    """Yield the names and values of an env file, and the number of each line that is neither.
+
+    Empty lines and those that begin with `#` are left out, `export` and quotes around a value dropped.
+    """
+    for number, line in enumerate(lines, start=1):
+        name, sign, value = line.strip().removeprefix("export ").partition("=")
+        if name and not name.startswith("#"):
+            quoted = _QUOTED.fullmatch(value)
+            yield (name.strip(), quoted[2] if quoted else value) if sign else number
+
+
+def not_taken(names: Iterable[str], used: Collection[str]) -> Iterator[Problem]:
+    """Yield a warning for each name that no file has: it may be misspelt."""
+    for name in names:
+        if name not in used:
+            message = f"--set {name}: no file has such a placeholder"
+            yield Problem("FILE031", message, "check the spelling, or leave it out", "warning")

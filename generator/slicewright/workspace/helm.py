@@ -1,0 +1,63 @@
+"""Render a Helm chart by the helm of this machine, without the network and without the user's settings."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from typing import TYPE_CHECKING
+
+from slicewright.binaries.find import run, which
+from slicewright.core.document.read import read_documents
+from slicewright.core.problem import Problem
+from slicewright.workspace.kustomize import offline
+
+if TYPE_CHECKING:
+    from slicewright.core.document.document import Document
+
+_SECONDS = 60
+_SOURCE = re.compile(r"^# Source: [^/\n]+/(.+)$", re.MULTILINE)
+"""Helm names the template of what follows, below the name of the chart."""
+_MISSING = "get its dependencies first: helm dependency build"
+
+
+def template(folder: str, name: str) -> tuple[list[tuple[str, Document]], tuple[Problem, ...]]:
+    """Return the objects that a chart makes with its own values, each with the name of its template."""
+    program = which("helm")
+    if program is None:
+        hint = "install helm, or leave out --helm"
+        return [], (Problem("TOOL001", "helm is missing", hint, file=name),)
+    try:
+        with tempfile.TemporaryDirectory() as empty:
+            kept = {key: value for key, value in offline().items() if not key.startswith("HELM_")}
+            own = dict.fromkeys(("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME", "HOME"), empty)
+            environ = {**kept, **own, "KUBECONFIG": f"{empty}/none"}
+            arguments = ("template", "release", folder, "--include-crds")
+            done = run(program, *arguments, seconds=_SECONDS, environ=environ)
+    except subprocess.TimeoutExpired:
+        return [], (_refused(name, f"helm did not finish in {_SECONDS} seconds"),)
+    except OSError as error:
+        return [], (_refused(name, f"helm cannot be started: {error.strerror}"),)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["it says nothing"]
+        return [], (_refused(name, f"helm: {lines[-1].removeprefix('Error: ')[:500]}"),)
+    return _objects(done.stdout, name)
+
+
+def _objects(text: str, name: str) -> tuple[list[tuple[str, Document]], tuple[Problem, ...]]:
+    """Read the objects template by template: together they may be more than one file may hold."""
+    objects: list[tuple[str, Document]] = []
+    problems: list[Problem] = []
+    _, *parts = _SOURCE.split(text)
+    for template_name, part in zip(parts[::2], parts[1::2], strict=True):
+        file = f"{name}/{template_name}"
+        documents, wrong = read_documents(part, file)
+        objects += [(file, document) for document in documents]
+        # A line of what is rendered is no line of the template.
+        problems += [Problem(problem.id, problem.message, problem.hint, file=file) for problem in wrong]
+    return objects, tuple(problems)
+
+
+def _refused(name: str, message: str) -> Problem:
+    hint = _MISSING if "missing in charts/" in message else "run helm template on the chart"
+    return Problem("FILE032", message, hint, file=name)
