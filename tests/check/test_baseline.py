@@ -61,6 +61,15 @@ def test_finding_that_moves_stays_in_the_baseline(known: Path) -> None:
     assert (0, True) == (check(known).code, check(known).out.endswith("; 3 in the baseline\n"))
 
 
+def test_own_files_are_not_objects(known: Path) -> None:
+    """Ignore files and baselines in a folder that is checked are not counted among the files there."""
+    (known / "known.yaml").rename(known / "m/.slicewright-baseline.yaml")
+    write(known, {"m/.slicewright-ignore.yaml": "ignore: []\n"})
+    done = run(known, "m", "--baseline", "m/.slicewright-baseline.yaml")
+
+    assert "3 objects in 2 files and folders: 0 errors, 0 warnings; 3 in the baseline\n" == done.out
+
+
 def test_new_finding_is_reported(known: Path) -> None:
     """Another field, and one more finding of the same kind at another object."""
     write(known, {"m/b.yaml": BAD_CONFIG_MAP.replace("{a: 1}", "{a: 1, b: 2}")})

@@ -131,7 +131,7 @@ class Discovery:
         return place["cluster"] if self._roots[root] else ""
 
     def _is_left_out(self, base: str, name: str, *, folder: bool = False) -> bool:
-        if folder and name.startswith("."):
+        if name.startswith("." if folder else ".slicewright-"):  # our own: ignore files, baselines
             return True
         if not self._exclude:
             return False

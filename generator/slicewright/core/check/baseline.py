@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _HEAD = "# Findings that slicewright validate --baseline leaves out. Written by --write-baseline.\n"
 _ALWAYS = ("FILE", "TOOL", "EXT")
-"""How ids begin of what nobody can put off: nothing was checked."""
+"""How ids of errors begin that nobody can put off: nothing was checked."""
 
 Mark = tuple[str, str]
 """The file of a finding; and its id, object and field."""
@@ -33,6 +33,10 @@ Mark = tuple[str, str]
 def _mark(problem: Problem) -> Mark:
     field = re.sub(r"\[\d+\]", "[]", problem.dotted())
     return problem.file, " ".join(part for part in (problem.id, problem.object, field) if part)
+
+
+def _is_always_reported(problem: Problem) -> bool:
+    return problem.severity == "error" and problem.id.startswith(_ALWAYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ def _without(
     unmet, left = Counter(marks), []
     for problem in problems:
         mark = _mark(problem)
-        if unmet[mark] > 0 and not problem.id.startswith(_ALWAYS):
+        if unmet[mark] > 0 and not _is_always_reported(problem):
             unmet[mark] -= 1
         else:
             left.append(problem)
@@ -103,7 +107,7 @@ _WRITE = "write it with --baseline FILE --write-baseline"
 def write_baseline(before: Baseline, report: Report, is_checked: Callable[[str], bool]) -> str:
     """Return the text of a baseline with the findings of a report, and those of files not checked."""
     marks = {mark: number for mark, number in before.marks.items() if not is_checked(mark[0])}
-    found = Counter(_mark(one) for one in report.problems if not one.id.startswith(_ALWAYS))
+    found = Counter(_mark(one) for one in report.problems if not _is_always_reported(one))
     by_file: dict[str, list[str]] = defaultdict(list)
     for (file, said), number in sorted((marks | found).items()):
         by_file[file] += [said] * number
