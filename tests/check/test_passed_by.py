@@ -125,6 +125,14 @@ def test_chart_is_passed_by_as_a_whole(tmp_path: Path) -> None:
     )
 
 
+def test_only_charts_are_nothing_to_check(tmp_path: Path) -> None:
+    """A check that looked at nothing does not pass, and says how to check charts."""
+    write(tmp_path, {"a/Chart.yaml": _CHART["Chart.yaml"]})
+    (problem,) = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert ("FILE006", "render its Helm charts: --helm") == (problem["id"], problem["hint"])
+
+
 def test_repository_may_be_a_chart_and_hold_more(tmp_path: Path) -> None:
     """Of a chart at the path itself only what Helm reads is passed by."""
     write(tmp_path, _CHART)

@@ -16,8 +16,9 @@ from tests.rules.kit import FIXTURES
 from slicewright.core.check.examine import Checked, Examined, Unit, examine
 from slicewright.core.check.model import Resource
 from slicewright.core.check.run import RuleSet
-from slicewright.core.check.unfinished import masked, placeholders_in, unmasked
+from slicewright.core.check.unfinished import placeholders_in
 from slicewright.core.document.document import values_in
+from slicewright.core.document.mask import masked, unmasked
 from slicewright.core.kubernetes.labels import OURS
 from slicewright.core.problem import dotted
 from slicewright.workspace import package
@@ -166,10 +167,29 @@ def test_masked_text_is_yaml_of_the_same_length(text: str, expected: Any) -> Non
     assert len(text) == len(masked(text))
 
 
-@pytest.mark.parametrize("text", ["{{- if a }}\nb: {{ c }}\n", "a: {{ b }} \ue07b\n"])
-def test_template_is_not_masked(text: str) -> None:
-    """What an engine must read first, or what holds the characters of the mask, stays as it is."""
-    assert text == masked(text)
+def test_text_with_characters_of_the_mask_is_not_masked() -> None:
+    """They would come back as others."""
+    assert "a: {{ b }} \ue07b\n" == masked("a: {{ b }} \ue07b\n")
+
+
+_QUEUE = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata:\n  name: {{ a }}\n"
+_FIXABLE = f"{_QUEUE}spec:\n  clusterQueu: b\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (_FIXABLE, _FIXABLE.replace("Queu:", "Queue:")),
+        (f"{_FIXABLE}---\na: [}}\n", f"{_FIXABLE}---\na: [}}\n"),
+    ],
+)
+def test_file_with_placeholders_is_mended(tmp_path: Path, before: str, after: str) -> None:
+    """A fix leaves the placeholders as they are; of a file that is not YAML with them nothing is changed."""
+    write(tmp_path, {"a.yaml": before})
+    run(tmp_path, "a.yaml", "--fix")
+
+    assert after == (tmp_path / "a.yaml").read_text(encoding="utf-8")
+    assert run(tmp_path, "a.yaml", "-o", "sarif").code in (0, 1)
 
 
 _BAD = sorted(FIXTURES.glob("*/bad*.yaml"))

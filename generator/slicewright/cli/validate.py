@@ -20,6 +20,7 @@ from slicewright.cli.repository import git_errors_shown, open_checkout, reposito
 from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine, SkipKind
 from slicewright.core.check.examine import Report, examine
+from slicewright.core.check.passed_by import HELM
 from slicewright.core.check.selection import Selection
 from slicewright.core.problem import SEVERITIES, Problem, Severity, did_you_mean, selectors
 from slicewright.workspace import package
@@ -235,7 +236,7 @@ def validate(
             judged=second.judged if second else None,
         )
         if paths and not (report.objects or report.problems):
-            return replace(report, problems=(_nothing_in(paths),))
+            return replace(report, problems=(_nothing_in(paths, report),))
         return report
 
     def look_back(root: Path, there: Sequence[str]) -> Report:
@@ -280,10 +281,11 @@ def _change(root: Path, rev: str, paths: Sequence[str]) -> Change:
         return Change(root, rev, paths)
 
 
-def _nothing_in(paths: Sequence[str]) -> Problem:
+def _nothing_in(paths: Sequence[str], report: Report) -> Problem:
     """Return the problem of a check that had nothing to check: it must not pass."""
     only = paths[0] if len(paths) == 1 else ""
-    hint = "check the path, and what --exclude leaves out"
+    has_charts = any(one.reason == HELM for one in report.passed_by)
+    hint = "render its Helm charts: --helm" if has_charts else "check the path, and what --exclude leaves out"
     file = "stdin" if only == STDIN else printable(only)
     return Problem("FILE006", "there is no Kubernetes object to check", hint, file=file)
 

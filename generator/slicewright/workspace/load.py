@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.filling import filled, filled_object
-from slicewright.core.check.passed_by import DEAD_LINK, reason
-from slicewright.core.check.unfinished import masked, unmasked
+from slicewright.core.check.passed_by import DEAD_LINK, has_directives, reason
 from slicewright.core.compose.kustomization import Composed, compose
 from slicewright.core.compose.spec import Stopped
+from slicewright.core.document.mask import masked, unmasked
 from slicewright.core.document.read import Document, read_manifests
 from slicewright.core.problem import Problem, errors
 from slicewright.core.run.folder import is_controllers_folder
@@ -62,8 +62,8 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
         return Loaded(unit, passed_by=DEAD_LINK) if is_dead else Loaded(unit, problems=(text,))
     text, used = filled(text, values) if values else (text, frozenset())
     documents, problems = read_manifests(text, unit.name)
-    if errors(problems) and (plain := masked(text)) != text:
-        again, wrong = read_manifests(plain, unit.name)
+    if errors(problems) and not has_directives(text):
+        again, wrong = read_manifests(plain := masked(text), unit.name)
         if len(errors(wrong)) < len(errors(problems)):
             text, problems = plain, wrong
             documents = tuple(replace(document, data=unmasked(document.data)) for document in again)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from slicewright.core.document.mask import INLINE
+
 EXPANSION = r"\$\([A-Za-z_][\w.-]*\)"
 """Kubernetes' own, in a command and the environment."""
-INLINE = r"\{\{.*?\}\}|@[A-Z][A-Z0-9_]*@|%[A-Za-z_]\w*%"
-"""These are not YAML where they are not in quotes."""
 IN_KEY = re.compile(rf"\$?\{{\{{.*?\}}\}}|\$\{{[^{{}}]*\}}|{EXPANSION}|<[A-Za-z][^<>]*>")
 TOKEN = re.compile(
     rf"{IN_KEY.pattern}|\$[A-Za-z_]\w*|{INLINE}|__[A-Z][A-Z0-9_]*__"

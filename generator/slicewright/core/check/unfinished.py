@@ -14,8 +14,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.check.passed_by import has_directives
-from slicewright.core.check.placeholder import CAPITALS, EXPANSION, IN_KEY, INLINE, TOKEN
+from slicewright.core.check.placeholder import CAPITALS, EXPANSION, IN_KEY, TOKEN
 from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.labels import ACCELERATOR, TOPOLOGY
 from slicewright.core.problem import counted
@@ -187,29 +186,3 @@ def _note(resource: Resource, held: Placeholders) -> Iterator[Problem]:
         message = f"{counted(len(tokens), 'placeholder')}: {listed}; what depends on {them} is not checked"
         hint = "fill them in: --set NAME=VALUE, or --env-file FILE"
         yield resource.problem("FILE030", paths[0], message, hint, severity="note")
-
-
-_OFFSET = 0xE000
-"""Private characters of Unicode that are read instead of those that mean something to YAML."""
-_TO_PRIVATE = {ord(char): _OFFSET + ord(char) for char in "{}[]:,#&*!|>'\"%@`?-"}
-_FROM_PRIVATE = {private: char for char, private in _TO_PRIVATE.items()}
-_PRIVATE = re.compile(f"[{''.join(map(chr, _FROM_PRIVATE))}]")
-
-
-def masked(text: str) -> str:
-    """Return a text in which `{{ X }}`, `@X@` and `%X%` are plain words, of the same length for YAML.
-
-    A text with lines for a template engine is returned as it is.
-    """
-    if has_directives(text) or _PRIVATE.search(text):
-        return text
-    return re.sub(INLINE, lambda match: match[0].translate(_TO_PRIVATE), text)
-
-
-def unmasked(data: Any) -> Any:
-    """Return plain data that was read of a masked text, as it was written."""
-    if isinstance(data, dict):
-        return {key.translate(_FROM_PRIVATE): unmasked(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [unmasked(value) for value in data]
-    return data.translate(_FROM_PRIVATE) if isinstance(data, str) else data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
 from collections import defaultdict
@@ -9,6 +10,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import yaml
+
+from slicewright.core.document.mask import masked, unmasked
 from slicewright.core.mend.text import patched
 from slicewright.core.mend.tree import documents
 
@@ -28,18 +32,18 @@ def mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
     Keys get their names first: what seems to be missing may only be misspelt.
     """
     head, *parts = _split(text)
-    applied = []
+    applied: list[Fix] = []
     changed: dict[int, list[Path]] = defaultdict(list)
     for fix in sorted(fixes, key=lambda fix: all(edit.op != "move" for edit in fix.edits)):
         places = [place for edit in fix.edits for place in _places(edit.path, edit.source)]
         if any(_meet(place, other) for place in places for other in changed[fix.document]):
             continue
-        written = patched(parts[fix.document], fix.edits)
+        written = patched(parts[fix.document], fix.edits) if parts else None
         if written is not None:
             parts[fix.document] = written
             changed[fix.document] += places
             applied.append(fix)
-    return "".join((head, *parts)), applied
+    return unmasked("".join((head, *parts))) if applied else text, applied
 
 
 def _places(path: Path, source: Path) -> list[Path]:
@@ -54,11 +58,16 @@ def _meet(one: Path, other: Path) -> bool:
 
 @lru_cache(maxsize=2)
 def _split(text: str) -> tuple[str, ...]:
-    """Return what is before the first document, and the text of each."""
+    """Return what is before the first document, and the text of each; none of a text that is not YAML.
+
+    Placeholders that are not YAML are masked.
+    """
     mark = _MARK if text.startswith(_MARK) else ""
-    body = text.removeprefix(_MARK)
-    starts = documents(body)
-    return mark + body[: starts[0]], *(body[start:end] for start, end in pairwise(starts))
+    for body in (text.removeprefix(_MARK), masked(text.removeprefix(_MARK))):
+        with contextlib.suppress(yaml.YAMLError):
+            starts = documents(body)
+            return mark + body[: starts[0]], *(body[start:end] for start, end in pairwise(starts))
+    return (text,)
 
 
 def replacements(before: str, after: str) -> Iterator[tuple[int, int, str]]:
