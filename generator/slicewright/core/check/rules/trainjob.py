@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import joined
@@ -19,7 +20,7 @@ from slicewright.core.check.training import (
 from slicewright.core.kubernetes.kinds import TRAINER_GROUP
 from slicewright.core.kubernetes.labels import ACCELERATOR, TOPOLOGY, TPU
 from slicewright.core.kubernetes.quantity import amount
-from slicewright.core.kubernetes.read import at, entries, mapping, text
+from slicewright.core.kubernetes.read import at, entries, mapping, number, text
 from slicewright.core.mend import edits
 from slicewright.core.problem import counted, did_you_mean, nearest
 
@@ -36,8 +37,8 @@ _CONTAINER = {
     "model-initializer": "model-initializer",
 }
 """The container that Trainer looks for, by the step of a replicatedJob."""
-_SHIPPED = ("torch", "jax", "deepspeed", "mlx", "xgboost", "mpi", "flux")
-"""What the names of the runtimes that Trainer installs begin with (manifests/base/runtimes)."""
+_SHIPPED = re.compile(r"[a-z]+-distributed(-with-cache)?|torchtune-.+")
+"""The names of the runtimes that Trainer installs (manifests/base/runtimes)."""
 
 
 @rule("TRAIN101", _JOB)
@@ -53,7 +54,7 @@ def _runtime(resource: Resource, objects: ObjectSet) -> Findings:
     elif group not in (None, TRAINER_GROUP):
         message = f"Trainer has no runtime of API group '{group}'"
         yield Finding(("spec", "runtimeRef", "apiGroup"), message, f"write {TRAINER_GROUP}")
-    elif name and not runtimes_of(resource, objects) and not name.startswith(_SHIPPED):
+    elif name and not runtimes_of(resource, objects) and not _SHIPPED.fullmatch(name):
         known = {one.name: one.namespace for one in objects.of_kind(kind)}
         if known and (objects.is_cluster or not objects.has(kind, name, resource.namespace)):
             elsewhere = f"it is in namespace {known[name]}" if known.get(name) else ""
@@ -121,12 +122,36 @@ def _chips(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("TRAIN105", _JOB)
 def _limits(resource: Resource, _objects: ObjectSet) -> Findings:
     resources = mapping(at(resource.data, "spec", "trainer", "resourcesPerNode"))
-    requests, limits = (at(resources, key, TPU) for key in ("requests", "limits"))
-    if requests is not None and limits is not None and amount(requests) != amount(limits):
-        path = ("spec", "trainer", "resourcesPerNode", "requests", TPU)
-        message = f"a node requests {requests} of {TPU} with a limit of {limits}"
-        limit = ("spec", "trainer", "resourcesPerNode", "limits", TPU)
-        yield Finding(path, message, fix=edits.write(resource.data, {limit: requests}, safe=False))
+    limits = mapping(resources.get("limits"))
+    for name, written in mapping(resources.get("requests")).items():
+        request, limit = amount(written), amount(limits.get(name))
+        if request is None or limit is None or request == limit or (request < limit and name != TPU):
+            continue
+        way = ("spec", "trainer", "resourcesPerNode")
+        message = f"a node requests {written} of {name} with a limit of {limits[name]}"
+        fix = edits.write(resource.data, {(*way, "limits", name): written}, safe=False)
+        yield Finding((*way, "requests", name), message, fix=fix)
+
+
+@rule("TRAIN111", (*_JOB, *RUNTIMES))
+def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
+    path = ("spec", "trainer" if resource.kind in _JOB else "mlPolicy", "numNodes")
+    nodes = number(at(resource.data, *path))
+    if nodes is not None and nodes < 1:
+        yield Finding(path, f"numNodes is {nodes}, and must be 1 or more")
+
+
+@rule("TRAIN112", RUNTIMES)
+def _order(resource: Resource, _objects: ObjectSet) -> Findings:
+    earlier: list[str] = []
+    way = ("spec", "template", "spec", "replicatedJobs")
+    for index, job in entries(at(resource.data, *way)):
+        for place, entry in entries(job.get("dependsOn")):
+            name = text(entry.get("name"))
+            if name not in earlier:
+                message = f"no earlier replicatedJob has the name '{name}'"
+                yield Finding((*way, index, "dependsOn", place, "name"), message, did_you_mean(name, earlier))
+        earlier.append(text(job.get("name")))
 
 
 @rule("TRAIN106", RUNTIMES)
