@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slicewright.core.check.placeholder import may_be, pattern
@@ -199,6 +200,14 @@ class ObjectSet:
         return found
 
     @cached_property
+    def _by_place(self) -> dict[tuple[str, str, str], list[Resource]]:
+        """The objects of a kind and a name in a file."""
+        found: dict[tuple[str, str, str], list[Resource]] = defaultdict(list)
+        for resource in self.all:
+            found[resource.kind, resource.name, resource.file].append(resource)
+        return found
+
+    @cached_property
     def _unfinished(self) -> dict[str, list[Resource]]:
         """The objects whose names somebody still fills in."""
         found: dict[str, list[Resource]] = defaultdict(list)
@@ -225,22 +234,29 @@ class ObjectSet:
         if self.is_cluster:
             resource = self.find(kind, name, namespace)
             return () if resource is None else (resource,)
-        named = [*self._by_name.get((kind, name), ()), *self._unfinished.get(kind, ())]
+        in_file = [one for one in self._by_place.get((kind, name, near), ()) if _means(one, name, namespace)]
+        if in_file:
+            return tuple(in_file)
+        found = tuple(self.named(kind, name, namespace))
+        return tuple(one for one in found if one.file == near) or found
+
+    def named(self, kind: str, name: str, namespace: str) -> Iterator[Resource]:
+        """Return what may have a name and a namespace, where nobody knows the cluster."""
         if pattern(name):
-            named = self._by_kind.get(kind, [])
-        found = [
-            resource
-            for resource in named
-            if may_be(resource.name, name)
-            and (not namespace or not resource.namespace or may_be(resource.namespace, namespace))
-        ]
-        return tuple(resource for resource in found if resource.file == near) or tuple(found)
+            resources: Iterable[Resource] = self._by_kind.get(kind, ())
+        else:
+            resources = chain(self._by_name.get((kind, name), ()), self._unfinished.get(kind, ()))
+        return (resource for resource in resources if _means(resource, name, namespace))
 
     def has(self, kind: str, name: str, namespace: str | None = None) -> bool:
         """Tell whether a name may be that of an object here, or of one beyond; None for any namespace."""
-        if self.is_cluster and namespace is None:
-            return bool(pattern(name) or self._by_name.get((kind, name)))
-        return bool(pattern(name) or self.widest.candidates(kind, name, namespace or ""))
+        if pattern(name):
+            return True
+        if not self.is_cluster:
+            return any(True for _ in self.widest.named(kind, name, namespace or ""))
+        if namespace is None:
+            return bool(self._by_name.get((kind, name)))
+        return self.find(kind, name, namespace) is not None
 
     def is_platform(self, resource: Resource) -> bool:
         """Tell whether an object is rendered for the platform of the TPUCluster."""
@@ -252,6 +268,12 @@ class ObjectSet:
             self._made[name] = make(self)
         made: Made = self._made[name]
         return made
+
+
+def _means(resource: Resource, name: str, namespace: str) -> bool:
+    """Tell whether a reference may mean an object; a namespace that is not written may become any."""
+    is_there = not namespace or not resource.namespace or may_be(resource.namespace, namespace)
+    return is_there and may_be(resource.name, name)
 
 
 @dataclass(frozen=True, slots=True)

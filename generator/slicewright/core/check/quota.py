@@ -107,6 +107,8 @@ class Quotas:
     """Whether Kueue lets pods have what no group of the queue covers (quotaCheckStrategy)."""
     excluded: tuple[str, ...] = ()
     """How the names of resources begin that Kueue never counts (excludeResourcePrefixes)."""
+    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The node labels of each Topology."""
 
     @cached_property
     def _members(self) -> dict[str, list[Node]]:

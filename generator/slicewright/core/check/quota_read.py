@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from slicewright.core.platform.flavor import TpuCapacity, capacities
 from slicewright.core.platform.quota import chips
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.intent.cluster import ClusterQueue, Cohort
@@ -55,7 +56,8 @@ def queues_of(resource: Resource, objects: ObjectSet) -> list[tuple[Quotas, Node
             return []
         queues = objects.candidates("ClusterQueue", target, near=local.file)
         views = [(_seen_from(queue.file, objects), queue.name) for queue in queues]
-        if not views or any(is_unfinished((queue.name, queue.data.get("spec"))) for queue in queues):
+        unfinished = objects.once("unfinished queues", _unfinished)
+        if not views or any(queue.name in unfinished for queue in queues):
             return []
         if any(_leads_out(known, known.queues[name], objects) for known, name in views):
             return []
@@ -63,11 +65,26 @@ def queues_of(resource: Resource, objects: ObjectSet) -> list[tuple[Quotas, Node
     return found
 
 
+_KINDS = ("ClusterQueue", "Cohort", "ResourceFlavor", "Topology")
+
+
 def _seen_from(file: str, objects: ObjectSet) -> Quotas:
     """Return the quotas of a scope with the objects of one file in place of others of their names."""
-    if not any(file in files for files in variants(objects).values()):
+    own = objects.once("variants by file", _by_file).get(file)
+    if own is None:
         return quotas(objects)
-    return objects.once(f"quotas seen from {file}", lambda objects: _read(objects, file))
+    return objects.once(f"quotas seen from {file}", lambda objects: _with(quotas(objects), own))
+
+
+def _by_file(objects: ObjectSet) -> dict[str, list[Resource]]:
+    """Return the objects of each file that has one of which there are variants."""
+    files = set().union(*variants(objects).values())
+    found: dict[str, list[Resource]] = {file: [] for file in files}
+    for kind in _KINDS:
+        for resource in objects.of_kind(kind):
+            if resource.file in files:
+                found[resource.file].append(resource)
+    return found
 
 
 def variants(objects: ObjectSet) -> dict[tuple[str, str], set[str]]:
@@ -77,7 +94,7 @@ def variants(objects: ObjectSet) -> dict[tuple[str, str], set[str]]:
 
 def _variants(objects: ObjectSet) -> dict[tuple[str, str], set[str]]:
     found: dict[tuple[str, str], list[Resource]] = defaultdict(list)
-    for kind in () if objects.is_cluster else ("ClusterQueue", "Cohort", "ResourceFlavor", "Topology"):
+    for kind in () if objects.is_cluster else _KINDS:
         for resource in objects.of_kind(kind):
             found[kind, resource.name].append(resource)
     return {
@@ -85,6 +102,15 @@ def _variants(objects: ObjectSet) -> dict[tuple[str, str], set[str]]:
         for key, some in found.items()
         if any(resource.data.get("spec") != some[0].data.get("spec") for resource in some)
     }
+
+
+def _unfinished(objects: ObjectSet) -> frozenset[str]:
+    """Return the names of the ClusterQueues that somebody still fills in, in one file at least."""
+    return frozenset(
+        queue.name
+        for queue in objects.of_kind("ClusterQueue")
+        if is_unfinished((queue.name, queue.data.get("spec")))
+    )
 
 
 def _leads_out(known: Quotas, queue: Node, objects: ObjectSet) -> bool:
@@ -107,26 +133,44 @@ def _members(objects: ObjectSet) -> dict[str, set[str]]:
     return found
 
 
-def _read(objects: ObjectSet, file: str = "") -> Quotas:
-    several = variants(objects)
-
-    def of_kind(kind: str) -> Iterator[Resource]:
-        """Yield objects, those of the file last, without flavors and Topologies that differ from others."""
-        for resource in sorted(objects.of_kind(kind), key=lambda resource: resource.file == file):
-            is_settled = resource.file == file or (kind, resource.name) not in several
-            is_settled = is_settled and (objects.is_cluster or not is_unfinished(resource.data.get("spec")))
-            if is_settled or kind in ("ClusterQueue", "Cohort"):
-                yield resource
-
-    queues = {resource.name: _node(resource) for resource in of_kind("ClusterQueue")}
+def _read(objects: ObjectSet) -> Quotas:
     local = {
         (resource.namespace or "default", resource.name): text(at(resource.data, "spec", "clusterQueue"))
         for resource in objects.of_kind("LocalQueue")
     }
-    if not queues and not local and objects.site is not None:
+    if not local and not objects.of_kind("ClusterQueue") and objects.site is not None:
         return _declared(objects.site)
-    cohorts = {resource.name: _node(resource) for resource in of_kind("Cohort")}
-    levels = {resource.name: _levels(at(resource.data, "spec", "levels")) for resource in of_kind("Topology")}
+    resources = mapping(configuration(objects).get("resources"))
+    known = Quotas(
+        local=local,
+        has_queues=bool(local),
+        ignores_undeclared=resources.get("quotaCheckStrategy") == "IgnoreUndeclared",
+        excluded=tuple(prefix for _, prefix in words(resources.get("excludeResourcePrefixes"))),
+    )
+    return _with(
+        known, (resource for kind in _KINDS for resource in objects.of_kind(kind)), variants(objects)
+    )
+
+
+def _with(known: Quotas, resources: Iterable[Resource], unknown: Collection[tuple[str, str]] = ()) -> Quotas:
+    """Return quotas with some objects in place of others of their names.
+
+    Nothing is known of a flavor or a Topology that somebody still fills in, nor of `unknown` ones.
+    """
+    by_kind: dict[str, list[Resource]] = defaultdict(list)
+    for resource in resources:
+        by_kind[resource.kind].append(resource)
+    settled = {
+        kind: [
+            resource
+            for resource in by_kind[kind]
+            if (kind, resource.name) not in unknown and not is_unfinished(resource.data.get("spec"))
+        ]
+        for kind in ("ResourceFlavor", "Topology")
+    }
+    levels = known.levels | {
+        resource.name: _levels(at(resource.data, "spec", "levels")) for resource in settled["Topology"]
+    }
     flavors = {
         resource.name: Flavor(
             texts(at(resource.data, "spec", "nodeLabels")),
@@ -135,17 +179,14 @@ def _read(objects: ObjectSet, file: str = "") -> Quotas:
             bool(topology := text(at(resource.data, "spec", "topologyName"))),
             levels.get(topology),
         )
-        for resource in of_kind("ResourceFlavor")
+        for resource in settled["ResourceFlavor"]
     }
-    resources = mapping(configuration(objects).get("resources"))
-    return Quotas(
-        queues,
-        cohorts,
-        flavors,
-        local,
-        has_queues=bool(local),
-        ignores_undeclared=resources.get("quotaCheckStrategy") == "IgnoreUndeclared",
-        excluded=tuple(prefix for _, prefix in words(resources.get("excludeResourcePrefixes"))),
+    return replace(
+        known,
+        queues=known.queues | {resource.name: _node(resource) for resource in by_kind["ClusterQueue"]},
+        cohorts=known.cohorts | {resource.name: _node(resource) for resource in by_kind["Cohort"]},
+        flavors=known.flavors | flavors,
+        levels=levels,
     )
 
 

@@ -141,17 +141,18 @@ def asked(resource: Resource, objects: ObjectSet) -> Asked | None:
 
 def asks(resource: Resource, objects: ObjectSet) -> list[Asked]:
     """Return what a workload asks of each queue of its name that admits it, else of the first."""
-    seen: dict[tuple[int, int], Asked] = objects.once("what is asked for", lambda _: {})
+    seen: dict[tuple[int, int], Asked | None] = objects.once("what is asked for", lambda _: {})
     sets: list[quota.PodSet] = []
     found = []
     for known, queue in quota_read.queues_of(resource, objects):
         sets = sets or quota_workload.pod_sets(resource, objects)
-        if not objects.is_cluster and is_unfinished(sets):
-            return []
         key = id(queue), id(sets)
         if key not in seen:
-            seen[key] = _asked(resource, known, queue, sets, objects)
-        found.append(seen[key])
+            is_known = objects.is_cluster or not is_unfinished(sets)
+            seen[key] = _asked(resource, known, queue, sets, objects) if is_known else None
+        if (ask := seen[key]) is None:
+            return []
+        found.append(ask)
     fitting = [
         ask for ask in found[1:] and found if assignment.admit(ask.known, ask.queue, ask.sets, ask.choices)
     ]

@@ -154,8 +154,15 @@ def _namespace_unwritten(resource: Resource, objects: ObjectSet) -> Findings:
     """Compare namespaces in a scope, where somebody may still choose one for what has none."""
     name, namespace = resource.labels.get(QUEUE, ""), resource.namespace
     queues = () if objects.is_cluster else objects.candidates("LocalQueue", name, namespace, resource.file)
-    others = objects.widest.candidates("LocalQueue", name, namespace) if queues else ()
-    if queues and not any(may_be(one.namespace or "default", namespace or "default") for one in others):
+
+    def is_own(queue: Resource) -> bool:
+        return may_be(queue.namespace or "default", namespace or "default")
+
+    if (
+        queues
+        and not any(map(is_own, queues))
+        and not any(map(is_own, objects.widest.candidates("LocalQueue", name, namespace)))
+    ):
         theirs = f"is in namespace '{queues[0].namespace}'" if queues[0].namespace else "has no namespace"
         own = f"is in '{namespace}'" if namespace else "has none"
         message = f"LocalQueue '{name}' {theirs}, but the {resource.kind} {own}"

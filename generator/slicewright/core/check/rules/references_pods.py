@@ -155,22 +155,22 @@ def _namespaced(kind: str) -> Check:
             yield from _not_in_tree(kind, resource, objects, objects.site)
             return
         known = _by_namespace(objects, kind)
-        names = known.get(namespace, set())
+        own = [known.get(namespace, set())]
         if not objects.is_cluster:
-            unwritten = known.get("default", set()) if resource.namespace else set().union(*known.values())
-            names = names | unwritten
-        for pods in resource.pods if names else ():
+            own = [*own, known.get("default", set())] if resource.namespace else list(known.values())
+        for pods in resource.pods if any(own) else ():
             for found in references(pods):
                 if (
                     found.kind == kind
-                    and found.name not in names
+                    and not any(found.name in names for names in own)
                     and found.name not in _INJECTED
                     and is_subdomain(found.name)
-                    and (kind != "Secret" or objects.is_cluster or nearest(found.name, names))
                     and not objects.has(kind, found.name, resource.namespace)
                 ):
+                    names = set().union(*own)
                     message = f"{kind} '{found.name}' is not defined in namespace '{namespace}'"
-                    yield Finding(found.path, message, did_you_mean(found.name, names))
+                    if kind != "Secret" or objects.is_cluster or nearest(found.name, names):
+                        yield Finding(found.path, message, did_you_mean(found.name, names))
 
     return check
 
