@@ -45,16 +45,20 @@ def report(entry: dict[str, Any]) -> Any:
 
 
 def problems(entry: dict[str, Any], severity: str) -> list[dict[str, Any]]:
-    """Return the errors or the warnings in a module."""
+    """Return the problems of a severity in a module."""
     return [problem for problem in report(entry)["problems"] if problem["severity"] == severity]
 
 
 @pytest.mark.parametrize("entry", MODULES, ids=_name)
 def test_errors_are_those_that_are_true(entry: dict[str, Any]) -> None:
-    """Every error is declared: a kind without a schema, or one with the reason why it is right."""
-    errors = problems(entry, "error")
-    kinds = {problem["message"].rpartition(" for ")[2] for problem in errors if problem["id"] == "SCHEMA001"}
-    others = {problem["file"]: problem["id"] for problem in errors if problem["id"] != "SCHEMA001"}
+    """Every error is declared with the reason why it is right, and every kind without a schema."""
+    errors, notes = problems(entry, "error"), problems(entry, "note")
+    kinds = {
+        problem["message"].rpartition(" for ")[2].partition(":")[0]
+        for problem in notes
+        if problem["id"] == "SCHEMA001"
+    }
+    others = {problem["file"]: problem["id"] for problem in errors}
 
     assert entry["kinds"] == sorted(kinds)
     assert {file: said.partition(" ")[0] for file, said in entry["errors"].items()} == others
