@@ -82,8 +82,9 @@ def _without(resource: Resource, key: str) -> Problem:
         message, hint = f"'{key}' must be a string", f"write for example {key}: {_EXAMPLES[key]}"
     else:
         message, hint = f"'{key}' is missing", "every Kubernetes object has an apiVersion and a kind"
-    # The key may be there, misspelt.
-    fixes = (of_key(written, resource.data, (key,), ()) for written in resource.data)
+    # The key may be there, misspelt, in what else looks like an object.
+    written = [name for name, value in resource.data.items() if isinstance(value, str) and resource.metadata]
+    fixes = (of_key(name, resource.data, (key,), ()) for name in written)
     fix = next((fix for fix in fixes if fix and fix.safe), None)
     return resource.problem("SCHEMA002", (key,), message, hint, fix=fix)
 

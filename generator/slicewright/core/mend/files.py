@@ -81,7 +81,8 @@ def replacements(before: str, after: str) -> Iterator[tuple[int, int, str]]:
 def unified(name: str, before: str, after: str) -> str:
     """Return the difference of two versions of a file, as `git apply` reads it."""
     old, new = _lines(before), _lines(after)
-    lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
+    place = name.lstrip("/")
+    lines = difflib.unified_diff(old, new, f"a/{place}", f"b/{place}")
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
