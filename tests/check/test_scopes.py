@@ -9,7 +9,9 @@ import pytest
 from tests.check.kit import run, write
 from tests.check.test_kustomize import COMPONENT
 
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.workspace import kustomize
+from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,12 +44,13 @@ def flavor(labels: str = "{}", name: str = "nodes") -> str:
     return _object("kueue.x-k8s.io/v1beta2", "ResourceFlavor", name, f"{{nodeLabels: {labels}}}")
 
 
-def job(cpu: str = "4", to: str = "tpus", namespace: str = "", pod: str = "", name: str = "train") -> str:
-    """Return a Job in a queue that asks for so many cpu."""
-    container = f"{{name: main, image: a:1, resources: {{requests: {{cpu: {cpu}}}}}}}"
+def job(cpu: str = "4", to: str = "tpus", namespace: str = "", pod: str = "", device: str = "") -> str:
+    """Return a Job in a queue that asks for so many cpu, and for a device."""
+    limits = f", limits: {{{device}: 1}}" if device else ""
+    container = f"{{name: main, image: a:1, resources: {{requests: {{cpu: {cpu}}}{limits}}}}}"
     spec = f"{{template: {{spec: {{restartPolicy: Never, containers: [{container}]{pod}}}}}}}"
     label = f', labels: {{kueue.x-k8s.io/queue-name: "{to}"}}'
-    return _object("batch/v1", "Job", name, spec, namespace, label)
+    return _object("batch/v1", "Job", "train", spec, namespace, label)
 
 
 def jobset(name: str) -> str:
@@ -76,13 +79,41 @@ def service(of: str, name: str = "svc") -> str:
     return _object("v1", "Service", name, f"{{clusterIP: None, selector: {{job-name: {of}}}}}")
 
 
-_PODS = ", envFrom: [{configMapRef: {name: settings}}]"
+def _selecting(namespace: str) -> str:
+    spec = f"{{namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}"
+    return _object("kueue.x-k8s.io/v1beta2", "ClusterQueue", "all", spec)
 
 
-def reads(kind: str, name: str, namespace: str = "") -> str:
-    """Return a Pod that takes its environment from a ConfigMap or a Secret."""
+def _cohort(name: str, above: str) -> str:
+    return _object("kueue.x-k8s.io/v1beta2", "Cohort", name, f"{{parentName: {above}}}")
+
+
+def _topology(level: str) -> str:
+    return _object("kueue.x-k8s.io/v1beta2", "Topology", level, f"{{levels: [{{nodeLabel: {level}}}]}}")
+
+
+def _placed(level: str) -> str:
+    note = f"metadata: {{annotations: {{kueue.x-k8s.io/podset-required-topology: {level}}}}}"
+    pods = "spec: {restartPolicy: Never, containers: [{name: a, image: a:1}]}"
+    return _object("batch/v1", "Job", "placed", f"{{template: {{{note}, {pods}}}}}")
+
+
+def _keyed(key: str) -> str:
+    return f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c}}, data: {{{key}: a}}}}\n"
+
+
+def _namespace(level: str, name: str = "a") -> str:
+    label = f"labels: {{pod-security.kubernetes.io/enforce: {level}}}"
+    return f"{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}, {label}}}}}\n"
+
+
+def reads(kind: str, name: str, namespace: str = "", *, key: str = "") -> str:
+    """Return a Pod that takes its environment, or one key of it, from a ConfigMap or a Secret."""
     field = {"ConfigMap": "configMapRef", "Secret": "secretRef"}[kind]
-    container = f'{{name: a, image: a:1, envFrom: [{{{field}: {{name: "{name}"}}}}]}}'
+    source = f'envFrom: [{{{field}: {{name: "{name}"}}}}]'
+    if key:
+        source = f"env: [{{name: A, valueFrom: {{configMapKeyRef: {{name: {name}, key: {key}}}}}}}]"
+    container = f"{{name: a, image: a:1, {source}}}"
     return _object("v1", "Pod", "reader", f"{{containers: [{container}]}}", namespace)
 
 
@@ -222,6 +253,40 @@ TREES: list[tuple[str, Tree, list[str]]] = [
         {"a.yaml": queue() + flavor(name="other"), "b/f.yaml": flavor()},
         [],
     ),
+    (
+        "one of two queues selects the namespace",
+        {
+            "l.yaml": local(namespace="a"),
+            "q.yaml": _selecting("b"),
+            "r.yaml": _selecting("a"),
+        },
+        [],
+    ),
+    (
+        "no queue selects the namespace",
+        {"l.yaml": local(namespace="a"), "q.yaml": _selecting("b"), "r.yaml": _selecting("c")},
+        ["l.yaml REF110"],
+    ),
+    ("a LocalQueue without a namespace", {"a.yaml": local() + _selecting("b")}, []),
+    (
+        "Kueue's configuration may map devices",
+        {"a.yaml": local() + queue() + job(device="example.com/gpu")},
+        [],
+    ),
+    (
+        "chips that the queue does not cover",
+        {"a.yaml": local() + queue() + job(device="google.com/tpu")},
+        ["a.yaml FIT103"],
+    ),
+    (
+        "Kueue's configuration of another folder counts",
+        {
+            "a/a.yaml": local() + queue() + job(device="google.com/tpu"),
+            "k/c.yaml": "{apiVersion: config.kueue.x-k8s.io/v1beta2, kind: Configuration,\n"
+            " resources: {excludeResourcePrefixes: [google.com/tpu]}}\n",
+        },
+        [],
+    ),
     # Services.
     (
         "the Service of the same file",
@@ -240,10 +305,55 @@ TREES: list[tuple[str, Tree, list[str]]] = [
         {"a.yaml": slice_of("svc") + service("tpu", "scv"), "b/a.yaml": service("x")},
         [],
     ),
+    (
+        "the level of a Topology in another folder",
+        {"a.yaml": _topology("rack") + _placed("block"), "b/b.yaml": _topology("block")},
+        [],
+    ),
+    ("a level of no Topology", {"a.yaml": _topology("rack") + _placed("block")}, ["a.yaml KQ156"]),
     # Two of one name.
     ("two JobSets of one file", {"a.yaml": jobset("a") + jobset("b")}, ["a.yaml JS107"]),
     ("alternatives in one folder", {"a.yaml": jobset("a"), "b.yaml": jobset("b")}, []),
+    (
+        "cohorts of two files are no cycle",
+        {"a.yaml": _cohort("a", "b"), "b.yaml": _cohort("b", "a") + _cohort("a", "c")},
+        [],
+    ),
+    (
+        "cohorts of one file",
+        {"a.yaml": _cohort("a", "b") + _cohort("b", "a")},
+        ["a.yaml FIT107", "a.yaml FIT107"],
+    ),
     # ConfigMaps and Secrets.
+    (
+        "one of two ConfigMaps has the key",
+        {"a.yaml": reads("ConfigMap", "c", key="x"), "b.yaml": _keyed("x"), "c.yaml": _keyed("y")},
+        [],
+    ),
+    (
+        "no ConfigMap has the key",
+        {"a.yaml": reads("ConfigMap", "c", key="x"), "b.yaml": _keyed("z"), "c.yaml": _keyed("y")},
+        ["a.yaml REF160"],
+    ),
+    (
+        "namespaces of two files disagree about Pod Security",
+        {
+            "a.yaml": reads("ConfigMap", "c", "a"),
+            "b.yaml": _namespace("restricted"),
+            "c.yaml": _namespace("baseline"),
+        },
+        [],
+    ),
+    (
+        "the namespace of the folder enforces Pod Security",
+        {"a.yaml": reads("ConfigMap", "c", "a"), "b.yaml": _namespace("restricted")},
+        ["a.yaml TPU133"],
+    ),
+    (
+        "a Pod without a namespace goes anywhere",
+        {"a.yaml": reads("ConfigMap", "c"), "b.yaml": _namespace("restricted", "default")},
+        [],
+    ),
     (
         "a ConfigMap that the folder lacks",
         {"a.yaml": reads("ConfigMap", "settings"), "b.yaml": holder("ConfigMap", "other")},
@@ -378,3 +488,13 @@ def test_files_that_are_named_have_the_scope_of_their_folder(tmp_path: Path) -> 
     write(tmp_path, {"a/q.yaml": local("gpus"), "a/j.yaml": job(), "b/j.yaml": job()})
 
     assert ["a/j.yaml REF101"] == _findings(tmp_path, "a/j.yaml", "b/j.yaml", "a/q.yaml")
+
+
+def test_rules_of_other_packages_find_an_object_of_a_scope() -> None:
+    """`find` returns one object of a scope, of any namespace where none is written."""
+    queues = [
+        Resource({"kind": "LocalQueue", "metadata": {"name": "a", "namespace": place}}, "") for place in "xy"
+    ]
+    scope = ObjectSet(queues, catalogue(), is_cluster=False)
+
+    assert [queues[0], queues[1], None] == [scope.find("LocalQueue", "a", place) for place in ("", "y", "z")]
