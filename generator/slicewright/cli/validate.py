@@ -240,7 +240,7 @@ def validate(
         return report
 
     def look_back(root: Path, there: Sequence[str]) -> Report:
-        was = Discovery(exclude, root).find(there) if paths else _of_repository(root, exclude)
+        was = Discovery(exclude, root, helm=helm).find(there) if paths else _of_repository(root, exclude)
         return look(root, was, reads(was.units))
 
     def check(reading: Iterator[Examined]) -> Report:
