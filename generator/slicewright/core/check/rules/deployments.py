@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -85,17 +86,34 @@ def _probes(resource: Resource, _objects: ObjectSet) -> Findings:
                     yield Finding((*path, probe, way, "port"), message, did_you_mean(name, known))
 
 
+_ByLabel = dict[tuple[str, str], list[tuple[Resource, "Pods"]]]
+
+
+def _by_label(objects: ObjectSet) -> _ByLabel:
+    """Return all pods by each label that they have."""
+    found: _ByLabel = defaultdict(list)
+    for one in objects.all:
+        for pods in one.pods:
+            for label in pods.labels.items():
+                found[label].append((one, pods))
+    return found
+
+
+def _selected(service: Resource, objects: ObjectSet) -> list[tuple[Resource, Pods]]:
+    """Return the pods that a Service selects, in any namespace; none where it has no selector."""
+    selector = texts(at(service.data, "spec", "selector"))
+    having = objects.once("pods by label", _by_label)
+    first = next(iter(selector.items()), ("", ""))
+    return [(one, pods) for one, pods in having.get(first, ()) if selector.items() <= pods.labels.items()]
+
+
 @rule("REF113", {"Service"}, "warning")
 def _service(resource: Resource, objects: ObjectSet) -> Findings:
-    selector = texts(at(resource.data, "spec", "selector"))
-    selected = [
-        pods
-        for one in objects.once("pods with labels", _labelled)
-        if selector and (one.namespace or "default") == (resource.namespace or "default")
-        for pods in one.pods
-        if selector.items() <= pods.labels.items()
+    known = [
+        set(_all_ports(pods))
+        for one, pods in _selected(resource, objects)
+        if (one.namespace or "default") == (resource.namespace or "default")
     ]
-    known = [set(_all_ports(pods)) for pods in selected]
     if not known or not all(known):
         return  # Ports of containers are documentation: what lists none may serve any.
     listed = set().union(*known)
@@ -113,26 +131,31 @@ _NEAR = 0.9
 
 @rule("REF114", {"Service"}, "warning")
 def _nothing(resource: Resource, objects: ObjectSet) -> Findings:
-    selector = texts(at(resource.data, "spec", "selector"))
-    pairs = {f"{key}: {value}" for key, value in selector.items()}
-    known = [
-        {f"{key}: {value}" for key, value in pods.labels.items()}
-        for one in objects.once("pods with labels", _labelled)
-        if (one.namespace or "default") == (resource.namespace or "default")
-        for pods in one.pods
-    ]
-    anywhere = objects.widest.once("pods with labels", _labelled)
-    if any(selector.items() <= pods.labels.items() for one in anywhere for pods in one.pods):
-        return  # Also where there is no selector.
-    for held in known:
-        near = [get_close_matches(pair, held, 1, _NEAR) for pair in sorted(pairs - held)]
-        if all(near) and len(pairs - held) == 1:
-            meant = near[0][0]
-            said = next(iter(pairs - held))
-            key = said.partition(": ")[0]
-            message = f"no pod of namespace '{resource.namespace or 'default'}' has the label {said}"
-            yield Finding(("spec", "selector", key), message, f"did you mean '{meant}'?")
-            return
+    pairs = {f"{key}: {value}" for key, value in texts(at(resource.data, "spec", "selector")).items()}
+    if not pairs or _selected(resource, objects.widest):
+        return
+    for one in objects.once("pods by file", _by_file)[resource.file]:
+        for pods in one.pods:
+            held = {f"{key}: {value}" for key, value in pods.labels.items()}
+            wrong = pairs - held
+            if len(wrong) != 1:
+                continue
+            (said,) = wrong
+            near = get_close_matches(said, held, n=1, cutoff=_NEAR)
+            if near:
+                path = ("spec", "selector", said.partition(": ")[0])
+                message = f"no pod has the label {said}"
+                yield Finding(path, message, f"did you mean '{near[0]}'?")
+                return
+
+
+def _by_file(objects: ObjectSet) -> dict[str, list[Resource]]:
+    """Return the objects with pods, by their files."""
+    found: dict[str, list[Resource]] = defaultdict(list)
+    for one in objects.all:
+        if one.pods:
+            found[one.file].append(one)
+    return found
 
 
 _MOST = 65_535
@@ -173,10 +196,6 @@ def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
     replicas = number(at(resource.data, "spec", "replicas"))
     if replicas is not None and replicas < 0:
         yield Finding(("spec", "replicas"), f"replicas is {replicas}, and must be 0 or more")
-
-
-def _labelled(objects: ObjectSet) -> tuple[Resource, ...]:
-    return tuple(one for one in objects.all if any(pods.labels for pods in one.pods))
 
 
 def _all_ports(pods: Pods) -> Iterator[str | int]:
