@@ -39,6 +39,8 @@ _OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
         ("mkdocs.yml", "site_name: a\nx: !!python/name:a.b\n", NO_OBJECT),
         ("compose.yaml", "services: {a: {image: b, ports: [01]}}\n", NO_OBJECT),
         ("kep.yaml", "title: a\nkep-number: 0123\n", NO_OBJECT),
+        ("vocabulary.json", '{"kind": 3, "spec": 4}', NO_OBJECT),
+        ("krew.yaml", _OBJECT + 'data:\n- a: b\n  {{addURIAndSha "c/{{ .TagName }}" .TagName }}\n', TEMPLATE),
         ("package.json", '{"name": "a", "kind": "b"}', NO_OBJECT),
         ("broken.json", '{"name": ', NO_OBJECT),
         ("broken.json", '{"apiVersion": "v1", "kind": "Pod", ', ""),

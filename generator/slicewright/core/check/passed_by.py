@@ -40,7 +40,7 @@ _TEMPLATE_NAME = re.compile(r"\.(ya?ml|json)\.(tftpl|tmpl|tpl|gotmpl|j2|jinja2?|
 _PATCH_NAME = re.compile(r"(^|[-_.])(json)?patch(es)?([-_.]|$)")
 _ASSERTION_NAME = re.compile(r"^([0-9]+-|chainsaw-)?(assert|errors?)([-_].*)?\.ya?ml$")
 _DIRECTIVE = re.compile(
-    r"^\s*(\{\{-|\{\{/\*|\{%|%\{|<%|\{\{[^{}]*\}\}\s*(:.*)?$"
+    r"^\s*(\{\{-|\{\{/\*|\{%|%\{|<%|\{\{.*\}\}\s*(:.*)?$"
     r"|(- )?\{\{\s*(if|else|end|range|with|define|include|template)\b)",
     re.MULTILINE,
 )
@@ -98,7 +98,8 @@ def looks_like_an_object(data: Any) -> bool:
     if not isinstance(data, dict):
         return False
     known = ("apiVersion" in data) + ("kind" in data)
-    return known == 2 or (known == 1 and ("metadata" in data or "spec" in data))  # noqa: PLR2004 - both
+    has_fields = any(isinstance(data.get(key), dict) for key in ("metadata", "spec"))
+    return known == 2 or (known == 1 and has_fields)  # noqa: PLR2004 - both
 
 
 def _looks_like_one(text: str, *, read: bool) -> bool:

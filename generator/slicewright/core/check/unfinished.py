@@ -29,11 +29,12 @@ Placeholders = Mapping["Path", tuple[str, ...]]
 """The placeholders in the value at a path, or in the key at its end."""
 
 _MARKS = ("$", "<", "{{", "@", "%", "__", "YOUR", "REPLACE", "CHANGE", "PLACEHOLDER")
-_CAPITAL = re.compile("[A-Z0-9]_[A-Z0-9]")
+_CAPITAL = re.compile("[A-Z0-9]_[A-Z0-9]|'[A-Z]{4,}'")
 _WITHOUT_CAPITALS = frozenset(
     {"namespace", "image", "storage", "serviceAccountName", "claimName", "secretName", "bucketName"}
     | {"replicas", "parallelism", "completions", "nodeSelector", "limits", "requests", TOPOLOGY, ACCELERATOR}
 )
+_NAMED = frozenset({"volumes", "volumeMounts", "containers", "initContainers", "replicatedJobs"})
 _EXPANDED = frozenset({"command", "args", "env", "subPathExpr"})
 _FILES = frozenset({"ConfigMap", "Secret"})
 _OWN_LANGUAGE = frozenset(
@@ -55,7 +56,7 @@ def placeholders_in(data: dict[str, Any]) -> Placeholders:
     for path, value in values_in(data):
         if kind in _FILES and path[:1] != ("metadata",):
             continue
-        if tokens := (*_in_key(path), *_in_value(path, value)):
+        if tokens := (*_in_key(path), *_in_value(path, value, kind)):
             found[path] = tokens
     return found
 
@@ -64,11 +65,14 @@ def _in_key(path: Path) -> list[str]:
     return IN_KEY.findall(path[-1]) if path and isinstance(path[-1], str) else []
 
 
-def _in_value(path: Path, value: Any) -> list[str]:
+def _in_value(path: Path, value: Any, kind: Any) -> list[str]:
     if not isinstance(value, str) or "\n" in value:
         return []
-    is_bare = _WITHOUT_CAPITALS.isdisjoint(path[-2:]) and path[-2:] != ("metadata", "name")
-    token = TOKEN if is_bare else CAPITALS
+    is_name = path[-1:] == ("name",) and (path[-2:-1] == ("metadata",) or not _NAMED.isdisjoint(path[-3:-2]))
+    is_lower = is_name or not _WITHOUT_CAPITALS.isdisjoint(path[-2:])
+    if is_lower and value in (str(path[-1]).upper(), str(kind).upper()):
+        return [value]
+    token = CAPITALS if is_lower else TOKEN
     if re.search(r"\s", token.sub("", value)):
         return []
     tokens = token.findall(value)
@@ -95,7 +99,7 @@ def fill(resource: Resource, held: Placeholders, variant: Mapping[str, str]) -> 
         value = parent[path[-1]]
         if isinstance(value, str):
             text = variant.get(str(path[-1]), variant[""])
-            filled = CAPITALS.sub(text, value)
+            filled = text if held[path] == (value,) else CAPITALS.sub(text, value)
             parent[path[-1]] = int(filled) if filled.isdecimal() else filled
     return replace(resource, data=data)
 
