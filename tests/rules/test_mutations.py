@@ -17,8 +17,16 @@ from slicewright.core.check.run import RuleSet
 from slicewright.workspace.kinds import kind_schemas
 from slicewright.workspace.package import catalogue
 
-TABLE = yaml.load((Path(__file__).parent / "mutations.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
-BASES = {name: list(yaml.load_all(text, yaml.CSafeLoader)) for name, text in TABLE["bases"].items()}
+TABLES = [
+    yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    for path in sorted(Path(__file__).parent.glob("mutations*.yaml"))
+]
+BASES = {
+    name: list(yaml.load_all(text, yaml.CSafeLoader))
+    for table in TABLES
+    for name, text in table["bases"].items()
+}
+BROKEN = [row for table in TABLES for row in table["broken"]]
 _ELSEWHERE = ("GIT", "SCHEMA001", "SCHEMA009")
 """Not about the mutation: advice for GitOps, kinds without a schema, versions that are deprecated."""
 
@@ -53,7 +61,7 @@ def test_right_objects_are_clean(name: str) -> None:
     assert set() == _ids(BASES[name])
 
 
-@pytest.mark.parametrize("row", TABLE["broken"], ids=lambda row: f"{row['base']}-{row['finds']}")
+@pytest.mark.parametrize("row", BROKEN, ids=lambda row: f"{row['base']}-{row['finds']}")
 def test_one_mistake_is_found(row: dict[str, Any]) -> None:
     """One value that is wrong or missing is reported by its rule alone."""
     assert set(row["finds"].split()) == _ids(_changed(row))

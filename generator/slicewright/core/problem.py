@@ -250,14 +250,14 @@ def only_near(word: str, choices: Iterable[str]) -> tuple[str, bool]:
     near = nearest(word, choices, count=3)
     if not near:
         return "", False
-    steps = [_steps(word.lower(), choice.lower()) for choice in near]
+    steps = [steps_between(word.lower(), choice.lower()) for choice in near]
     if steps.count(min(steps)) > 1:
         return "", False
     few = 1 if len(word) < _SHORT_WORD else 2
     return near[steps.index(min(steps))], min(steps) <= few
 
 
-def _steps(one: str, other: str) -> int:
+def steps_between(one: str, other: str) -> int:
     """Return how many letters are added, left out, exchanged or swapped with the next between two words."""
     rows = [list(range(len(other) + 1))]
     for i, letter in enumerate(one):

@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from slicewright.core.kubernetes.labels import GKE, KNOWN_KEYS, KNOWN_PREFIXES, KUEUE
+from slicewright.core.problem import steps_between
 
 _SHAPED = re.compile(r"gke-tpu-(slice|partition)-[1-9][0-9]*(x[1-9][0-9]*){1,2}-(id|state)")
 """Labels that GKE gives the parts of TPU slices, one for each shape."""
@@ -57,7 +58,7 @@ def _by_prefix(prefix: str, known: str) -> str:
     both_google = prefix.endswith(("google.com/", "gke.io/", "googleapis.com/")) and known.startswith(
         f"{GKE}gke-"
     )
-    is_right = both_jobset or both_kueue or both_google or _distance(prefix, right) <= 2  # noqa: PLR2004
+    is_right = both_jobset or both_kueue or both_google or steps_between(prefix, right) <= 2  # noqa: PLR2004
     return known if is_right and not prefix.startswith(("alpha.kueue", "charts.")) else ""
 
 
@@ -71,21 +72,4 @@ def _is_near(name: str, known: str) -> bool:
             return True
     # Digits are no letters: what differs in them is another thing.
     few, digits = 8, [re.findall(r"[0-9]+", word) for word in (name, known)]
-    return len(known) >= few and digits[0] == digits[1] and _distance(name, known) <= 2  # noqa: PLR2004
-
-
-def _distance(one: str, other: str) -> int:
-    """Return how many letters are to insert, drop, change or swap with the next one; 3 stands for more."""
-    most = 3
-    if abs(len(one) - len(other)) >= most:
-        return most
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for index, sign in enumerate(one, 1):
-        above, before, row = before, row, [index]
-        for place, theirs in enumerate(other, 1):
-            cost = min(before[place] + 1, row[-1] + 1, before[place - 1] + (sign != theirs))
-            if index > 1 and place > 1 and (sign, one[index - 2]) == (other[place - 2], theirs):
-                cost = min(cost, above[place - 2] + 1)
-            row.append(cost)
-    return min(row[-1], most)
+    return len(known) >= few and digits[0] == digits[1] and steps_between(name, known) <= 2  # noqa: PLR2004

@@ -94,6 +94,8 @@ PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
 """The controller of admission checks that make ProvisioningRequests."""
 MULTIKUEUE_CONTROLLER = "kueue.x-k8s.io/multikueue"
 """The controller of admission checks that dispatch to other clusters, and `managedBy` of such runs."""
+SLICE_CONTROLLER = "accelerator.gke.io/slice"
+"""The controller of admission checks that make TPU slices, of AI-Hypercomputer/xpk."""
 PROVISIONING_REQUEST_DURATION = "provreq.kueue.x-k8s.io/maxRunDurationSeconds"
 
 # https://argo-cd.readthedocs.io/en/stable/user-guide/annotations-and-labels/

@@ -29,11 +29,13 @@ def _is_part(resource: Resource) -> bool:
     return resource.group == "apps" and not at(resource.data, "spec", "selector")
 
 
-@rule("JS121", JOB_KINDS)
+@rule("JS121", JOB_KINDS | {"PathwaysJob"})
 def _restart_policy(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in () if _is_part(resource) else resource.pods:
         policy = pods.spec.get("restartPolicy")
-        if policy in ("OnFailure", "Never") or (policy is None and resource.kind == "JobSet"):
+        if policy in ("OnFailure", "Never") or (
+            policy is None and resource.kind in ("JobSet", "PathwaysJob")
+        ):
             continue
         written = "the default, Always" if policy is None else f"'{policy}'"
         path = (*pods.spec_path, "restartPolicy") if policy is not None else pods.spec_path

@@ -105,7 +105,11 @@ def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
         is_value = path[-1] in ("key", "nodeLabel")
         key = text(value_at(resource.data, path)) if is_value else str(path[-1])
         right = meant_key(key)
-        if not right.startswith(GKE) or key in own or (path[-2] == "nodeSelector" and key in NO_LABELS):
+        if (
+            not right.startswith(GKE)
+            or key in own
+            or (key in NO_LABELS and path[1] != "workers" and path[-2] == "nodeSelector")
+        ):
             continue
         finding = _finding(path, key, right)
         message = f"no node has the label '{key}'"

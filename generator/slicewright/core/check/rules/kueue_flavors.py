@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.catalogue.geometry import joined
 from slicewright.core.catalogue.shape import version_numbers
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.quota_read import configuration
@@ -19,11 +20,13 @@ from slicewright.core.kubernetes.labels import (
     PROVISIONING_CONTROLLER,
     QUEUE,
     QUEUED_CLASS,
+    SLICE_CONTROLLER,
     TPU,
 )
-from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text
+from slicewright.core.kubernetes.read import at, entries, mapping, text, words
 from slicewright.core.mend import edits
 from slicewright.core.mend.kueue import moved
+from slicewright.core.problem import only_near
 
 if TYPE_CHECKING:
     from slicewright.core.problem import Path
@@ -145,12 +148,65 @@ def _tolerated(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 @rule("KQ119", {"ProvisioningRequestConfig"}, "warning")
-def _managed(resource: Resource, _objects: ObjectSet) -> Findings:
+def _managed(resource: Resource, objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "provisioningClassName") != QUEUED_CLASS:
         return
-    if not sequence(at(resource.data, "spec", "managedResources")):
+    managed = {name for _, name in words(at(resource.data, "spec", "managedResources"))}
+    covered = objects.once("accelerators of provisioning", _covered).get(resource.name, set())
+    if managed and covered and managed.isdisjoint(covered):
+        message = f"no queue with this check has {joined(sorted(managed))}: Kueue asks for no nodes"
+        yield Finding(("spec", "managedResources"), message, f"write {joined(sorted(covered))}")
+    if not managed:
         message = "the ProvisioningRequest has all pod sets, but GKE accepts only one"
         yield Finding(("spec",), message)
+
+
+def _covered(objects: ObjectSet) -> dict[str, set[str]]:
+    """Return, by ProvisioningRequestConfig, the accelerators of the queues whose checks have it."""
+    queues = [(_checks_of(queue), _accelerators(queue)) for queue in objects.of_kind("ClusterQueue")]
+    found: dict[str, set[str]] = {}
+    for check in objects.of_kind("AdmissionCheck"):
+        name = text(at(check.data, "spec", "parameters", "name"))
+        for checks, accelerators in queues:
+            if check.name in checks:
+                found.setdefault(name, set()).update(accelerators)
+    return found
+
+
+def _checks_of(queue: Resource) -> set[str]:
+    spec = mapping(queue.data.get("spec"))
+    listed = {
+        text(check.get("name"))
+        for _, check in entries(at(spec, "admissionChecksStrategy", "admissionChecks"))
+    }
+    return listed | {name for _, name in words(spec.get("admissionChecks"))}
+
+
+def _accelerators(queue: Resource) -> set[str]:
+    groups = entries(at(queue.data, "spec", "resourceGroups"))
+    return {name for _, group in groups for _, name in words(group.get("coveredResources")) if "/" in name}
+
+
+_CLASSES = (
+    QUEUED_CLASS,
+    "check-capacity.autoscaling.x-k8s.io",
+    "best-effort-atomic-scale-up.autoscaling.x-k8s.io",
+)
+
+
+@rule("KQ158", {"AdmissionCheck", "ProvisioningRequestConfig"})
+def _misspelt(resource: Resource, _objects: ObjectSet) -> Findings:
+    is_check = resource.kind == "AdmissionCheck"
+    path: Path = ("spec", "controllerName" if is_check else "provisioningClassName")
+    written = text(at(resource.data, *map(str, path)))
+    known = (PROVISIONING_CONTROLLER, SLICE_CONTROLLER) if is_check else _CLASSES
+    found, is_sure = only_near(written, known)
+    part = next((name for name in known if written and name.startswith(written)), "")
+    near = next((name for name in known if name.rpartition("/")[2] == written), part) or found * is_sure
+    if written not in known and near:
+        what = "controller of admission checks" if is_check else "class of ProvisioningRequests"
+        fix = of_choice(written, known, path)
+        yield Finding(path, f"unknown {what} '{written}'", f"did you mean '{near}'?", fix)
 
 
 @rule("KQ120", {"AdmissionCheck"})

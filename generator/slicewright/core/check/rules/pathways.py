@@ -335,8 +335,10 @@ def _head(resource: Resource, _objects: ObjectSet) -> Findings:
 def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
     elastic = number(at(resource.data, "spec", "controller", "elasticSlices"), 0) or 0
     slices = sum(number(worker.get("numSlices"), 0) or 0 for _, worker in _worker_entries(resource))
+    path = ("spec", "controller", "elasticSlices")
+    if elastic < 0:
+        yield Finding(path, f"{elastic} elastic slices", "write 0 or more")
     if slices and elastic >= slices:
-        path = ("spec", "controller", "elasticSlices")
         yield Finding(path, f"{elastic} elastic slices of {slices} leave no required slice")
 
 
@@ -348,3 +350,10 @@ def _sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
                 if component.get(key):
                     path = ("spec", "customComponents", index, key)
                     yield Finding(path, f"the controller ignores {key} of the sidecar")
+
+
+@rule("PW134", {"PathwaysJob"})
+def _directory(resource: Resource, _objects: ObjectSet) -> Findings:
+    written = at(resource.data, "spec", "pathwaysDir")
+    if isinstance(written, str) and not re.fullmatch(r"gs://[^/\s]+(/.*)?", written):
+        yield Finding(("spec", "pathwaysDir"), f"'{written}' is not a folder of Cloud Storage")

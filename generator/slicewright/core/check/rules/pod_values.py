@@ -58,12 +58,20 @@ _PORT_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_PORT_NAME = 15
 _STANDARD = re.compile(r"cpu|memory|ephemeral-storage|storage|hugepages-.+|.+/.+")
 _NOT_NEGATIVE = (
-    "activeDeadlineSeconds",
-    "backoffLimit",
-    "completions",
-    "parallelism",
-    "ttlSecondsAfterFinished",
+    *("activeDeadlineSeconds", "backoffLimit", "backoffLimitPerIndex", "completions", "maxFailedIndexes"),
+    *("parallelism", "ttlSecondsAfterFinished"),
 )
+_HANDLERS = frozenset({"exec", "grpc", "httpGet", "sleep", "tcpSocket"})
+_PROBES: tuple[Way, ...] = (
+    *(("livenessProbe",), ("readinessProbe",), ("startupProbe",)),
+    *(("lifecycle", "postStart"), ("lifecycle", "preStop")),
+)
+_FIELDS = (
+    *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"),
+    *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
+)
+_FIELD = re.compile(r"metadata\.(labels|annotations)(\['.+'\])?")
+_NOT_AN_IMAGE = re.compile(r".*[:/@]|.*\s.*|.*://.*")
 
 
 @rule("JS133", TEMPLATE_KINDS)
@@ -97,6 +105,7 @@ def _pods(resource: Resource, _objects: ObjectSet) -> Findings:
         yield from of_tolerations(pods.spec.get("tolerations"), (*pods.spec_path, "tolerations"))
         yield from _labels(pods)
         yield from _volumes(pods)
+        yield from _whole(pods)
         running = {text(container.get("name")) for _, container in pods.containers}
         for path, container in (*pods.containers, *pods.init_containers):
             name = text(container.get("name"))
@@ -118,6 +127,15 @@ def _labels(pods: Pods) -> Findings:
                 yield Finding((*path, key), f"'{value}' is not a valid value of a label")
 
 
+def _whole(pods: Pods) -> Findings:
+    if pods.spec.get("containers") == []:
+        yield Finding((*pods.spec_path, "containers"), "the pods have no container")
+    for key, least in (("activeDeadlineSeconds", 1), ("terminationGracePeriodSeconds", 0)):
+        value = number(pods.spec.get(key), least)
+        if value is not None and value < least:
+            yield Finding((*pods.spec_path, key), f"{key} is {value}, and must be {least} or more")
+
+
 def _volumes(pods: Pods) -> Findings:
     for index, volume in entries(pods.spec.get("volumes")):
         path = (*pods.spec_path, "volumes", index)
@@ -131,14 +149,19 @@ def _volumes(pods: Pods) -> Findings:
 
 def _container(container: dict[str, Any], path: Path) -> Findings:
     yield from _ports(container, (*path, "ports"))
-    for index, entry in entries(container.get("env")):
-        if "value" in entry and entry["value"] and "valueFrom" in entry:
-            message = f"environment variable '{entry.get('name')}' has both value and valueFrom"
-            yield Finding((*path, "env", index), message)
-        if "=" in text(entry.get("name")):
-            yield Finding(
-                (*path, "env", index, "name"), f"'{entry['name']}' is not a valid environment variable"
-            )
+    yield from _environment(container, path)
+    image = text(container.get("image"))
+    if _NOT_AN_IMAGE.fullmatch(image):
+        yield Finding((*path, "image"), f"'{image}' is not a valid image", "write registry/name:tag")
+    for way in _PROBES:
+        probe = at(container, *way)
+        if isinstance(probe, dict) and len(_HANDLERS & probe.keys()) != 1:
+            message = f"{way[-1]} must have one of exec, httpGet, tcpSocket and grpc"
+            yield Finding((*path, *way), message, "write one of them")
+    rights = mapping(container.get("securityContext"))
+    if rights.get("privileged") is True and rights.get("allowPrivilegeEscalation") is False:
+        message = "a privileged container cannot have allowPrivilegeEscalation: false"
+        yield Finding((*path, "securityContext", "allowPrivilegeEscalation"), message)
     mounts: set[str] = set()
     for index, entry in entries(container.get("volumeMounts")):
         place = text(entry.get("mountPath"))
@@ -156,6 +179,27 @@ def _container(container: dict[str, Any], path: Path) -> Findings:
         if "/" not in name and asked is not None and most is not None and asked > most:
             message = f"the request of {value} {name} is above the limit of {limits[name]}"
             yield Finding((*path, "resources", "requests", name), message)
+
+
+def _environment(container: dict[str, Any], path: Path) -> Findings:
+    for index, entry in entries(container.get("env")):
+        name, source = text(entry.get("name")), entry.get("valueFrom")
+        place = (*path, "env", index)
+        if entry.get("value") and source is not None:
+            yield Finding(place, f"environment variable '{name}' has both value and valueFrom")
+        elif isinstance(source, dict) and len(source) != 1:
+            yield Finding((*place, "valueFrom"), f"environment variable '{name}' must have one source")
+        if "=" in name:
+            yield Finding((*place, "name"), f"'{name}' is not a valid environment variable")
+        field = at(source, "fieldRef", "fieldPath")
+        if isinstance(field, str) and field not in _FIELDS and not _FIELD.fullmatch(field):
+            where = (*place, "valueFrom", "fieldRef", "fieldPath")
+            hint, fix = did_you_mean(field, _FIELDS), of_choice(field, _FIELDS, where)
+            yield Finding(where, f"'{field}' is not a field that pods can read", hint, fix)
+    for index, entry in entries(container.get("envFrom")):
+        for key in ("configMapRef", "secretRef"):
+            if key in entry and not at(entry, key, "name"):
+                yield Finding((*path, "envFrom", index, key), f"{key} has no name")
 
 
 def _ports(container: dict[str, Any], path: Path) -> Findings:
@@ -181,6 +225,9 @@ def _jobs(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding((*pods.job_path, key), f"{key} is negative: {pods.job[key]}", "write 0 or more")
         for index, entry in entries(at(pods.job, "podFailurePolicy", "rules")):
             yield from _failure_rule(pods, entry, (*pods.job_path, "podFailurePolicy", "rules", index))
+        if "selector" in pods.job and pods.job.get("manualSelector") is not True:
+            message = "the Job controller chooses the selector, and the API refuses another one"
+            yield Finding((*pods.job_path, "selector"), message, "leave selector out")
         if at(pods.job, "successPolicy", "rules") == []:
             message = "a success policy without rules"
             yield Finding(

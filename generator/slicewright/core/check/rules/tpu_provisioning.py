@@ -95,8 +95,9 @@ def _flex_path(pods: Pods) -> Path:
 
 @rule("TPU122", TEMPLATE_KINDS)
 def _flex_conflicts(resource: Resource, _objects: ObjectSet) -> Findings:
+    queued = PROVISIONING_REQUEST_DURATION in resource.annotations
     for pods in resource.pods:
-        if not _is_flex(pods):
+        if not (_is_flex(pods) or (queued and is_tpu(pods))):
             continue
         for key in pods.selector:
             if key.startswith(RESERVATION) or _CONFLICTS.get(key) == pods.selector[key]:
