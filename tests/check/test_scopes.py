@@ -327,12 +327,21 @@ TREES: list[tuple[str, Tree, list[str]]] = [
     # ConfigMaps and Secrets.
     (
         "one of two ConfigMaps has the key",
-        {"a.yaml": reads("ConfigMap", "c", key="x"), "b.yaml": _keyed("x"), "c.yaml": _keyed("y")},
+        {"a.yaml": reads("ConfigMap", "c", key="one"), "b.yaml": _keyed("one"), "c.yaml": _keyed("two")},
+        [],
+    ),
+    (
+        "two ConfigMaps lack two keys",
+        {
+            "a.yaml": reads("ConfigMap", "c", key="one") + reads("ConfigMap", "c", key="two"),
+            "b.yaml": _keyed("one"),
+            "c.yaml": _keyed("two"),
+        },
         [],
     ),
     (
         "no ConfigMap has the key",
-        {"a.yaml": reads("ConfigMap", "c", key="x"), "b.yaml": _keyed("z"), "c.yaml": _keyed("y")},
+        {"a.yaml": reads("ConfigMap", "c", key="one"), "b.yaml": _keyed("three"), "c.yaml": _keyed("two")},
         ["a.yaml REF160"],
     ),
     (

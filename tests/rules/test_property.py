@@ -100,7 +100,7 @@ def test_rules_never_fail_on_broken_objects(objects: list[dict[str, Any]], with_
     """Wrong types anywhere are for another stage to report; no rule raises, and every path is one."""
     items = [Resource(data, "dir/kustomization.yaml") for data in objects]
 
-    found = run(ObjectSet(items, catalogue(), site_of(_SITE) if with_site else None))
+    found = run(ObjectSet(items, catalogue(), site_of(_SITE) if with_site else None, is_cluster=with_site))
 
     assert all(problem.id and problem.message for problem in found)
 
@@ -112,7 +112,7 @@ def test_rules_never_fail_on_arbitrary_data(kind: str, data: dict[str, Any]) -> 
     """An object of a known kind may hold anything."""
     item = Resource({**data, "apiVersion": f"{GROUP_OF[kind]}/v1".lstrip("/"), "kind": kind}, "a.yaml")
 
-    found = run(ObjectSet([item], catalogue()))
+    found = run(ObjectSet([item], catalogue(), is_cluster=False))
 
     assert {rule.id for rule in RULES} >= {problem.id for problem in found}
 

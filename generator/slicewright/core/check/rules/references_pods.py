@@ -219,13 +219,13 @@ def _keys(resource: Resource, objects: ObjectSet) -> Findings:
     namespace = resource.namespace or "default"
     for pods in resource.pods:
         for found in references(pods):
+            other = beside.get((found.kind, namespace, found.name))
             holders = objects.candidates(found.kind, found.name, resource.namespace, resource.file)
-            if not holders and (found.kind, namespace, found.name) in beside:
-                holders = (beside[found.kind, namespace, found.name],)
-            absent = [absent_keys(found.keys, holder.data) for holder in holders]
-            for key in absent[0] if all(absent) and absent else ():
-                message = f"{found.kind} '{found.name}' of namespace '{namespace}' has no key '{key}'"
-                yield Finding(found.path, message)
+            absent = [absent_keys(found.keys, holder.data) for holder in holders or filter(None, [other])]
+            for key in absent[0] if absent else ():
+                if all(key in keys for keys in absent):
+                    message = f"{found.kind} '{found.name}' of namespace '{namespace}' has no key '{key}'"
+                    yield Finding(found.path, message)
 
 
 @rule("REF125", TEMPLATE_KINDS, "warning")
