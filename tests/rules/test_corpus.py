@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-from tests.rules.verdicts import CORPUS, FILES, errors, expected
+from tests.rules.verdicts import CORPUS, FILES, ROWS, changed, errors, expected, refusals
+
+from slicewright.core.check.model import Resource
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,12 +30,23 @@ def test_verdict_is_that_of_the_server(path: Path) -> None:
         assert expected(path) == verdict, found
 
 
-def test_corpus_is_large_and_two_sided() -> None:
-    """At least 150 objects, of which a good part is accepted."""
-    verdicts = [expected(path) for path in FILES]
+@pytest.mark.slow
+@pytest.mark.parametrize("of", ROWS)
+def test_verdicts_of_changed_objects_are_those_of_the_server(of: str) -> None:
+    """We refuse what the server refuses and nothing else, for the kinds of other projects too."""
+    found = [refusals(Resource(changed(row), "a.yaml")) for row in ROWS[of]]
 
-    assert len(verdicts) >= 150
-    assert verdicts.count("accepted") >= 60
+    assert [(row["ops"], row["verdict"]) for row in ROWS[of]] == [
+        (row["ops"], "refused" if said else "accepted") for row, said in zip(ROWS[of], found, strict=True)
+    ]
+
+
+def test_corpus_is_large_and_two_sided() -> None:
+    """At least 800 objects, of which a good part is accepted."""
+    verdicts = [expected(path) for path in FILES] + [row["verdict"] for rows in ROWS.values() for row in rows]
+
+    assert len(verdicts) >= 800
+    assert verdicts.count("accepted") >= 300
     assert set(verdicts) == {"accepted", "refused"}
 
 

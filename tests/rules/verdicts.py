@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import yaml
+from tests.check.test_engines_agree import valid
 from tests.rules.kit import run
 
 from slicewright.core.check.engine import Engine
 from slicewright.core.check.model import ObjectSet, Resource
+from slicewright.core.compose import patch
 from slicewright.core.document.read import read_documents
 from slicewright.workspace.kinds import kind_schemas
 from slicewright.workspace.package import catalogue
 
 CORPUS = Path(__file__).parent / "corpus"
 FILES = sorted(CORPUS.glob("*.yaml"))
+ROWS: dict[str, list[dict[str, Any]]] = {}
+"""Objects with one value changed and their verdicts, by the object that is changed."""
+for _row in yaml.load((CORPUS.parent / "corpus.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader):
+    ROWS.setdefault(_row["of"], []).append(_row)
 
 
 @cache
@@ -25,6 +34,21 @@ def _engine() -> Engine:
 def expected(path: Path) -> str:
     """Return the verdict of the API server, the first line of a file of the corpus."""
     return path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+
+def changed(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the object of a row."""
+    path = CORPUS / f"{row['of']}.yaml"
+    if path.exists():
+        base = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    else:
+        base = next(data for data in valid() if row["of"] == f"{data['kind']}/{_version(data)}")
+    found: dict[str, Any] = patch.apply(copy.deepcopy(row["ops"]), copy.deepcopy(base))
+    return found
+
+
+def _version(data: dict[str, Any]) -> str:
+    return str(data["apiVersion"]).rpartition("/")[2]
 
 
 def errors(path: Path) -> list[str]:

@@ -122,10 +122,10 @@ OPTIONAL = {"type": ["string", "null"]}
                     "metadata": {"type": "object"},
                     "spec": STRING,
                 },
-                "required": ["apiVersion", "kind", "metadata"],
+                "required": ["apiVersion", "kind"],
                 "additionalProperties": False,
             },
-            id="an embedded resource has kind and metadata",
+            id="an embedded resource has a kind and perhaps metadata",
         ),
         pytest.param(
             {

@@ -7,7 +7,7 @@ Structural OpenAPI schemas and JSON Schema draft-07 differ in a few places, and 
 * `x-kubernetes-int-or-string` is spelled out as `anyOf`;
 * `int32` and `int64` become ranges;
 * a list of the type `set` has unique items;
-* an embedded resource has an apiVersion, a kind and metadata;
+* an embedded resource has an apiVersion and a kind, and perhaps metadata;
 * a nullable field, and with `nulls` every optional one, may be null, as the API server drops such nulls;
 * inline regex flags, which Python and ECMAScript refuse inside a pattern, are spelled out.
 
@@ -179,7 +179,7 @@ def _object(node: Mapping[str, Any], schema: Schema, *, nulls: bool, closing: bo
     required: list[str] = list(node.get("required", []))
     if node.get("x-kubernetes-embedded-resource"):
         properties = {**_EMBEDDED, **properties}
-        required = sorted({*required, *_EMBEDDED})
+        required = sorted({*required, "apiVersion", "kind"})
         schema["required"] = required
     if properties:
         schema["properties"] = converted = {}

@@ -60,6 +60,9 @@ def of_tolerations(written: Any, base: Path) -> Findings:
             place: Path = (*path, "operator")
             fix = of_choice(operator, ("Equal", "Exists"), place)
             yield Finding(place, f"'{operator}' is not a valid operator of a toleration", fix=fix)
+        key = text(entry.get("key"))
+        if key and not is_label_key(key):
+            yield Finding((*path, "key"), f"'{key}' is not a valid key of a taint", _TAINT_KEY)
         if not entry.get("key") and operator != "Exists":
             yield Finding(path, "a toleration without a key must have the operator Exists")
         if operator == "Exists" and entry.get("value"):
