@@ -106,7 +106,11 @@ def test_rules_of_kustomizations_see_the_hand_written_ones(tmp_path: Path) -> No
     [
         (
             "resources: [nowhere.yaml]\n",
-            ("KUS001", "one/kustomization.yaml", "file one/nowhere.yaml is missing"),
+            (
+                "KUS001",
+                "one/kustomization.yaml",
+                "'nowhere.yaml' is missing, and the kustomization does not build",
+            ),
         ),
         ("resources: 5\n", ("KUS002", "one/kustomization.yaml", "'resources' must be a list")),
         ("a: [\n", ("YAML001", "one/kustomization.yaml", "not valid YAML")),
@@ -122,7 +126,11 @@ def test_rules_of_kustomizations_see_the_hand_written_ones(tmp_path: Path) -> No
             "helmCharts: [{name: a, repo: 'https://example.test'}, 5]\n",
             ("KUS010", "one/kustomization.yaml", "'https://example.test' is remote"),
         ),
-        ("namePrefix: a\nresources: [cm.yaml, nowhere.yaml]\n", ("KUS011", "one", "kustomize: ")),
+        (
+            "namePrefix: a\nresources: [nowhere.yaml]\n",
+            ("KUS011", "one/kustomization.yaml", "'nowhere.yaml'"),
+        ),
+        ("namePrefix: a\nresource: [b]\n", ("KUS011", "one", 'unknown field "resource"')),
         ("resources: [huge.yaml]\n", ("FILE005", "one/huge.yaml", "more than 16 MiB")),
         (
             "resources: [deep]\nnamePrefix: a\n",

@@ -8,6 +8,7 @@ transformers and validators take paths as well, so their configurations are sear
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -62,8 +63,8 @@ class Kustomizations:
         spec = self.spec_of(folder)
         return {
             os.path.normpath(os.path.join(folder, entry))  # noqa: PTH118 - text, not yet a path
-            for key, entry in _paths(spec[1] if spec else {})
-            if key not in _RESOURCES
+            for key, entry in paths_in(spec[1] if spec else {})
+            if key not in RESOURCES
         }
 
     def included_by(self, folder: str) -> set[str]:
@@ -73,7 +74,7 @@ class Kustomizations:
         while waiting:
             current = waiting.pop()
             spec = self.spec_of(current)
-            for _, entry in _paths(spec[1] if spec else {}):
+            for _, entry in paths_in(spec[1] if spec else {}):
                 below = os.path.normpath(os.path.join(current, entry))  # noqa: PTH118 - text, not yet a path
                 if below not in included and os.path.isdir(below):  # noqa: PTH112 - any text
                     included.add(below)
@@ -105,8 +106,8 @@ def _load(folder: str) -> tuple[str, dict[str, Any]] | None:
 _Node = tuple[str, bool]
 """A folder, and whether what it makes configures a generator, transformer or validator."""
 _PLUGINS = ("generators", "transformers", "validators")
-_RESOURCES = frozenset({"resources", "bases", "components"})
-_FOLDERS = _RESOURCES.union(_PLUGINS)
+RESOURCES = frozenset({"resources", "bases", "components"})
+_FOLDERS = RESOURCES.union(_PLUGINS)
 _PATHS = _FOLDERS | {
     *("additionalvaluesfiles", "configurations", "crds", "env", "envs", "files", "patches", "path", "paths"),
     *("patchesstrategicmerge", "repo", "targetfilepath", "valuesfile"),
@@ -158,7 +159,7 @@ def _folders_in(
     data: Any, here: str, path: str, problems: list[Problem], *, configures: bool
 ) -> Iterator[_Node]:
     """Yield the folders that a kustomization includes, and whether they hold configurations."""
-    for key, entry in _paths(data):
+    for key, entry in paths_in(data):
         is_plugin = configures or key in _PLUGINS
         inline = read_documents(entry, path)[0] if is_plugin else ()
         if any(isinstance(document.data, dict) for document in inline):
@@ -187,7 +188,7 @@ def _documents(path: str, problems: list[Problem]) -> list[Any]:
 
 
 def _problems_of_paths(data: Any, here: str, file: str) -> Iterator[Problem]:
-    for _, entry in _paths(data):
+    for _, entry in paths_in(data):
         yield from _problems_of_path(entry, here, file)
 
 
@@ -196,7 +197,7 @@ def _problems_of_path(entry: str, here: str, file: str) -> Iterator[Problem]:
     if is_remote(entry):
         message = f"'{entry}' is remote, and validate does not use the network"
         hint = "vendor it into the repository, at a version that you chose"
-        yield Problem("KUS010", message, hint, file=file)
+        yield Problem("KUS010", message, hint, "note", file)
         return
     for name in {entry, entry.partition("=")[2]}:
         target = os.path.join(here, name)  # noqa: PTH118 - text, not yet a path
@@ -204,16 +205,16 @@ def _problems_of_path(entry: str, here: str, file: str) -> Iterator[Problem]:
             yield Problem("FILE001", f"'{name}' is not a regular file", "name another file", file=file)
 
 
-def _paths(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
+def paths_in(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
     """Yield every text in a path's place, with its field in small letters."""
     if isinstance(data, dict):
         for name, value in data.items():
             folded = name.casefold()
             if folded not in _VALUES:
-                yield from _paths(value, folded)
+                yield from paths_in(value, folded)
     elif isinstance(data, list):
         for value in data:
-            yield from _paths(value, key)
+            yield from paths_in(value, key)
     elif isinstance(data, str) and key in _PATHS:
         yield key, data
 
@@ -249,8 +250,17 @@ def build(folder: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:
         return [], (_refused(name, f"kustomize cannot be started: {error.strerror}"),)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["it says nothing"]
-        return [], (_refused(name, f"kustomize: {lines[-1].removeprefix('Error: ')[:500]}"),)
+        return [], (_refused(name, f"kustomize: {last_of_chain(lines[-1], folder)}"),)
     return _objects(done.stdout, name)
+
+
+def last_of_chain(said: str, folder: str) -> str:
+    """Return the last part of what kustomize says, which is a chain of all folders on the way."""
+    said = said.removeprefix("Error: ").rpartition("must resolve to a file': ")[2]
+    said = re.sub(r"': must build at directory.*|recursed accumulation of path '[^']*': ", "", said)
+    said = re.sub(r"(accumulating|merging) (resources|components): |accumulation err='", "", said)
+    said = re.sub(r"(accumulating|merging) (resources|components) from '([^']*)'", r"\3", said)
+    return said.replace(f"{folder}/", "").strip("`: ")[:200]
 
 
 def _objects(text: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:

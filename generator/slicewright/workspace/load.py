@@ -20,6 +20,7 @@ from slicewright.workspace import helm, kustomize
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetch_problems
 from slicewright.workspace.package import releases
 from slicewright.workspace.text_file import read_file, read_stdin, unreadable
+from slicewright.workspace.unbuilt import explained, plain_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +41,8 @@ class Loaded:
     """Name and text of the hand-written kustomizations that a folder is built from, for rules about them."""
     passed_by: str = ""
     """Why nothing of it is checked, for a file that nobody named."""
+    instead: tuple[Unit, ...] = ()
+    """The plain files of a kustomization that does not build, which are checked one by one."""
     files: tuple[str, ...] = ()
     """The template of each document, for a chart."""
     used: frozenset[str] = frozenset()
@@ -152,6 +155,10 @@ def _controllers(folder: str, tree: _Tree) -> tuple[list[Any] | None, tuple[Prob
     return list(installed.objects), tuple(tree.refused.values()) or named
 
 
+_READ_BY_KUSTOMIZE = frozenset({"YAML003", "YAML005", "YAML006"})
+"""What is refused in our own files, and has a meaning in those of others."""
+
+
 def _compose(unit: Unit) -> Loaded:
     folder = os.path.realpath(unit.path)
     tree = _Tree(straight={folder: True})
@@ -162,18 +169,20 @@ def _compose(unit: Unit) -> Loaded:
         return Loaded(unit, problems=(unreadable(unit.name, error),))
     if of_controllers is not None:
         objects, found = of_controllers, refused
-    elif composed.outside:
+    elif composed.outside or _READ_BY_KUSTOMIZE & {problem.id for problem in composed.problems}:
         objects, found = _built(folder, unit, tree)
     else:
         objects = list(composed.objects)
         # As above: compose would report each file that was not read once more.
         found = tuple(tree.refused.values()) or (*refused, *composed.problems)
-    problems = tuple(_named(problem, folder, unit) for problem in found)
+    instead, notes = ([], []) if objects else plain_files(unit, found)
+    problems = (*(_named(problem, folder, unit) for problem in explained(folder, found)), *notes)
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
     written = tuple(
         (_shown(f"/{path}", folder, unit), text) for path, text in sorted(tree.kustomizations.items())
     )
-    return Loaded(unit, "", documents, problems, written if of_controllers is None else ())
+    by_hand = written if of_controllers is None else ()
+    return Loaded(unit, "", documents, problems, by_hand, instead=tuple(instead))
 
 
 def _built(folder: str, unit: Unit, tree: _Tree) -> tuple[list[Any], tuple[Problem, ...]]:

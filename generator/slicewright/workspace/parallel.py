@@ -132,23 +132,36 @@ def examine_each(
     # Another process has no stdin, and would find nothing to check.
     piped = {number: load(unit, values) for number, unit in enumerate(units) if unit.form == "stdin"}
 
-    def work(number: int) -> Examined:
+    def work(number: int) -> tuple[Examined, ...]:
         loaded = piped.get(number) or load(units[number], values)
+        return tuple(map(examined, (loaded, *(load(unit, values) for unit in loaded.instead))))
+
+    def examined(loaded: Loaded) -> Examined:
         resources, problems = _resources(loaded)
         objects = []
         for resource in resources:
             verdict = engine.verdict(resource)
             # What is rendered for a cluster is finished.
-            held = {} if units[number].cluster else placeholders_in(resource.data)
+            held = {} if loaded.unit.cluster else placeholders_in(resource.data)
             is_clean = not held and engine.is_clean(resource, verdict)
             sent = _without_body(resource) if metadata_only and is_clean else resource
             objects.append(Checked(sent, verdict, is_clean, held))
         found = (*loaded.problems, *problems)
         return Examined(
-            units[number], tuple(objects), found, loaded.kustomizations, loaded.passed_by, loaded.used
+            loaded.unit, tuple(objects), found, loaded.kustomizations, loaded.passed_by, loaded.used
         )
 
-    return map_forked(work, len(units))
+    return _each_once(map_forked(work, len(units)), {unit.path for unit in units})
+
+
+def _each_once(results: Iterable[Sequence[Examined]], seen: set[str]) -> Iterator[Examined]:
+    """Yield what was examined; a file that is checked instead of several builds is yielded once."""
+    for first, *others in results:
+        yield first
+        for one in others:
+            if one.unit.path not in seen:
+                seen.add(one.unit.path)
+                yield one
 
 
 def _without_body(resource: Resource) -> Resource:

@@ -53,6 +53,9 @@ def summary(report: Report) -> str:
         text += f"; {report.baseline:,} in the baseline"
     if report.unchanged:
         text += f"; {report.unchanged:,} not of this change"
+    unbuilt = sum(problem.id == "KUS021" for problem in report.problems)
+    if unbuilt:
+        text += f"; not built, and checked file by file: {_count(unbuilt, 'kustomization')}"
     if report.passed_by:
         text += f"; passed by: {', '.join(counts(report.passed_by))}"
     return text

@@ -1,0 +1,95 @@
+"""A kustomization that does not build: why, in one line, and its files, which are checked one by one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slicewright.core.check.examine import Unit
+from slicewright.core.compose.spec import is_remote
+from slicewright.core.document.document import values_in
+from slicewright.core.document.read import read_places
+from slicewright.core.problem import Problem
+from slicewright.workspace.kustomize import FILE_NAMES, RESOURCES, Kustomizations, paths_in
+from slicewright.workspace.text_file import read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_NEEDED = RESOURCES | {
+    *(
+        "generators",
+        "transformers",
+        "validators",
+        "patches",
+        "path",
+        "patchesstrategicmerge",
+        "configurations",
+    ),
+    *("crds", "env", "envs", "files", "valuesfile", "additionalvaluesfiles"),
+}
+"""Fields whose texts are paths that kustomize opens."""
+
+
+def explained(folder: str, problems: Sequence[Problem]) -> list[Problem]:
+    """Return the problems of a build: each missing file at its line, and what is remote at its line too."""
+    kustomizations = Kustomizations()
+    unbuilt = next((one for one in problems if one.id in ("KUS001", "KUS011")), None)
+    missing = list(_missing(folder, kustomizations, unbuilt)) if unbuilt else []
+    kept = (one for one in problems if one is not unbuilt) if missing else problems
+    return [*missing, *(_placed(one, kustomizations) for one in kept)]
+
+
+def plain_files(unit: Unit, problems: Iterable[Problem]) -> tuple[list[Unit], list[Problem]]:
+    """Return the files that an unbuilt kustomization and its bases list as resources, with a note of them."""
+    if unit.cluster or {problem.id for problem in problems} <= {"TOOL001"}:
+        return [], []  # overlays that we render are whole, and a missing program is to be installed
+    files: dict[str, None] = {}
+    folder = os.path.realpath(unit.path)
+    for here, _, key, entry in _entries(folder, Kustomizations()):
+        path = os.path.realpath(os.path.join(here, entry))  # noqa: PTH118 - a text
+        # A file elsewhere, by a link or not, is refused by kustomize too.
+        is_below = path.startswith(f"{os.path.realpath(here)}/")
+        if key in RESOURCES and is_below and os.path.isfile(path):  # noqa: PTH113
+            files[path] = None
+    shown = ((path, os.path.normpath(f"{unit.name}/{os.path.relpath(path, folder)}")) for path in files)
+    message = f"the kustomization is not built; instead its files are checked one by one: {len(files)}"
+    note = Problem("KUS021", message, "make it build, then what it builds is checked", "note", unit.name)
+    return [Unit("file", path, name, unit.cluster) for path, name in shown], [note] if files else []
+
+
+def _entries(folder: str, kustomizations: Kustomizations) -> Iterator[tuple[str, str, str, str]]:
+    """Yield folder and file of a kustomization that is included, a field and a path that is not remote."""
+    for here in (folder, *sorted(kustomizations.included_by(folder))):
+        file, spec = kustomizations.spec_of(here) or ("", {})
+        for key, entry in paths_in(spec):
+            if key in _NEEDED and "\n" not in entry and "\0" not in entry and not is_remote(entry):
+                yield here, file, key, entry
+
+
+def _missing(folder: str, kustomizations: Kustomizations, unbuilt: Problem) -> Iterator[Problem]:
+    for here, file, key, entry in _entries(folder, kustomizations):
+        name = entry.partition("=")[2] or entry
+        path = os.path.join(here, name)  # noqa: PTH118 - a text
+        if not os.path.exists(path):  # noqa: PTH110
+            message = f"'{name}' is missing, and the kustomization does not build"
+        elif key in RESOURCES and os.path.isdir(path) and FILE_NAMES.isdisjoint(os.listdir(path)):  # noqa: PTH112, PTH208
+            message = f"folder '{name}' has no kustomization.yaml, and the kustomization does not build"
+        else:
+            continue
+        hint = "check the path, or make the file before the check"
+        yield _placed(Problem(unbuilt.id, message, hint, file=file), kustomizations, entry)
+
+
+def _placed(problem: Problem, kustomizations: Kustomizations, entry: str = "") -> Problem:
+    """Return a problem with the line of the kustomization that has an entry, or what is remote."""
+    folder, _, name = problem.file.rpartition("/")
+    file, spec = kustomizations.spec_of(folder) or ("", {})
+    text = read_file(file, file) if file and name in FILE_NAMES else ""
+    wanted = entry or problem.message.partition("'")[2].rpartition("' is remote")[0]
+    path = next((path for path, value in values_in(spec) if value == wanted), ()) if wanted else ()
+    if not path or isinstance(text, Problem):
+        return problem
+    line, column = read_places(text, 0).of(path)
+    return replace(problem, line=line, column=column)

@@ -1,0 +1,118 @@
+"""A kustomization that does not build says why in one line, and its files are checked one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
+from tests.words import places
+
+from slicewright.workspace.kustomize import last_of_chain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MISSING = """namePrefix: a-
+resources:
+- ../base
+- ../empty
+- cm.yaml
+- generated.yaml
+configMapGenerator:
+- name: x
+  envs: [.env]
+  files: [key=a.txt]
+"""
+
+
+@pytest.mark.tools
+def test_missing_files_have_the_line_that_lists_them(tmp_path: Path) -> None:
+    """Each missing file is a problem of its line, and what is there is checked, once."""
+    write(
+        tmp_path,
+        {
+            "one/kustomization.yaml": MISSING,
+            "one/cm.yaml": BAD_CONFIG_MAP,
+            "two/kustomization.yaml": "namePrefix: b-\nresources: [../base, no.yaml]\n",
+            "base/kustomization.yaml": "resources: [cm.yaml]\n",
+            "base/cm.yaml": BAD_CONFIG_MAP,
+            "empty/notes.txt": "",
+        },
+    )
+    said = places(run(tmp_path, ".", "--schemas-only").out).splitlines()
+
+    end = "not built, and checked file by file: 2 kustomizations"
+    assert [
+        "base/cm.yaml:1:66: SCHEMA003",
+        "one: note: KUS021",
+        "one/cm.yaml:1:66: SCHEMA003",
+        "one/kustomization.yaml:4:3: KUS011",
+        "one/kustomization.yaml:6:3: KUS011",
+        "one/kustomization.yaml:9:10: KUS011",
+        "one/kustomization.yaml:10:11: KUS011",
+        "two: note: KUS021",
+        "two/kustomization.yaml:2:22: KUS011",
+        f"2 objects in 4 files and folders: 7 errors, 0 warnings, 2 notes; {end}",
+    ] == said
+
+
+@pytest.mark.tools
+def test_remote_bases_are_a_note(tmp_path: Path) -> None:
+    """What needs the network is told at its line and fails nothing; the files beside it are checked."""
+    write(
+        tmp_path,
+        {
+            "kustomization.yaml": "resources:\n- cm.yaml\n- github.com/a/b?ref=0123abc\n",
+            "cm.yaml": CONFIG_MAP,
+        },
+    )
+    done = run(tmp_path, ".", "--schemas-only", "--strict")
+
+    assert ["kustomization.yaml:3:3: note: KUS010", ".: note: KUS021"] == sorted(
+        (line for line in places(done.out).splitlines() if "KUS0" in line), reverse=True
+    )
+    assert 0 == done.code
+
+
+FROM = "accumulation err='accumulating resources from 'b': '/k/b' must resolve to a file': "
+CHAINS = {
+    "accumulation err='merging resources from 'c2.yaml': may not add resource with an already registered id: "
+    "ConfigMap/a': must build at directory: '/k/c2.yaml': file is not directory": (
+        "c2.yaml: may not add resource with an already registered id: ConfigMap/a"
+    ),
+    f"{FROM}expected kind != 'Component' for path '/k/b/c'": "expected kind != 'Component' for path 'b/c'",
+    f"{FROM}recursed accumulation of path '/k/b': accumulating resources: accumulating resources from "
+    "'x.yaml': MalformedYAMLError: yaml: line 1": "x.yaml: MalformedYAMLError: yaml: line 1",
+    "`: must specify --enable-helm": "must specify --enable-helm",
+}
+
+
+@pytest.mark.tools
+def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
+    """Beside a file that is not YAML the others of a kustomization are checked; odd keys are built."""
+    write(
+        tmp_path,
+        {
+            "one/kustomization.yaml": "resources: [cm.yaml, broken.yaml]\n",
+            "one/cm.yaml": BAD_CONFIG_MAP,
+            "one/broken.yaml": "a: [\n",
+            "two/kustomization.yaml": "resources: [cm.yaml]\n",
+            "two/cm.yaml": f"{CONFIG_MAP.rstrip()}\n---\n"
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {1: 2}}\n",
+        },
+    )
+    said = places(run(tmp_path, ".", "--schemas-only").out).splitlines()
+
+    assert [
+        "one: note: KUS021",
+        "one/broken.yaml:2:1: YAML001",
+        "one/cm.yaml:1:66: SCHEMA003",
+        "two: ConfigMap b data.1: SCHEMA003",
+    ] == said[:-1]
+
+
+@pytest.mark.parametrize("said", CHAINS)
+def test_words_of_kustomize_are_short(said: str) -> None:
+    """Of its chain of folders the end is shown, with paths from the folder that is built."""
+    assert CHAINS[said] == last_of_chain(f"Error: {said}", "/k")
