@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 import pytest
-from tests.check.kit import jobset, problems
+from tests.check.kit import jobset, problems, run
 
 from slicewright.core.check.explain import explained
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def named(**metadata: Any) -> dict[str, Any]:
@@ -120,3 +123,15 @@ def test_wrong_type_is_reported_for_that_alone() -> None:
     whole = {"properties": {"b": schema}, "anyOf": [{"type": "object"}]}
     errors = list(jsonschema_rs.Draft7Validator(whole).iter_errors({"b": 5}))
     assert [(problem.id, problem.path) for problem in explained(whole, errors)] == [("SCHEMA003", ("b",))]
+
+
+def test_keys_of_digits_stay_texts(tmp_path: Path) -> None:
+    """A key that looks like a number is named as it is, and not taken for an index."""
+    text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {'01': 2, 8080: 3}}\n"
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+
+    found = run(tmp_path, "a.yaml", "-o", "json").json["problems"]
+
+    assert [("SCHEMA003", "data.01", 69), ("SCHEMA003", "data.8080", 78)] == [
+        (one["id"], one["path"], one["column"]) for one in found
+    ]

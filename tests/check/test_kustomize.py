@@ -157,7 +157,7 @@ def test_kustomization_that_does_not_build_is_a_problem(
     with (tmp_path / "one/huge.yaml").open("wb") as huge:
         huge.truncate(100_000_000)
     done = run(tmp_path, "one/kustomization.yaml", "two", "-o", "json", "--schemas-only")
-    first, second = done.json["problems"]
+    first, second = (one for one in done.json["problems"] if one["id"] != "KUS021")
     assert expected[:2] == (first["id"], first["file"])
     assert expected[2] in first["message"]
     assert ("SCHEMA003", "two/a.yaml") == (second["id"], second["file"])

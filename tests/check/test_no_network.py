@@ -186,4 +186,4 @@ def test_components_that_include_each_other_twice_end(tmp_path: Path, more: str)
     files["c30/kustomization.yaml"] = f"{component}namePrefix: c-\n"
     files["top/kustomization.yaml"] = f"resources: [a.yaml]\ncomponents: [../c0, ../c0]\n{more}"
     write(tmp_path, {"top/a.yaml": CONFIG_MAP, **files})
-    assert ["KUS003"] == run(tmp_path, "top", "-o", "json").ids
+    assert ["KUS021", "KUS003"] == run(tmp_path, "top", "-o", "json").ids

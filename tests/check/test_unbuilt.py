@@ -90,7 +90,7 @@ CHAINS = {
 
 @pytest.mark.tools
 def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
-    """Beside a file that is not YAML the others of a kustomization are checked; odd keys are built."""
+    """Beside a file that is not YAML the others of a kustomization are checked; tags are built."""
     write(
         tmp_path,
         {
@@ -99,7 +99,7 @@ def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
             "one/broken.yaml": "a: [\n",
             "two/kustomization.yaml": "resources: [cm.yaml]\n",
             "two/cm.yaml": f"{CONFIG_MAP.rstrip()}\n---\n"
-            "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {1: 2}}\n",
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {a: !!int 2}}\n",
         },
     )
     said = places(run(tmp_path, ".", "--schemas-only").out).splitlines()
@@ -108,7 +108,7 @@ def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
         "one: note: KUS021",
         "one/broken.yaml:2:1: YAML001",
         "one/cm.yaml:1:66: SCHEMA003",
-        "two: ConfigMap b data.1: SCHEMA003",
+        "two: ConfigMap b data.a: SCHEMA003",
     ] == said[:-1]
 
 

@@ -151,7 +151,8 @@ class Engine:
         if checks.deprecated:
             yield _deprecated(resource, checks.deprecated)
         if verdict == "refused":
-            for problem in explained(checks.schema, list(checks.validator.iter_errors(resource.data))):
+            refused = list(checks.validator.iter_errors(resource.data))
+            for problem in explained(checks.schema, refused, resource.data):
                 yield resource.placed(vouched(problem, resource.data, checks.validator))
 
     def key_problems(self, resource: Resource) -> Iterator[Problem]:

@@ -49,18 +49,31 @@ class _Refusal:
     message: str
 
 
-def explained(schema: dict[str, Any], errors: list[jsonschema_rs.ValidationError]) -> list[Problem]:
-    """Return the problems behind the errors of one object, without their places.
+def explained(
+    schema: dict[str, Any], errors: list[jsonschema_rs.ValidationError], data: Any = None
+) -> list[Problem]:
+    """Return the problems behind the errors of one object, without their places; its data gives exact keys.
 
     A value of the wrong type is reported for that alone.
     """
-    refusals = (_refusal(schema, error) for error in errors)
+    refusals = (_refusal(schema, error, data) for error in errors)
     found = bounded(_worded(problem, refusal) for refusal in refusals for problem in _explain(refusal))
     mistyped = {problem.path for problem in found if problem.id == "SCHEMA003"}
     return [problem for problem in found if problem.id == "SCHEMA003" or problem.path not in mistyped]
 
 
-def _refusal(schema: dict[str, Any], error: jsonschema_rs.ValidationError) -> _Refusal:
+def _with_keys(path: Path, data: Any) -> Path:
+    """Return a path of jsonschema-rs with the keys of mappings as they are: it makes numbers of digits."""
+    exact: list[str | int] = []
+    for part in path if data is not None else ():
+        is_digits = isinstance(data, dict) and isinstance(part, int)
+        keys = [key for key in data if key.isdecimal() and int(key) == part] if is_digits else [part]
+        exact += keys[:1]
+        data = data[keys[0]]
+    return tuple(exact) or path
+
+
+def _refusal(schema: dict[str, Any], error: jsonschema_rs.ValidationError, data: Any) -> _Refusal:
     way = tuple(error.schema_path)
     parent: Any = schema
     for part in way[:-1]:
@@ -82,7 +95,8 @@ def _refusal(schema: dict[str, Any], error: jsonschema_rs.ValidationError) -> _R
         wanted = [choice for choice in wanted if choice not in ("", None)] or wanted
     elif validator == "anyOf":
         wanted = [branch for branch in wanted if branch != {"type": "null"}]
-    return _Refusal(tuple(error.instance_path), of_key, validator, wanted, parent, instance, message)
+    path = _with_keys(tuple(error.instance_path), data)
+    return _Refusal(path, of_key, validator, wanted, parent, instance, message)
 
 
 def _without_null(types: str | list[str]) -> str | list[str]:
