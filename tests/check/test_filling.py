@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.check.kit import run, write
+from tests.check.kit import CONFIG_MAP, run, write
 
 from slicewright.core.check.filling import filled, read_values
 
@@ -93,7 +93,8 @@ def test_env_file_fills_in_and_the_command_line_wins(tmp_path: Path) -> None:
 def test_what_a_kustomization_builds_is_filled_in(tmp_path: Path) -> None:
     """As Flux substitutes: after the build."""
     files = {
-        "a/kustomization.yaml": "resources: [b.yaml]\n",
+        "a/kustomization.yaml": "resources: [b.yaml, c.yaml]\n",
+        "a/c.yaml": CONFIG_MAP,
         "a/b.yaml": _JOB.replace("{{ namespace }}", "c"),
     }
     write(tmp_path, files)

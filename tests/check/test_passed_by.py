@@ -92,6 +92,13 @@ def test_name_of_a_template_ends_in_its_engine(name: str, expected: bool) -> Non
     assert expected == is_template(name)
 
 
+def test_words_inside_of_json_that_was_read_are_no_object() -> None:
+    """A schema that describes objects has their words; what was read of it is no object."""
+    text = '{"a": {"apiVersion": 1, "kind": 2}}'
+
+    assert NO_OBJECT == reason("a.json", text, [{"a": {}}], broken=True)
+
+
 def test_reasons_are_counted() -> None:
     """The summary has a number for each reason, and that of the files in charts."""
     charts = [PassedBy("a", HELM, 12), PassedBy("b", HELM, 1)]

@@ -19,7 +19,7 @@ from slicewright.core.check.run import RuleSet
 from slicewright.core.check.unfinished import placeholders_in
 from slicewright.core.document.document import values_in
 from slicewright.core.document.mask import masked, unmasked
-from slicewright.core.kubernetes.labels import OURS
+from slicewright.core.kubernetes.labels import OURS, TOPOLOGY
 from slicewright.core.problem import dotted
 from slicewright.workspace import package
 from slicewright.workspace.rules import semantic_rules
@@ -193,6 +193,29 @@ def test_file_with_placeholders_is_mended(tmp_path: Path, before: str, after: st
 
     assert after == (tmp_path / "a.yaml").read_text(encoding="utf-8")
     assert run(tmp_path, "a.yaml", "-o", "sarif").code in (0, 1)
+
+
+def test_placeholders_of_words_and_keys_leave_the_rest(tmp_path: Path) -> None:
+    """What is at a key or in a list with a placeholder is unknown, and an environment has no note."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {'${KEY}': 1}}\nspec:\n  containers:\n"
+    container = "  - {name: a, image: 'b:1', args: ['${X}'], wrong: 1}\n"
+    other = "  - {name: b, image: 'b:1', env: [{name: A, value: '${X}'}]}\n"
+    write(tmp_path, {"a.yaml": pod + container, "b.yaml": pod.replace("'${KEY}': 1", "") + other})
+
+    assert ["FILE030", "SCHEMA004"] == run(tmp_path, "a.yaml", "-o", "json").ids
+    assert [] == run(tmp_path, "b.yaml", "-o", "json").ids
+
+
+def test_quota_of_an_unfinished_object_is_unknown() -> None:
+    """Another node selector may fit another flavor."""
+    text = (FIXTURES / "FIT101" / "bad_job.yaml").read_text(encoding="utf-8")
+    documents = [one for one in yaml.safe_load_all(text) if not one["apiVersion"].startswith(OURS)]
+    job = next(at for at, one in enumerate(documents) if one["kind"] == "Job")
+    fits = {ident for ident, _ in _findings(documents, job) if ident.startswith("FIT")}
+    documents[job]["spec"]["template"]["spec"]["nodeSelector"][TOPOLOGY] = "${TOPOLOGY}"
+
+    assert {"FIT101"} == fits
+    assert not {ident for ident, _ in _findings(documents, job) if ident.startswith("FIT")}
 
 
 _BAD = sorted(FIXTURES.glob("*/bad*.yaml"))
