@@ -14,7 +14,9 @@ from tests.check.kit import engine, run, write
 from tests.rules.kit import FIXTURES
 
 from slicewright.core.check.examine import Checked, Examined, Unit, examine
+from slicewright.core.check.filling import filled
 from slicewright.core.check.model import Resource
+from slicewright.core.check.passed_by import has_directives
 from slicewright.core.check.run import RuleSet
 from slicewright.core.check.unfinished import placeholders_in
 from slicewright.core.document.document import values_in
@@ -204,6 +206,19 @@ def test_placeholders_of_words_and_keys_leave_the_rest(tmp_path: Path) -> None:
 
     assert ["FILE030", "SCHEMA004"] == run(tmp_path, "a.yaml", "-o", "json").ids
     assert [] == run(tmp_path, "b.yaml", "-o", "json").ids
+
+
+@pytest.mark.parametrize(
+    "part", ["\n", "{{", "{{ a", "${", "${a:-", "<a", "$", "__A", "%a", "@A", "A_", "{{ a }} ", "YOUR_"]
+)
+def test_hostile_texts_take_no_time(part: str) -> None:
+    """Each pattern reads a text of a million characters once; a second look at each would take hours."""
+    text = part * (1_000_000 // len(part))
+
+    assert not has_directives(f"a: [\n{text}b")
+    assert len(text) == len(masked(text))
+    assert len(placeholders_in({"spec": {"image": text.strip()}})) < 2
+    assert filled(text, {"b": "c"})[1] == frozenset()
 
 
 def test_quota_of_an_unfinished_object_is_unknown() -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
 _REFERENCE = re.compile(
-    r"\$\{(?P<braced>[A-Za-z_]\w*)(?:(?P<sign>:?-)(?P<default>[^}\n]*))?\}|\$(?P<bare>[A-Za-z_]\w*)"
+    r"\$\{(?P<braced>[A-Za-z_]\w*)(?:(?P<sign>:?-)(?P<default>[^${}\n]*))?\}|\$(?P<bare>[A-Za-z_]\w*)"
     r"|\{\{\s*\.?(?P<curly>[\w.-]+)\s*\}\}|<(?P<angle>[^<>\n]+)>"
 )
 _QUOTED = re.compile(r"(['\"])(.*)\1")

@@ -40,12 +40,12 @@ _TEMPLATE_NAME = re.compile(r"\.(ya?ml|json)\.(tftpl|tmpl|tpl|gotmpl|j2|jinja2?|
 _PATCH_NAME = re.compile(r"(^|[-_.])(json)?patch(es)?([-_.]|$)")
 _ASSERTION_NAME = re.compile(r"^([0-9]+-|chainsaw-)?(assert|errors?)([-_].*)?\.ya?ml$")
 _DIRECTIVE = re.compile(
-    r"^\s*(\{\{-|\{\{/\*|\{%|%\{|<%|\{\{.*\}\}\s*(:.*)?$"
-    r"|(- )?\{\{\s*(if|else|end|range|with|define|include|template)\b)",
+    r"^[ \t]*(\{\{-|\{\{/\*|\{%|%\{|<%|\{\{.*\}\}[ \t]*(:.*)?$"
+    r"|(- )?\{\{[ \t]*(if|else|end|range|with|define|include|template)\b)",
     re.MULTILINE,
 )
 """A line that only a template engine reads: Go, Jinja, Terraform, ERB."""
-_MERGE = re.compile(r"^\s*(- )?\$patch:", re.MULTILINE)
+_MERGE = re.compile(r"^[ \t]*(- )?\$patch:", re.MULTILINE)
 _WORD = re.compile(r"^(apiVersion|kind):", re.MULTILINE)
 _FLOW = re.compile(r"\s*(\[|\{(?![{%]))")
 _FLOW_WORD = re.compile(r"[{,\s]\"?(apiVersion|kind)\"?\s*:")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-INLINE = r"\{\{.*?\}\}|@[A-Z][A-Z0-9_]*@|%[A-Za-z_]\w*%"
+INLINE = r"\{\{[^{}\n]*\}\}|@[A-Z][A-Z0-9_]*@|%[A-Za-z_]\w*%"
 """Placeholders that are not YAML where they are not in quotes."""
 _OFFSET = 0xE000
 """Private characters of Unicode take the place of those that mean something to YAML."""
