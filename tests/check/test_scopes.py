@@ -364,9 +364,24 @@ TREES: list[tuple[str, Tree, list[str]]] = [
         [],
     ),
     (
-        "a ConfigMap that the folder lacks",
-        {"a.yaml": reads("ConfigMap", "settings"), "b.yaml": holder("ConfigMap", "other")},
+        "a ConfigMap that the file lacks",
+        {"a.yaml": reads("ConfigMap", "settings") + holder("ConfigMap", "other")},
         ["a.yaml REF121"],
+    ),
+    (
+        "a misspelt ConfigMap of another file",
+        {"a.yaml": reads("ConfigMap", "setings"), "b.yaml": holder("ConfigMap", "settings")},
+        ["a.yaml REF121"],
+    ),
+    (
+        "another file has another ConfigMap",
+        {"a.yaml": reads("ConfigMap", "settings"), "b.yaml": holder("ConfigMap", "other")},
+        [],
+    ),
+    (
+        "another file has a Secret with a similar name",
+        {"a.yaml": reads("Secret", "hf-tokn"), "b.yaml": holder("Secret", "hf-token")},
+        [],
     ),
     ("what Istio makes", {"a.yaml": reads("ConfigMap", "istio-ca-root-cert") + holder("ConfigMap", "a")}, []),
     (

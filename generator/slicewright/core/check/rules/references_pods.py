@@ -149,6 +149,13 @@ def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, set[str]]:
 
 
 def _namespaced(kind: str) -> Check:
+    # In a scope, a file that holds objects of the kind may hold all that it needs, and a name that is nearly
+    # one of the folder is a mistake. Most Secrets are in no file: there it takes both.
+    enough = all if kind == "Secret" else any
+
+    def files(objects: ObjectSet) -> frozenset[str]:
+        return frozenset(resource.file for resource in objects.of_kind(kind))
+
     def check(resource: Resource, objects: ObjectSet) -> Findings:
         namespace = resource.namespace or "default"
         if objects.site is not None:
@@ -158,6 +165,7 @@ def _namespaced(kind: str) -> Check:
         own = [known.get(namespace, set())]
         if not objects.is_cluster:
             own = [*own, known.get("default", set())] if resource.namespace else list(known.values())
+        in_file = resource.file in objects.once(f"files with {kind}", files)
         for pods in resource.pods if any(own) else ():
             for found in references(pods):
                 if (
@@ -169,7 +177,7 @@ def _namespaced(kind: str) -> Check:
                 ):
                     names = set().union(*own)
                     message = f"{kind} '{found.name}' is not defined in namespace '{namespace}'"
-                    if kind != "Secret" or objects.is_cluster or nearest(found.name, names):
+                    if objects.is_cluster or enough((in_file, bool(nearest(found.name, names)))):
                         yield Finding(found.path, message, did_you_mean(found.name, names))
 
     return check
