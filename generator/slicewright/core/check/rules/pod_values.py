@@ -142,9 +142,9 @@ def _volumes(pods: Pods) -> Findings:
         name, sources = text(volume.get("name")), sorted(volume.keys() - {"name"})
         if name and not _is_name(name):
             yield Finding((*path, "name"), f"'{name}' is not a valid name of a volume")
-        if len(sources) != 1:
-            said = "has no source" if not sources else f"has several sources: {', '.join(sources)}"
-            yield Finding(path, f"volume '{name}' {said}", "write one source, such as emptyDir: {}")
+        if len(sources) > 1:  # without any it is an emptyDir
+            message = f"volume '{name}' has several sources: {', '.join(sources)}"
+            yield Finding(path, message, "write one source")
 
 
 def _container(container: dict[str, Any], path: Path) -> Findings:
