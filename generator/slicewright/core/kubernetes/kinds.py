@@ -239,6 +239,7 @@ CLUSTER_SCOPED = frozenset(
         ("", "Namespace"),
         ("", "Node"),
         ("", "PersistentVolume"),
+        ("accelerator.gke.io", "Slice"),
         ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
         ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
@@ -250,6 +251,7 @@ CLUSTER_SCOPED = frozenset(
         ("cloud.google.com", "ComputeClass"),
         ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
         ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
+        ("gateway.networking.k8s.io", "GatewayClass"),
         ("kueue.x-k8s.io", "AdmissionCheck"),
         ("kueue.x-k8s.io", "ClusterQueue"),
         ("kueue.x-k8s.io", "Cohort"),
@@ -259,6 +261,9 @@ CLUSTER_SCOPED = frozenset(
         ("kueue.x-k8s.io", "ResourceFlavor"),
         ("kueue.x-k8s.io", "Topology"),
         ("kueue.x-k8s.io", "WorkloadPriorityClass"),
+        ("monitoring.googleapis.com", "ClusterPodMonitoring"),
+        ("networking.gke.io", "GKENetworkParamSet"),
+        ("networking.gke.io", "Network"),
         ("networking.k8s.io", "IPAddress"),
         ("networking.k8s.io", "IngressClass"),
         ("networking.k8s.io", "ServiceCIDR"),
@@ -273,6 +278,7 @@ CLUSTER_SCOPED = frozenset(
         ("storage.k8s.io", "StorageClass"),
         ("storage.k8s.io", "VolumeAttributesClass"),
         ("storage.k8s.io", "VolumeAttachment"),
+        (TRAINER_GROUP, "ClusterTrainingRuntime"),
     }
 )
 """(group, kind) of every kind whose schema says `scope: Cluster`; a test holds the two equal.
