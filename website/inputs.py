@@ -194,5 +194,5 @@ def _ways(text: str) -> Iterator[tuple[Files, str]]:
 
 def _about(ident: str, output: str) -> str:
     """Return the problems of an id in an output, with their hints."""
-    problem = rf"^(?:\S+ )?(?:warning: )?{ident} .*\n(?:  hint: .*\n)?"
+    problem = rf"^(?:\S+ )?(?:warning: |note: )?{ident} .*\n(?:  hint: .*\n)?"
     return "".join(re.findall(problem, output, re.MULTILINE))
