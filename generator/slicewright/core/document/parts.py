@@ -16,24 +16,25 @@ _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^%", re.MULTILINE)
 _ODD_SEPARATOR = re.compile(r"^---[ \t]*[^\s#]", re.MULTILINE)
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
+_BRACE = re.compile(r"\s*\{")
 _TABS = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
 def is_json(text: str) -> bool:
     """Tell whether kubectl takes a text for JSON first, whatever its file is called."""
-    return text.lstrip().startswith("{")
+    return _BRACE.match(text) is not None
 
 
 def yaml_of_json(text: str) -> str:
     """Return a text of JSON such that a reader of YAML takes it for the same, and any other as it is."""
-    if "\t" in text and is_json(text):
+    if is_json(text) and "\t" in text:
         text = _TABS.sub(lambda found: " " * len(found[0]), text)
     return paired(text)
 
 
 def paired(text: str) -> str:
     """Return a text of JSON with the two escapes of one character as one of YAML, any other as it is."""
-    return _PAIR.sub(_joined, text) if "\\u" in text and is_json(text) else text
+    return _PAIR.sub(_joined, text) if is_json(text) and "\\u" in text else text
 
 
 def _joined(found: re.Match[str]) -> str:
@@ -45,7 +46,8 @@ def is_one_stream(text: str) -> bool:
     """Tell whether kubectl and a reader of YAML surely find the same documents in a text."""
     has_odd_lines = "\n%" in text or "\n..." in text or text.startswith(("%", "..."))
     # Nearly all separators are a line of their own, and counting is much faster than a search.
-    is_usual = text.count("\n---") == text.count("\n---\n") and not text.startswith("---")
+    begins_usual = text.startswith("---\n") or not text.startswith("---")
+    is_usual = begins_usual and text.count("\n---") == text.count("\n---\n")
     return not has_odd_lines and (is_usual or _ODD_SEPARATOR.search(text) is None)
 
 

@@ -210,10 +210,7 @@ class Meanings(dict[str, Scalar | object]):
 
     def __missing__(self, text: str) -> Scalar | object:
         """Find out what a scalar means."""
-        try:
-            value: Scalar | object = UNUSUAL if is_disputed(text) else read_plain(text)
-        except NotPortableError:
-            value = UNUSUAL
+        value: Scalar | object = UNUSUAL if is_disputed(text) else read_plain(text)
         if len(self) < _MOST:
             self[text] = value
         return value

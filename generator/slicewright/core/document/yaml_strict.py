@@ -10,7 +10,7 @@ import binascii
 import contextlib
 import json
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import yaml
 from yaml._yaml import CParser
@@ -38,6 +38,9 @@ from slicewright.core.document.syntax import of_character, of_parser, of_templat
 from slicewright.core.problem import Path, Problem, Severity
 
 _MERGE = "<<"
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @dataclass(slots=True)
@@ -106,7 +109,7 @@ def places_of_all(text: str) -> dict[int, Places]:
     if reader.problems:  # a key may have another name to each of the two ways of reading
         strict = _Reader(text, "", tracked=True)
         with contextlib.suppress(*_STOPPED):
-            strict.documents()
+            list(strict.documents())
         for index, places in strict.places.items():
             here = reader.places.setdefault(index, places)
             here.values.update(places.values)
@@ -152,7 +155,7 @@ class _Reader:
                 self._parser = CParser(part)
                 found += self.documents()
             except _STOPPED as stopped:
-                self._index = before + 1
+                self._index = max(self._index, before + 1)
                 problem = _problem(stopped, part, self._file)
                 if not isinstance(stopped, _Refused):
                     problem = replace(problem, line=problem.line + self._lines)
@@ -161,8 +164,7 @@ class _Reader:
                     break
         return found
 
-    def documents(self) -> list[Document]:
-        found: list[Document] = []
+    def documents(self) -> Iterator[Document]:
         get_event = self._parser.get_event
         while not isinstance(event := get_event(), yaml.StreamEndEvent):
             if isinstance(event, yaml.DocumentStartEvent):
@@ -174,19 +176,16 @@ class _Reader:
                     message = f"more than {MAX_DOCUMENTS:,} documents in one file"
                     raise _Refused(self._told("YAML010", message, first, "split the file"))
                 if self._lenient:
-                    self._judge_start(event, first, is_first=not found)
+                    self._judge_start(event, first)
                 data = self._build(first)
                 if data is not None:
-                    found.append(Document(data, self._index, _place(first)[0] + self._lines))
+                    yield Document(data, self._index, _place(first)[0] + self._lines)
                 self._index += 1
-        return found
 
-    def _judge_start(self, event: Any, first: Any, *, is_first: bool) -> None:
+    def _judge_start(self, event: Any, first: Any) -> None:
         """Report what kubectl, which splits a file before it parses it, does not read there."""
         if event.version or event.tags:
             message, hint = "kubectl refuses a file with a % directive", "delete the line"
-        elif not is_first:
-            message, hint = "kubectl does not read what follows '...'", "write --- before the document"
         elif event.explicit and first.start_mark.line == event.start_mark.line and _has_content(first):
             message, hint = "kubectl refuses text after '---'", "begin the document on the next line"
         else:
