@@ -5,11 +5,8 @@ As a reader of manifests it gives what kubectl reads, and goes on after a proble
 
 from __future__ import annotations
 
-import base64
-import binascii
 import contextlib
-import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import yaml
@@ -23,6 +20,8 @@ from slicewright.core.document.document import (
     Places,
     same,
 )
+from slicewright.core.document.kubectl import disputed, refused_start, tagged
+from slicewright.core.document.node import Anchored, Open, close
 from slicewright.core.document.parts import parts_of
 from slicewright.core.document.scalar import (
     MEANINGS,
@@ -41,34 +40,6 @@ _MERGE = "<<"
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-@dataclass(slots=True)
-class _Open:
-    """A collection whose end has not been read yet."""
-
-    value: Any
-    path: Path
-    anchor: str | None
-    key: Any = None
-    merging: bool = False
-    """Whether the value of the key that was read last is to be merged."""
-    merges: list[Any] | None = None
-    merged: frozenset[str] = frozenset()
-    """Keys that came by a merge, where a manifest is read."""
-    key_event: Any = None
-    """The event of the key that was read last."""
-    count: int = 1
-    height: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Anchored:
-    """A value that aliases can repeat, with the number of values in it and their levels."""
-
-    value: Any
-    count: int = 1
-    height: int = 0
 
 
 class _Refused(Exception):
@@ -139,7 +110,7 @@ class _Reader:
         self._lenient = lenient
         self._lines = 0
         self._index = 0
-        self._anchors: dict[str, _Anchored] = {}
+        self._anchors: dict[str, Anchored] = {}
         self._values = 0
         self._repeated = 0
         self._here = Places({}, {})
@@ -176,24 +147,16 @@ class _Reader:
                     message = f"more than {MAX_DOCUMENTS:,} documents in one file"
                     raise _Refused(self._told("YAML010", message, first, "split the file"))
                 if self._lenient:
-                    self._judge_start(event, first)
+                    message, hint = refused_start(event, first)
+                    if message:
+                        self._report("YAML020", message, event, hint)
                 data = self._build(first)
                 if data is not None:
                     yield Document(data, self._index, _place(first)[0] + self._lines)
                 self._index += 1
 
-    def _judge_start(self, event: Any, first: Any) -> None:
-        """Report what kubectl, which splits a file before it parses it, does not read there."""
-        if event.version or event.tags:
-            message, hint = "kubectl refuses a file with a % directive", "delete the line"
-        elif event.explicit and first.start_mark.line == event.start_mark.line and _has_content(first):
-            message, hint = "kubectl refuses text after '---'", "begin the document on the next line"
-        else:
-            return
-        self._report("YAML020", message, event, hint)
-
     def _build(self, event: Any) -> Any:
-        stack: list[_Open] = []
+        stack: list[Open] = []
         tracked = self._tracked
         get_event = self._parser.get_event
         while True:
@@ -204,7 +167,7 @@ class _Reader:
                 continue
             if kind in (yaml.MappingEndEvent, yaml.SequenceEndEvent):
                 closed = stack.pop()
-                node = _Anchored(_close(closed), closed.count, closed.height)
+                node = Anchored(close(closed), closed.count, closed.height)
                 self._anchor(closed.anchor, node)
                 if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
                     stack[-1].key = _LEFT_OUT
@@ -224,25 +187,25 @@ class _Reader:
             self._put(stack[-1], node, event)
             event = get_event()
 
-    def _leaf(self, event: Any, depth: int) -> _Anchored:
+    def _leaf(self, event: Any, depth: int) -> Anchored:
         """Return what a scalar or an alias stands for."""
         if isinstance(event, yaml.ScalarEvent):
-            node = _Anchored(self._scalar(event))
+            node = Anchored(self._scalar(event))
             self._anchor(event.anchor, node)
             return node
         found = self._anchors.get(event.anchor)
         if found is None:
             self._report("YAML005", f"alias '*{event.anchor}' has no anchor before it", event)
-            return _Anchored(None)
+            return Anchored(None)
         if depth + found.height > MAX_DEPTH:
             raise _Refused(self._told("YAML004", f"nested deeper than {MAX_DEPTH} levels", event))
         return found
 
-    def _anchor(self, name: str | None, node: _Anchored) -> None:
+    def _anchor(self, name: str | None, node: Anchored) -> None:
         if name is not None:
             self._anchors[name] = node
 
-    def _open(self, stack: list[_Open], event: Any, kind: type) -> None:
+    def _open(self, stack: list[Open], event: Any, kind: type) -> None:
         if len(stack) >= MAX_DEPTH:
             raise _Refused(self._told("YAML004", f"nested deeper than {MAX_DEPTH} levels", event))
         if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
@@ -256,9 +219,9 @@ class _Reader:
         self._count(1, event)
         # An alias inside of the collection must not lead to an earlier one of the same name.
         self._anchors.pop(event.anchor, None)
-        stack.append(_Open({} if kind is yaml.MappingStartEvent else [], path, event.anchor))
+        stack.append(Open({} if kind is yaml.MappingStartEvent else [], path, event.anchor))
 
-    def _is_key(self, parent: _Open, value: Any, event: Any) -> bool:
+    def _is_key(self, parent: Open, value: Any, event: Any) -> bool:
         """Take a scalar as the key of the mapping that is open, if one is due."""
         if not isinstance(parent.value, dict) or parent.key is not None:
             return False
@@ -292,7 +255,7 @@ class _Reader:
         hint = f'write "{wrote}" in quotes' if wrote else "write the key before the colon"
         self._report("YAML003", f"a key must be a string, not {wrote or 'null'}", event, hint)
 
-    def _put(self, parent: _Open, node: _Anchored, event: Any) -> None:
+    def _put(self, parent: Open, node: Anchored, event: Any) -> None:
         parent.count += node.count
         parent.height = max(parent.height, node.height + 1)
         if isinstance(parent.value, list):
@@ -307,14 +270,14 @@ class _Reader:
             parent.value[parent.key] = node.value
         parent.key, parent.merging = None, False
 
-    def _repeats(self, parent: _Open, value: Any) -> None:
+    def _repeats(self, parent: Open, value: Any) -> None:
         """Report a key that is there twice: kubectl takes the last value, and kustomize refuses the file."""
         is_equal = same(parent.value[parent.key], value)
         message = f"duplicate key '{parent.key}'" + ("" if is_equal else ": kubectl takes the last value")
         severity: Severity = "warning" if is_equal else "error"
         self._report("YAML002", message, parent.key_event, "delete one of the two", severity)
 
-    def _merge(self, parent: _Open, value: Any, event: Any) -> None:
+    def _merge(self, parent: Open, value: Any, event: Any) -> None:
         sources = value if isinstance(value, list) else [value]
         if not all(isinstance(source, dict) for source in sources):
             self._report("YAML005", "'<<' merges mappings only", event)
@@ -342,23 +305,11 @@ class _Reader:
         if not self._lenient or not tag.startswith(_OF_YAML):
             self._ignored(event)
             return str(event.value)
-        return self._tagged(event, tag.removeprefix(_OF_YAML))
-
-    def _tagged(self, event: Any, name: str) -> Scalar:
-        """Return what kubectl makes of a scalar with a tag of YAML."""
-        text: str = event.value
         try:
-            if name == "binary":
-                return base64.b64decode(text.replace("\n", ""), validate=True).decode(errors="replace")
-            if name not in _TYPES:
-                return text
-            value = read_kubernetes(text)
-            if type(value) in _TYPES[name]:
-                return value
-        except (binascii.Error, NotPortableError):
-            pass
-        self._report("YAML005", f"'{text}' cannot be read as !!{name}", event, _UNTAG)
-        return text
+            return tagged(event.value, tag.removeprefix(_OF_YAML))
+        except NotPortableError as error:
+            self._report("YAML005", str(error), event, _UNTAG)
+            return str(event.value)
 
     def _plain(self, event: Any) -> Scalar:
         text: str = event.value
@@ -376,15 +327,10 @@ class _Reader:
         known = MEANINGS[text]
         if known is not UNUSUAL:
             return cast("Scalar", known)
-        value, ident = read_kubernetes(text), "YAML007"
-        try:
-            if read_plain(text) == value:  # kustomize alone may differ
-                return value
-        except NotPortableError:
-            ident = "YAML006"
-        shown = "text" if isinstance(value, str) else json.dumps(value)
-        message = f"kubectl reads {text} as {shown}, and YAML 1.2 reads it differently"
-        self._report(ident, message, event, "write what is meant; text goes in quotes", "warning")
+        value = read_kubernetes(text)
+        ident, message = disputed(text, value)
+        if ident:
+            self._report(ident, message, event, "write what is meant; text goes in quotes", "warning")
         return value
 
     def _ignored(self, event: Any) -> None:
@@ -402,7 +348,7 @@ class _Reader:
             hint = "write the repeated part out, or split the file"
             raise _Refused(self._told("YAML004", message, event, hint))
 
-    def _path(self, parent: _Open) -> Path:
+    def _path(self, parent: Open) -> Path:
         last: str | int = len(parent.value) if isinstance(parent.value, list) else parent.key or ""
         return (*parent.path, last)
 
@@ -427,12 +373,6 @@ class _Reader:
 
 
 _OF_YAML = "tag:yaml.org,2002:"
-_TYPES: dict[str, tuple[type, ...]] = {
-    "int": (int,),
-    "float": (int, float),
-    "bool": (bool,),
-    "null": (type(None),),
-}
 _UNTAG = "leave the tag out; text that looks like a number goes in quotes"
 
 
@@ -440,19 +380,5 @@ def _place(event: Any) -> tuple[int, int]:
     return event.start_mark.line + 1, event.start_mark.column + 1
 
 
-def _has_content(event: Any) -> bool:
-    return not isinstance(event, yaml.ScalarEvent) or bool(event.value or event.tag or event.anchor)
-
-
 def _is_plain(event: Any) -> bool:
     return bool(event.implicit[0]) and not event.style
-
-
-def _close(closed: _Open) -> Any:
-    """Return a collection that is complete; its own keys win over merged ones, the first of those too."""
-    if not closed.merges:
-        return closed.value
-    merged: dict[str, Any] = {}
-    for source in reversed(closed.merges):
-        merged |= source
-    return merged | closed.value
