@@ -13,7 +13,7 @@ from slicewright.cli.command import command
 from slicewright.cli.streams import exact, say
 from slicewright.core.check import cel
 from slicewright.core.check.examine import Unit
-from slicewright.core.problem import Problem
+from slicewright.core.problem import Problem, errors
 from slicewright.core.schema.crd import CRD, NoCrdError, from_crd
 from slicewright.workspace.discovery import STDIN
 from slicewright.workspace.load import load
@@ -67,7 +67,7 @@ def _convert(files: tuple[str, ...]) -> tuple[list[KindSchema], list[Problem]]:
     for file in files:
         form, path = ("stdin", "") if file == STDIN else ("file", str(Path(file).absolute()))
         loaded = load(Unit(form, path, "stdin" if file == STDIN else file, named=True))  # type: ignore[arg-type]
-        problems += loaded.problems
+        problems += errors(loaded.problems)
         objects = [document.data for document in loaded.documents]
         crds = [data for data in objects if isinstance(data, dict) and data.get("kind") == CRD]
         if not crds and not loaded.problems:
