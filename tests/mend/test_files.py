@@ -41,8 +41,15 @@ def test_what_cannot_be_written_is_not_applied() -> None:
 
 
 def test_replacements_are_lines() -> None:
-    """The lines that differ are named with what they become."""
-    assert [(2, 3, "x\n"), (5, 5, "e\nf")] == list(replacements("a\nb\nc\nd\n", "a\nx\nc\nd\ne\nf"))
+    """The lines that a fix changes are counted in the file, whichever document they are in."""
+    assert [(3, 4, "a: 5\n")] == list(replacements(TEXT, fix(0, Edit("replace", ("a",), 5))))
+    assert [(8, 9, "a: 6 # three")] == list(replacements(TEXT, fix(2, Edit("replace", ("a",), 6))))
+    assert [] == list(replacements(TEXT, fix(0, Edit("remove", ("z",)))))
+
+
+def test_replaced_line_of_an_indented_document_is_whole() -> None:
+    """Blanks before the first key belong to its line."""
+    assert [(1, 2, "  b: 1\n")] == list(replacements("  a: 1\n", fix(0, Edit("move", ("b",), source=("a",)))))
 
 
 def test_difference_is_one_that_git_applies() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from slicewright.cli.report.plain import file_of
-from slicewright.core.mend.files import mended, replacements
+from slicewright.core.mend.files import replacements
 from slicewright.core.visible import in_json
 from slicewright.version import __version__
 from slicewright.workspace.meaning import all_rules
@@ -66,17 +66,18 @@ def _result(problem: Problem, index: int) -> dict[str, Any]:
 
 def _fixes(problem: Problem, text: str) -> dict[str, Any]:
     """Return the lines of a file that a fix replaces; nothing where it cannot be written there."""
-    after, applied = mended(text, [problem.fix]) if problem.fix and text else (text, [])
-    if not (problem.fix and applied):
+    if not (problem.fix and text):
         return {}
     artifact = {"uri": quote(problem.file, errors="surrogateescape")}
     lines = text.split("\n")
     changes = []
-    for start, end, written in replacements(text, after):
+    for start, end, written in replacements(text, problem.fix):
         last = {"endLine": end, "endColumn": 1}
         if end > len(lines):  # the last line has no end
             last = {"endLine": len(lines), "endColumn": len(lines[-1]) + 1}
         region = {"startLine": start, "startColumn": 1, **last}
         changes.append({"deletedRegion": region, "insertedContent": {"text": written}})
+    if not changes:
+        return {}
     change = {"artifactLocation": artifact, "replacements": changes}
     return {"fixes": [{"description": {"text": problem.fix.title}, "artifactChanges": [change]}]}

@@ -7,7 +7,7 @@ import difflib
 import re
 from collections import defaultdict
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import yaml
@@ -70,12 +70,28 @@ def _split(text: str) -> tuple[str, ...]:
     return (text,)
 
 
-def replacements(before: str, after: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the lines that differ: the first, the one behind the last, from 1, and what they become."""
-    old, new = _lines(before), _lines(after)
+@lru_cache(maxsize=2)
+def _lines_before(text: str) -> tuple[int, ...]:
+    """Return how many lines end before each document."""
+    return tuple(accumulate(part.count("\n") for part in _split(text)))
+
+
+def replacements(text: str, fix: Fix) -> Iterator[tuple[int, int, str]]:
+    """Yield the lines that a fix replaces: the first, the one behind the last, from 1, and what they become.
+
+    Nothing where it cannot be written. Only its own document is read again, for a file may hold many.
+    """
+    head, *parts = _split(text)
+    after = patched(parts[fix.document], fix.edits)
+    if after is None:
+        return
+    # The first document may begin within a line.
+    lead = head.rpartition("\n")[2] if fix.document == 0 else ""
+    offset = _lines_before(text)[fix.document] + 1
+    old, new = _lines(lead + parts[fix.document]), _lines(lead + after)
     for tag, start, end, begin, stop in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
-            yield start + 1, end + 1, "".join(new[begin:stop])
+            yield start + offset, end + offset, "".join(new[begin:stop])
 
 
 def unified(name: str, before: str, after: str) -> str:
