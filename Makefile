@@ -151,6 +151,10 @@ bench-validate: $(VENV)/.dev ## Measure validation against kubeconform; prints J
 	@$(BIN)/slicewright tools build kustomize kubeconform
 	@$(BIN)/python -m bench.validate
 
+.PHONY: bench-public
+bench-public: $(VENV)/.dev ## Count what validate says of public repositories, checked out below FOLDER; prints JSON.
+	@$(BIN)/python -m bench.public $(FOLDER)
+
 .PHONY: bench-cluster
 bench-cluster: $(VENV)/.dev tools ## Measure the test cluster, up to 1,024 nodes; prints JSON.
 	@$(BIN)/python -m bench.cluster
