@@ -82,7 +82,7 @@ def replacements(text: str, fix: Fix) -> Iterator[tuple[int, int, str]]:
     Nothing where it cannot be written. Only its own document is read again, for a file may hold many.
     """
     head, *parts = _split(text)
-    after = patched(parts[fix.document], fix.edits)
+    after = patched(parts[fix.document], fix.edits) if fix.document < len(parts) else None
     if after is None:
         return
     # The first document may begin within a line.

@@ -204,7 +204,7 @@ def _misspelt(resource: Resource, _objects: ObjectSet) -> Findings:
     written = text(at(resource.data, *map(str, path)))
     known = (PROVISIONING_CONTROLLER, SLICE_CONTROLLER) if is_check else _CLASSES
     found, is_sure = only_near(written, known)
-    part = next((name for name in known if written and name.startswith(written)), "")
+    part = next((name for name in known if written and name.startswith(f"{written}.")), "")
     near = next((name for name in known if name.rpartition("/")[2] == written), part) or found * is_sure
     if written not in known and near:
         what = "controller of admission checks" if is_check else "class of ProvisioningRequests"
