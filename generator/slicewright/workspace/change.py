@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +51,8 @@ class Change:
     @contextlib.contextmanager
     def before(self) -> Iterator[tuple[Path, list[str], str]]:
         """Yield the folder and the paths in the tree before the change, and its top. Raises GitError."""
+        import tempfile  # noqa: PLC0415 - it takes its time to import, and few commands need it
+
         with tempfile.TemporaryDirectory(prefix="slicewright-") as folder:
             tree = os.path.realpath(folder)
             gitrepo.write_tree(self.top, self._commit, Path(tree))

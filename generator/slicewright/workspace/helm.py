@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tempfile
 from typing import TYPE_CHECKING
 
 from slicewright.binaries.find import run, which
@@ -27,6 +26,8 @@ def template(folder: str, name: str) -> tuple[list[tuple[str, Document]], tuple[
     if program is None:
         hint = "install helm, or leave out --helm"
         return [], (Problem("TOOL001", "helm is missing", hint, file=name),)
+    import tempfile  # noqa: PLC0415 - it takes its time to import, and few commands need it
+
     try:
         with tempfile.TemporaryDirectory() as empty:
             kept = {key: value for key, value in offline().items() if not key.startswith("HELM_")}

@@ -27,10 +27,12 @@ def read_ignore_files(
     from slicewright.core.check.reasons import FILE_NAME, Ignores, read_ignores  # noqa: PLC0415 - few commands
 
     here = str(root.absolute())
-    above = cache(_above)
-    places = {place for folder in (here, *folders) for place in above(folder, here)}
+    is_top = cache(lambda place: os.path.lexists(f"{place}/.git"))
+    places = {place for folder in {here, *folders} for place in _above(folder, here, is_top)}
     found = []
-    for folder in sorted(place for place in places if Path(place, FILE_NAME).is_file()):
+    for folder in sorted(place for place in places if os.path.lexists(f"{place}/{FILE_NAME}")):
+        if not Path(folder, FILE_NAME).is_file():
+            continue
         name = os.path.relpath(f"{folder}/{FILE_NAME}", here)
         text = read_file(f"{folder}/{FILE_NAME}", name)
         if isinstance(text, Problem):
@@ -43,12 +45,14 @@ def read_ignore_files(
     )
 
 
-def _above(folder: str, here: str) -> tuple[str, ...]:
+def _above(folder: str, here: str, is_top: Callable[[str], bool]) -> list[str]:
     """Return a folder and those above it, up to the top of its git repository.
 
     Without one the last is `here`; a folder elsewhere is alone, because what is above may be anybody's.
     """
-    way = (folder, *map(str, Path(folder).parents))
-    tops = [at for at, place in enumerate(way) if Path(place, ".git").exists()]
-    tops = tops or [at for at, place in enumerate(way) if place == here] or [0]
-    return way[: tops[0] + 1]
+    way = [folder]
+    while not is_top(way[-1]) and (above := way[-1].rpartition("/")[0] or "/") != way[-1]:
+        way.append(above)
+    if is_top(way[-1]):
+        return way
+    return way[: way.index(here) + 1] if here in way else way[:1]

@@ -78,7 +78,7 @@ def _ports(container: dict[str, Any]) -> Iterator[str | int]:
 def _probes(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, container in resource.containers:
         known = [port for port in _ports(container) if isinstance(port, str)]
-        for probe in _PROBES:
+        for probe in filter(container.get, _PROBES):
             for way in ("httpGet", "tcpSocket"):
                 name = at(container, probe, way, "port")
                 if isinstance(name, str) and not name.isdigit() and name not in known:
@@ -176,13 +176,10 @@ def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
         yield from _out_of_range(at(resource.data, "spec", "ports"), _PORTS["Service"], ("spec", "ports"))
     for path, container in resource.containers:
         yield from _out_of_range(container.get("ports"), _PORTS["containers"], (*path, "ports"))
-        for probe in _PROBES:
+        for probe in filter(container.get, _PROBES):
             for way in ("httpGet", "tcpSocket", "grpc"):
-                held = mapping(at(container, probe, way))
-                yield from (
-                    Finding((*path, probe, way, "port"), one.message)
-                    for one in _out_of_range([held], ("port",), ())
-                )
+                for one in _out_of_range([at(container, probe, way)], ("port",), ()):
+                    yield Finding((*path, probe, way, "port"), one.message)
         for key in ("requests", "limits"):
             for name, value in mapping(at(container, "resources", key)).items():
                 if (amount(value) or 0) < 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from slicewright.core.plan.names import MAX_LABEL
 
@@ -44,6 +45,7 @@ def is_label_value(value: str) -> bool:
     return not value or (len(value) <= MAX_LABEL and _NAME.fullmatch(value) is not None)
 
 
+@lru_cache(maxsize=1024)
 def is_label_key(key: str) -> bool:
     """Tell whether a text may be the key of a label: a name, with a DNS prefix or without."""
     prefix, slash, name = key.rpartition("/")

@@ -26,6 +26,9 @@ _LAYERS = f"{PODSET}slice-required-topology-constraints"
 
 @rule("KQ156", TEMPLATE_KINDS)
 def _levels(resource: Resource, objects: ObjectSet) -> Findings:
+    asking = [(pods, wanted) for pods in resource.pods if (wanted := _wanted(pods))]
+    if not asking:
+        return
     known = objects.once("levels of topologies", _topologies)
     beyond = {
         level for levels in objects.widest.once("levels of topologies", _topologies) for level in levels
@@ -35,8 +38,7 @@ def _levels(resource: Resource, objects: ObjectSet) -> Findings:
         named = [(view, name) for view, queue in queues for _, group in queue.groups for name in group]
         flavors = [view.flavors[name] for view, name in named if name in view.flavors]
         known = [list(flavor.levels) for flavor in flavors if flavor.levels]
-    for pods in resource.pods:
-        wanted = _wanted(pods)
+    for pods, wanted in asking:
         path = (*pods.path, "metadata", "annotations")
         fitting = [levels for levels in known if all(level in levels for _, level in wanted)]
         if not fitting and not queues:  # else FIT102 reports what the flavors of the queue lack

@@ -77,7 +77,7 @@ def _of_exclusive(key: str, pods: Pods) -> tuple[str, str] | None:
 @rule("TPU145", TEMPLATE_KINDS | {"ResourceFlavor"})
 def _contradictions(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        yield from _affinity(pods)
+        yield from _affinity(pods) if "affinity" in pods.spec else ()
         selector = pods.selector
         if (
             SLICE_TOPOLOGY in pods.annotations

@@ -71,7 +71,7 @@ _FIELDS = (
     *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
 )
 _FIELD = re.compile(r"metadata\.(labels|annotations)(\['.+'\])?")
-_NOT_AN_IMAGE = re.compile(r".*[:/@]|.*\s.*|.*://.*")
+_NOT_AN_IMAGE = re.compile(r"[:/@]\Z|\s|://")
 
 
 @rule("JS133", TEMPLATE_KINDS)
@@ -85,7 +85,7 @@ def _words(resource: Resource, _objects: ObjectSet) -> Findings:
 
 def _of_words(holder: dict[str, Any], path: Path, known: dict[Way, tuple[str, ...]]) -> Findings:
     for way, words in known.items():
-        for place, steps in along(way, holder):
+        for place, steps in along(way, holder) if way[0] in holder else ():
             word = steps[-1]
             if isinstance(word, str) and word not in words and not word.startswith("HugePages-"):
                 where = (*path, *place)
@@ -151,7 +151,7 @@ def _container(container: dict[str, Any], path: Path) -> Findings:
     yield from _ports(container, (*path, "ports"))
     yield from _environment(container, path)
     image = text(container.get("image"))
-    if _NOT_AN_IMAGE.fullmatch(image):
+    if _NOT_AN_IMAGE.search(image):
         yield Finding((*path, "image"), f"'{image}' is not a valid image", "write registry/name:tag")
     for way in _PROBES:
         probe = at(container, *way)
