@@ -234,6 +234,8 @@ class ObjectSet:
         if self.is_cluster:
             resource = self.find(kind, name, namespace)
             return () if resource is None else (resource,)
+        if kind not in self._by_kind:
+            return ()
         in_file = [one for one in self._by_place.get((kind, name, near), ()) if _means(one, name, namespace)]
         if in_file:
             return tuple(in_file)

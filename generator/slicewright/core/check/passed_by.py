@@ -73,7 +73,7 @@ def reason(path: str, text: str, documents: Sequence[Any], *, broken: bool) -> s
     folder, _, name = path.rpartition("/")
     if not objects and not (broken and _looks_like_one(text, read=bool(documents))):
         return NO_OBJECT
-    if _PATCH_NAME.search(name) or folder.endswith("patches") or _MERGE.search(text):
+    if _PATCH_NAME.search(name) or folder.endswith("patches") or ("$patch:" in text and _MERGE.search(text)):
         return PATCH
     if _ASSERTION_NAME.match(name):
         return ASSERTION

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 Placeholders = Mapping["Path", tuple[str, ...]]
 """The placeholders in the value at a path, or in the key at its end."""
 
-_MARKS = ("$", "<", "{{", "@", "%", "__", "YOUR", "REPLACE", "CHANGE", "PLACEHOLDER")
+_MARKS_OF_KEYS = ("$", "<", "{{")
+_MARKS = (*_MARKS_OF_KEYS, "@", "%", "__", "YOUR", "REPLACE", "CHANGE", "PLACEHOLDER")
+_SUSPECT = re.compile(r"[$<]|\{\{|@[A-Z]|%\w|[A-Z][A-Z0-9_]")
+_BLANK = re.compile(r"\s")
 _CAPITAL = re.compile("[A-Z0-9]_[A-Z0-9]|'[A-Z]{4,}'")
 _WITHOUT_CAPITALS = frozenset(
     {"namespace", "image", "storage", "serviceAccountName", "claimName", "secretName", "bucketName"}
@@ -53,7 +56,10 @@ def placeholders_in(data: dict[str, Any]) -> Placeholders:
     if kind in ("CustomResourceDefinition", "Kustomization", "Component"):
         return {}
     found = {}
-    for path, value in values_in(data):
+    in_keys = any(mark in written for mark in _MARKS_OF_KEYS)
+    suspects: list[tuple[Path, Any]] = []
+    _gather(data, (), suspects, in_keys=in_keys)
+    for path, value in suspects:
         if kind in _FILES and path[:1] != ("metadata",):
             continue
         if tokens := (*_in_key(path), *_in_value(path, value, kind)):
@@ -61,8 +67,18 @@ def placeholders_in(data: dict[str, Any]) -> Placeholders:
     return found
 
 
+def _gather(holder: Any, path: Path, found: list[tuple[Path, Any]], *, in_keys: bool) -> None:
+    """Gather the values that may have placeholders, in their texts or their keys: few of all."""
+    for key, value in holder.items() if type(holder) is dict else enumerate(holder):
+        kind = type(value)
+        if (kind is str and _SUSPECT.search(value)) or (in_keys and IN_KEY.search(str(key))):
+            found.append(((*path, key), value))
+        if kind is dict or kind is list:
+            _gather(value, (*path, key), found, in_keys=in_keys)
+
+
 def _in_key(path: Path) -> list[str]:
-    return IN_KEY.findall(path[-1]) if path and isinstance(path[-1], str) else []
+    return IN_KEY.findall(path[-1]) if isinstance(path[-1], str) else []
 
 
 def _in_value(path: Path, value: Any, kind: Any) -> list[str]:
@@ -73,7 +89,7 @@ def _in_value(path: Path, value: Any, kind: Any) -> list[str]:
     if is_lower and value in (str(path[-1]).upper(), str(kind).upper()):
         return [value]
     token = CAPITALS if is_lower else TOKEN
-    if re.search(r"\s", token.sub("", value)):
+    if _BLANK.search(token.sub("", value)):
         return []
     tokens = token.findall(value)
     if _EXPANDED.isdisjoint(path):

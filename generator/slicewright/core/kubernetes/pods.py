@@ -160,16 +160,16 @@ def pods_of(data: Object, kind: str) -> tuple[Pods, ...]:
 
 def along(way: Way, value: Any, path: Path = (), before: tuple[Any, ...] = ()) -> Iterator[_Found]:
     """Yield the places to which a way leads, each with the values on the way."""
-    steps = (*before, value)
-    if not way:
-        yield path, steps
-    elif way[0] == EACH:
-        each = enumerate(value) if isinstance(value, list) else mapping(value).items()
-        for key, entry in each:
-            if isinstance(entry, dict):
-                yield from along(way[1:], entry, (*path, key), steps)
-    else:
-        yield from along(way[1:], mapping(value).get(way[0]), (*path, way[0]), steps)
+    for at_step, step in enumerate(way):
+        before = (*before, value)
+        if step == EACH:
+            each = enumerate(value) if isinstance(value, list) else mapping(value).items()
+            for key, entry in each:
+                if isinstance(entry, dict):
+                    yield from along(way[at_step + 1 :], entry, (*path, key), before)
+            return
+        value, path = mapping(value).get(step), (*path, step)
+    yield path, (*before, value)
 
 
 def _pods(template: Template, path: Path, steps: tuple[Any, ...]) -> Pods:

@@ -154,7 +154,7 @@ def _container(container: dict[str, Any], path: Path) -> Findings:
     if _NOT_AN_IMAGE.search(image):
         yield Finding((*path, "image"), f"'{image}' is not a valid image", "write registry/name:tag")
     for way in _PROBES:
-        probe = at(container, *way)
+        probe = at(container, *way) if way[0] in container else None
         if isinstance(probe, dict) and len(_HANDLERS & probe.keys()) != 1:
             message = f"{way[-1]} must have one of exec, httpGet, tcpSocket and grpc"
             yield Finding((*path, *way), message, "write one of them")
