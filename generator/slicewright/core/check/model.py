@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slicewright.core.check.placeholder import may_be, pattern
 from slicewright.core.kubernetes.kinds import GROUP_OF
 from slicewright.core.kubernetes.pods import Pods, pods_of
-from slicewright.core.kubernetes.read import texts
+from slicewright.core.kubernetes.read import mapping, texts
 from slicewright.core.problem import Fix, Path, Problem, Severity
 from slicewright.core.run.folder import platform_folder
 
@@ -111,6 +111,17 @@ class Resource:
     def containers(self) -> tuple[tuple[Path, dict[str, Any]], ...]:
         """The containers of all pods with their paths, those of each template before its init containers."""
         return tuple(found for pods in self.pods for found in (*pods.containers, *pods.init_containers))
+
+    @cached_property
+    def holders(self) -> tuple[tuple[Path, dict[str, Any], Pods | None], ...]:
+        """(path, metadata, pods) of the object, its Jobs and its pod templates; pods of these alone."""
+        found: list[tuple[Path, dict[str, Any], Pods | None]] = [(("metadata",), self.metadata, None)]
+        for pods in self.pods:
+            if pods.job_path and self.kind != "Job":
+                found.append(((*pods.job_path[:-1], "metadata"), pods.job_metadata, None))
+            if pods.path:
+                found.append(((*pods.path, "metadata"), mapping(pods.template.get("metadata")), pods))
+        return tuple(found)
 
     @property
     def subject(self) -> str:

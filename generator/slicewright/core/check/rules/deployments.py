@@ -182,7 +182,7 @@ def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
                     yield Finding((*path, probe, way, "port"), one.message)
         for key in ("requests", "limits"):
             for name, value in mapping(at(container, "resources", key)).items():
-                if (amount(value) or 0) < 0:
+                if str(value)[:1] == "-" and (amount(value) or 0) < 0:
                     yield Finding((*path, "resources", key, name), f"{value} of {name} is below 0")
     rollout = mapping(at(resource.data, "spec", "strategy", "rollingUpdate"))
     if all(rollout.get(key) in (0, "0%") for key in ("maxSurge", "maxUnavailable")):

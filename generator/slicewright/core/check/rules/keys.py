@@ -26,7 +26,6 @@ from slicewright.core.problem import Edit, Fix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
 _AFFINITY = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
@@ -38,18 +37,8 @@ def _finding(path: Path, key: str, right: str) -> Finding:
     return Finding(path, f"unknown key '{key}'", f"did you mean '{right}'?", fix)
 
 
-def holders(resource: Resource) -> Iterator[tuple[Path, dict[str, Any], Pods | None]]:
-    """Yield (path, metadata, pods) of an object, its Jobs and its pod templates; pods of these alone."""
-    yield ("metadata",), resource.metadata, None
-    for pods in resource.pods:
-        if pods.job_path and resource.kind != "Job":
-            yield (*pods.job_path[:-1], "metadata"), pods.job_metadata, None
-        if pods.path:
-            yield (*pods.path, "metadata"), mapping(pods.template.get("metadata")), pods
-
-
 def _misspelt(resource: Resource, *, of_gke: bool) -> Findings:
-    for path, metadata, _ in holders(resource):
+    for path, metadata, _ in resource.holders:
         for place in ("labels", "annotations"):
             for key in mapping(metadata.get(place)):
                 right = meant_key(key)
@@ -128,7 +117,7 @@ _ANNOTATIONS = (ELASTIC, EQUAL_COMPLETIONS, EXCLUSIVE_TOPOLOGY, GATED_BY, MIN_PA
 
 @rule("KQ151", RUN_KINDS | JOB_KINDS, "warning")
 def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
-    for path, metadata, pods in holders(resource):
+    for path, metadata, pods in resource.holders:
         for key in mapping(metadata.get("labels")):
             if key in (*_ANNOTATIONS, PROVISIONING_REQUEST_DURATION) or key.startswith(PODSET):
                 yield Finding(
@@ -145,7 +134,7 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("KQ155", RUN_KINDS, "warning")
 def _boost(resource: Resource, _objects: ObjectSet) -> Findings:
-    for path, metadata, _ in holders(resource):
+    for path, metadata, _ in resource.holders:
         for place in ("labels", "annotations"):
             if PRIORITY_BOOST in mapping(metadata.get(place)):
                 message = f"Kueue reads {PRIORITY_BOOST} from the Workload, not from the {resource.kind}"

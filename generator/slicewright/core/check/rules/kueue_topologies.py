@@ -26,7 +26,7 @@ _LAYERS = f"{PODSET}slice-required-topology-constraints"
 
 @rule("KQ156", TEMPLATE_KINDS)
 def _levels(resource: Resource, objects: ObjectSet) -> Findings:
-    asking = [(pods, wanted) for pods in resource.pods if (wanted := _wanted(pods))]
+    asking = [(pods, wanted) for pods in resource.pods if pods.annotations and (wanted := _wanted(pods))]
     if not asking:
         return
     known = objects.once("levels of topologies", _topologies)

@@ -45,6 +45,8 @@ _SHARED = frozenset(
     }
 )
 """Labels of which all slices of one replicatedJob have the same value."""
+_BESIDE = (ACCELERATOR_COUNT, INSTANCE_TYPE, MACHINE_FAMILY, GPU)
+"""Labels that an accelerator and a topology decide on."""
 _ONLY_TRUE = (FLEX_START, PREEMPTIBLE, SPOT)
 _PROVISIONING = ("flex-start", "preemptible", "spot", "standard")
 
@@ -105,7 +107,7 @@ def _against_shape(selector: dict[str, str], catalogue: Catalogue) -> Iterator[t
     """Yield (key, message, hint) of labels that no node has together with the TPU labels beside them."""
     accelerator, topology = selector.get(ACCELERATOR, ""), selector.get(TOPOLOGY, "")
     machines = catalogue.accelerators.get(accelerator, ())
-    if not machines:
+    if not machines or selector.keys().isdisjoint(_BESIDE):
         return
     rows = of_labels(catalogue, accelerator, topology)
     if rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -95,6 +96,7 @@ def _of_words(holder: dict[str, Any], path: Path, known: dict[Way, tuple[str, ..
                 )
 
 
+@lru_cache(maxsize=1024)
 def _is_name(name: str) -> bool:
     return is_subdomain(name) and "." not in name and len(name) <= MAX_LABEL
 
@@ -174,9 +176,9 @@ def _container(container: dict[str, Any], path: Path) -> Findings:
             if not _STANDARD.fullmatch(name):
                 message = f"'{name}' is not a resource: one that is not standard has a domain"
                 yield Finding((*path, "resources", key, name), message)
-    for name, value in requests.items():
-        asked, most = amount(value), amount(limits.get(name))
-        if "/" not in name and asked is not None and most is not None and asked > most:
+    for name in (name for name in requests if name in limits and "/" not in name):
+        value, asked, most = requests[name], amount(requests[name]), amount(limits[name])
+        if asked is not None and most is not None and asked > most:
             message = f"the request of {value} {name} is above the limit of {limits[name]}"
             yield Finding((*path, "resources", "requests", name), message)
 
@@ -184,6 +186,8 @@ def _container(container: dict[str, Any], path: Path) -> Findings:
 def _environment(container: dict[str, Any], path: Path) -> Findings:
     for index, entry in entries(container.get("env")):
         name, source = text(entry.get("name")), entry.get("valueFrom")
+        if source is None and "=" not in name:
+            continue
         place = (*path, "env", index)
         if entry.get("value") and source is not None:
             yield Finding(place, f"environment variable '{name}' has both value and valueFrom")

@@ -224,6 +224,8 @@ def _beside(objects: ObjectSet) -> dict[tuple[str, str, str], Resource]:
 @rule("REF160", TEMPLATE_KINDS, "warning")
 def _keys(resource: Resource, objects: ObjectSet) -> Findings:
     beside = objects.once("custom/", _beside)
+    if not (beside or objects.of_kind("ConfigMap") or objects.of_kind("Secret")):
+        return
     namespace = resource.namespace or "default"
     for pods in resource.pods:
         for found in references(pods):
