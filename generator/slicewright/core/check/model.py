@@ -218,13 +218,10 @@ class ObjectSet:
             found[resource.kind, resource.name, resource.file].append(resource)
         return found
 
-    @cached_property
-    def _unfinished(self) -> dict[str, list[Resource]]:
-        """The objects whose names somebody still fills in."""
-        found: dict[str, list[Resource]] = defaultdict(list)
-        for (kind, name), resources in self._by_name.items():
-            found[kind] += resources if pattern(name) else ()
-        return found
+    def _unfinished(self, kind: str) -> list[Resource]:
+        """Return the objects of a kind whose names somebody still fills in."""
+        some = self._by_kind.get(kind, ())
+        return self.once(f"unfinished {kind}", lambda _: [one for one in some if pattern(one.name)])
 
     def of_kind(self, kind: str) -> tuple[Resource, ...]:
         """Return the objects of a kind."""
@@ -258,7 +255,7 @@ class ObjectSet:
         if pattern(name):
             resources: Iterable[Resource] = self._by_kind.get(kind, ())
         else:
-            resources = chain(self._by_name.get((kind, name), ()), self._unfinished.get(kind, ()))
+            resources = chain(self._by_name.get((kind, name), ()), self._unfinished(kind))
         return (resource for resource in resources if _means(resource, name, namespace))
 
     def has(self, kind: str, name: str, namespace: str | None = None) -> bool:
