@@ -56,7 +56,8 @@ def plain_files(unit: Unit, problems: Iterable[Problem]) -> tuple[list[Unit], li
     shown = ((path, os.path.normpath(f"{unit.name}/{os.path.relpath(path, folder)}")) for path in files)
     message = f"the kustomization is not built; instead its files are checked one by one: {len(files)}"
     note = Problem("KUS021", message, "make it build, then what it builds is checked", "note", unit.name)
-    return [Unit("file", path, name, unit.cluster) for path, name in shown], [note] if files else []
+    units = [Unit("file", path, name, unit.cluster, partial=True) for path, name in shown]
+    return units, [note] if files else []
 
 
 def _entries(folder: str, kustomizations: Kustomizations) -> Iterator[tuple[str, str, str, str]]:

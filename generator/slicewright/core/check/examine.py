@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from slicewright.core.intent.check import Schemas
     from slicewright.core.plan.resolve import ResolvedCluster
 
+_OF_KUSTOMIZE = frozenset({"REF131", "SCHEMA005"})
+"""What a kustomization adds: namespaces, labels with their selectors, patches."""
 _UNUSED = "IGN102"
 """A reason to ignore a problem that is not there."""
 
@@ -50,6 +52,8 @@ class Unit:
     """The cluster whose objects are examined together with it."""
     named: bool = False
     """Whether the user named it: then a file without a Kubernetes object is wrong, else it is passed by."""
+    partial: bool = False
+    """Whether a kustomization that does not build would complete it."""
     text: str | Problem | None = None
     """What to read in place of it: stdin is read once, and a file that is mended may not be written yet."""
 
@@ -214,7 +218,7 @@ def examine(
         check = partial(problems_of, checked)
         yield from map(placed, certain(checked.resource, checked.placeholders, check))
 
-    problems = [*map(placed, problems), *each(work, len(remaining))]
+    problems = [*map(placed, problems), *_finished(each(work, len(remaining)), examined)]
     unevaluated = engine.unevaluated(checked.resource for checked in others if not checked.clean)
     problems += map(placed, unevaluated)
     unknown = (checked.resource for checked in others if checked.verdict == "unknown")
@@ -243,6 +247,12 @@ def examine(
         Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),
         (*passed_by, *(PassedBy(one.unit.name, one.passed_by) for one in examined if one.passed_by)),
     )
+
+
+def _finished(problems: Iterable[Problem], examined: Iterable[Examined]) -> Iterator[Problem]:
+    """Yield the problems but those of files that a kustomization would complete."""
+    partial_files = {one.unit.name for one in examined if one.unit.partial}
+    return (one for one in problems if one.id not in _OF_KUSTOMIZE or one.file not in partial_files)
 
 
 def _variants(checks: Iterable[Checked]) -> list[Mapping[int, Resource]]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _WHOLE = frozenset({"apps", "autoscaling", "batch", "extensions", "policy"})
 """Groups of Kubernetes that hold no kind without a schema, unless it was removed."""
+_BY_RELEASE = (".authorization.k8s.io", "admissionregistration.k8s.io", "resource.k8s.io")
+"""Groups of Kubernetes whose versions come and go with its releases."""
 _CONVERT = "convert its CRD: slicewright schema CRD.yaml --output-dir DIR; then validate --schema DIR"
 
 
@@ -46,7 +48,7 @@ def removed_apis(projects: Iterable[Mapping[str, Any]]) -> Removed:
 def unknown_kind(resource: Resource, schemas: KindSchemas, removed: Removed) -> Problem:
     """Return the problem of an object without a schema: an error where its apiVersion or kind is wrong.
 
-    It is a note where the kind may be that of a CRD.
+    It is a note where another release of Kubernetes may serve it, or where the kind may be that of a CRD.
     """
     api_version = str(resource.data["apiVersion"])
     gone = removed.get((api_version, resource.kind)) or removed.get((api_version, ""))
@@ -57,7 +59,8 @@ def unknown_kind(resource: Resource, schemas: KindSchemas, removed: Removed) -> 
     hints = [hint for hint in _mistakes(resource, api_version, schemas) if hint]
     message = f"no schema for {api_version} {resource.kind}"
     if hints:
-        return resource.problem("SCHEMA001", ("kind",), message, hints[0])
+        served: Severity = "note" if resource.group.endswith(_BY_RELEASE) else "error"
+        return resource.problem("SCHEMA001", ("kind",), message, hints[0], severity=served)
     elsewhere = schemas.api_versions(resource.kind)
     hint = did_you_mean(api_version, elsewhere) or f"{_CONVERT}; or let it pass: --skip-kind {resource.kind}"
     severity: Severity = "error" if resource.group in _WHOLE else "note"

@@ -127,11 +127,14 @@ def _ray(kind: str, *way: str, more: tuple[Template, ...] = (), queued: bool = T
     return PodKind(kind, RAY_GROUP, (head, each, *more), queued=queued, volumes=_RAY_VOLUMES)
 
 
-def _kubeflow(kind: str, specs: str) -> PodKind:
+_MPI_VOLUMES = frozenset({"mpi-job-config", "ssh-auth"})
+"""pkg/controller/mpi_job_controller.go of the MPI operator v0.8.0."""
+
+
+def _kubeflow(kind: str, specs: str, volumes: frozenset[str] = frozenset()) -> PodKind:
     """Return a kind of the training operator, whose pods are in a map of replica types."""
-    return PodKind(
-        kind, "kubeflow.org", (Template(("spec", specs, EACH, "template"), "", _REPLICAS),), queued=True
-    )
+    each = Template(("spec", specs, EACH, "template"), "", _REPLICAS)
+    return PodKind(kind, "kubeflow.org", (each,), queued=True, volumes=volumes)
 
 
 def _runtime(kind: str) -> PodKind:
@@ -167,7 +170,7 @@ PODS = (
         ),
         queued=True,
     ),
-    _kubeflow("MPIJob", "mpiReplicaSpecs"),
+    _kubeflow("MPIJob", "mpiReplicaSpecs", _MPI_VOLUMES),
     _kubeflow("PaddleJob", "paddleReplicaSpecs"),
     PodKind("Pod", "", (Template(()),), queued=True),
     PodKind("PodTemplate", "", (Template(("template",)),)),

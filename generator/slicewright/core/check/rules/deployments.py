@@ -160,13 +160,15 @@ def _by_file(objects: ObjectSet) -> dict[str, list[Resource]]:
 
 _MOST = 65_535
 _PORTS = {"containers": ("containerPort", "hostPort"), "Service": ("port", "nodePort", "targetPort")}
+_UNSET = ("hostPort", "nodePort", "targetPort")
+"""Where 0 is no port of its own, and the API server chooses one."""
 
 
 def _out_of_range(ports: Any, keys: Iterable[str], path: Path) -> Findings:
     for index, port in entries(ports):
         for key in keys:
             value = number(port.get(key))
-            if value is not None and not 0 < value <= _MOST and (value or key != "hostPort"):
+            if value is not None and not 0 < value <= _MOST and (value or key not in _UNSET):
                 yield Finding((*path, index, key), f"{value} is not a port, which is 1 to {_MOST:,}")
 
 

@@ -72,7 +72,7 @@ _FIELDS = (
     *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
 )
 _FIELD = re.compile(r"metadata\.(labels|annotations)(\['.+'\])?")
-_NOT_AN_IMAGE = re.compile(r"[:/@]\Z|\s|://")
+_NOT_AN_IMAGE = re.compile(r"[:/@]\Z|\s|(?<!\Ako)://")
 
 
 @rule("JS133", TEMPLATE_KINDS)
