@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+from unittest.mock import Mock
+
+from slicewright.core.document.read import read_manifests
+from slicewright.core.mend import text
 from slicewright.core.mend.files import mended, replacements, unified
 from slicewright.core.problem import Edit, Fix
+
+if TYPE_CHECKING:
+    import pytest
 
 TEXT = "\ufeff# head\n---\na: 1\nb: {c: 2}\nl: [x, y]\n---\n---\na: 3 # three"
 
@@ -26,6 +34,25 @@ def test_of_two_fixes_of_one_place_the_first_is_applied() -> None:
 
     assert mended(TEXT, [first, second])[1] == [first]
     assert mended(TEXT, [second, first])[1] == [second]
+
+
+def test_after_a_fix_that_cannot_be_written_the_next_has_its_turn() -> None:
+    """A fix that fails keeps no place, and those of a place are tried in their order."""
+    wrong, *right = (fix(0, Edit("replace", path, 3)) for path in (("b", "z"), ("b",), ("b", "c"), ("a",)))
+
+    expected = TEXT.replace("a: 1", "a: 3").replace("{c: 2}", "3")
+    assert (expected, [right[2], right[0]]) == mended(TEXT, [wrong, *right])
+
+
+def test_fixes_of_a_document_are_written_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many fixes a document has, it is read as often as for two of them."""
+    reading = Mock(wraps=read_manifests)
+    monkeypatch.setattr(text, "read_manifests", reading)
+    body = "".join(f"k{at}: x\n" for at in range(100))
+    fixes = [fix(0, Edit("move", (f"l{at}",), source=(f"k{at}",))) for at in range(100)]
+
+    assert (body.replace("k", "l"), fixes) == mended(body, fixes)
+    assert 2 == reading.call_count
 
 
 def test_an_element_that_goes_moves_the_others() -> None:

@@ -7,13 +7,13 @@ import difflib
 import re
 from collections import defaultdict
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, compress, pairwise
 from typing import TYPE_CHECKING
 
 import yaml
 
 from slicewright.core.document.mask import masked, unmasked
-from slicewright.core.mend.text import patched
+from slicewright.core.mend.text import patched, patched_together
 from slicewright.core.mend.tree import documents
 
 if TYPE_CHECKING:
@@ -33,27 +33,57 @@ def mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
     """
     head, *parts = _split(text)
     applied: list[Fix] = []
-    changed: dict[int, list[Path]] = defaultdict(list)
+    wanted: dict[int, list[Fix]] = defaultdict(list)
     for fix in sorted(fixes, key=lambda fix: all(edit.op != "move" for edit in fix.edits)):
-        places = [place for edit in fix.edits for place in _places(edit.path, edit.source)]
-        if any(_meet(place, other) for place in places for other in changed[fix.document]):
-            continue
-        written = patched(parts[fix.document], fix.edits) if parts else None
-        if written is not None:
-            parts[fix.document] = written
-            changed[fix.document] += places
-            applied.append(fix)
+        wanted[fix.document].append(fix)
+    for document, some in wanted.items() if parts else ():
+        parts[document], done = _mended(parts[document], some)
+        applied += done
     return unmasked("".join((head, *parts))) if applied else text, applied
 
 
-def _places(path: Path, source: Path) -> list[Path]:
-    """Return what an edit changes; an element that comes or goes moves those behind it."""
-    ways = [path, *([source] if source else [])]
+def _mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
+    """Return the text of one document after fixes, and those that were applied."""
+    applied: list[Fix] = []
+    left, changed = list(fixes), _Changed()
+    while left:
+        tried = _Changed()
+        apart = [tried.takes(fix) for fix in left]
+        text, done = patched_together(text, list(compress(left, apart)))
+        applied += filter(changed.takes, done)
+        # Where a fix could not be written, the next one that meets it has its turn.
+        left = [fix for fix, had in zip(left, apart, strict=True) if not (had or changed.meets(fix))]
+    return text, applied
+
+
+class _Changed:
+    """The places that fixes change."""
+
+    def __init__(self) -> None:
+        self._places: set[Path] = set()
+        self._around: set[Path] = set()
+
+    def meets(self, fix: Fix) -> bool:
+        """Tell whether a fix changes one of the places, what is in it, or what holds it."""
+        return not (self._around.isdisjoint(_places(fix)) and self._places.isdisjoint(_around(fix)))
+
+    def takes(self, fix: Fix) -> bool:
+        """Add what a fix changes, and tell whether it meets nothing that is there."""
+        is_apart = not self.meets(fix)
+        self._places.update(_places(fix))
+        self._around.update(_around(fix))
+        return is_apart
+
+
+def _places(fix: Fix) -> list[Path]:
+    """Return what a fix changes; an element that comes or goes moves those behind it."""
+    ways = [way for edit in fix.edits for way in (edit.path, edit.source) if way]
     return [way[:-1] if isinstance(way[-1], int) or way[-1] == "-" else way for way in ways]
 
 
-def _meet(one: Path, other: Path) -> bool:
-    return all(a == b for a, b in zip(one, other, strict=False))
+def _around(fix: Fix) -> list[Path]:
+    """Return the places that a fix changes, and those that hold them."""
+    return [place[:length] for place in _places(fix) for length in range(len(place) + 1)]
 
 
 @lru_cache(maxsize=2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice, pairwise, zip_longest
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.patch import PatchError, apply, copied
@@ -14,9 +16,9 @@ from slicewright.core.document.write import write_document
 from slicewright.core.mend.tree import Node, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from slicewright.core.problem import Edit
+    from slicewright.core.problem import Edit, Fix
 
 _Change = tuple[int, int, str]
 """Where a text is replaced, from and to, and by what."""
@@ -39,6 +41,43 @@ def patched(text: str, edits: Iterable[Edit]) -> str | None:
             return None
         text = written
     return text
+
+
+def patched_together(text: str, fixes: Sequence[Fix]) -> tuple[str, list[Fix]]:
+    """Return the text of one document after fixes of different places, and those that can be written.
+
+    The text is read once for all, and in halves where something cannot be written in its tidiest way.
+    """
+    if len(fixes) == 1:
+        written = patched(text, fixes[0].edits)
+        return (text, []) if written is None else (written, [*fixes])
+    whole: str | None = text
+    for edits in zip_longest(*(fix.edits for fix in fixes)):
+        whole = None if whole is None else _at_once(whole, [edit for edit in edits if edit])
+    if whole is not None:
+        return whole, [*fixes]
+    middle = len(fixes) // 2
+    text, first = patched_together(text, fixes[:middle])
+    text, second = patched_together(text, fixes[middle:])
+    return text, first + second
+
+
+def _at_once(text: str, edits: Sequence[Edit]) -> str | None:
+    """Return a text after edits that are written in their tidiest ways; None where it reads otherwise."""
+    try:
+        wanted = apply([edit.record() for edit in edits], copied(_read(text)))
+    except PatchError:
+        return None
+    writer = _Writer(text)
+    changes = sorted(
+        (change for edit in edits for change in islice(writer.changes(edit), 1)), key=itemgetter(0, 1)
+    )
+    if any(one[1] > other[0] or one[0] < one[1] == len(text) for one, other in pairwise(changes)):
+        return None  # they overlap, or what becomes the last line may end otherwise
+    ends = [0, *(end for _, end, _ in changes)]
+    parts = [text[end:start] + new for end, (start, _, new) in zip(ends, changes, strict=False)]
+    written = "".join((*parts, text[ends[-1] :]))
+    return written if same(wanted, _read(written)) else None
 
 
 def _read(text: str) -> Any:
@@ -88,6 +127,8 @@ class _Writer:
             ways = [own, write_string(value), write_quoted(value)]
             if not node.style and all(write_string(one) != one for one in (own[1:-1], value)):
                 ways = [own]  # 0x10 or True as text: the spelling is the person's to choose
+            elif not node.style and own[1:-1] != value:
+                del ways[0]
         for way in ways:
             yield node.start, node.end, way
 

@@ -27,12 +27,13 @@ class Node:
     is_list: bool = False
     children: list[tuple[Node, Node]] = field(default_factory=list)
     """Keys and values; an element of a list is its own key."""
-    names: list[str | int] = field(default_factory=list)
-    """What each child is called in a path."""
+    names: dict[str | int, int] = field(default_factory=dict)
+    """What each child of a mapping is called in a path, and its number."""
 
     def child(self, name: str | int) -> tuple[Node, Node] | None:
         """Return a key and its value."""
-        return self.children[self.names.index(name)] if name in self.names else None
+        index = name if self.is_list else self.names.get(name)
+        return self.children[index] if isinstance(index, int) and index < len(self.children) else None
 
     def at(self, path: Path) -> Node | None:
         """Return the node at a path; None where nothing is written there."""
@@ -68,7 +69,8 @@ def _node(event: Any, events: Iterator[Any]) -> Node:
         following = next(events)
         while type(following) not in (yaml.MappingEndEvent, yaml.SequenceEndEvent):
             key = _node(following, events)
-            node.names.append(len(node.names) if node.is_list else getattr(following, "value", ""))
+            if not node.is_list:
+                node.names.setdefault(getattr(following, "value", ""), len(node.children))
             node.children.append((key, key if node.is_list else _node(next(events), events)))
             following = next(events)
         node.end = following.end_mark.index if node.flow else node.children[-1][1].end
