@@ -140,12 +140,8 @@ def certain(
     yield from _note(resource, held)
     tokens = {token for some in held.values() for token in some}
     found = list(problems_of())
-    left = [
-        one
-        for one in found
-        if not any(_is_about(one, path) for path in held)
-        and not any(token in one.message for token in tokens)
-    ]
+    is_about = _about(held)
+    left = [one for one in found if not (is_about(one) or any(token in one.message for token in tokens))]
     for number in range(1, len(VARIANTS) + 1) if left else ():
         left = _in_both(left, problems_of(number))
     words = _words(resource, held, found, left) if left else []
@@ -173,15 +169,21 @@ _OF_A_WHOLE = frozenset({"CEL001", "SCHEMA007", "SCHEMA008", "SCHEMA012"})
 """Problems of a value with all that is in it."""
 
 
-def _is_about(problem: Problem, path: Path) -> bool:
-    """Tell whether a problem is one of the value at a path, or of what holds it."""
-    if problem.id in _OF_A_WHOLE and path[: len(problem.path)] == problem.path:
-        return True
-    if problem.id.startswith("FIT") and path != ("metadata", "name"):
-        return True  # another node selector may fit another flavor
-    return problem.path[: len(path)] == path or (
-        path[0] != "metadata" and not problem.id.startswith("SCHEMA") and problem.path == _holder(path)
-    )
+def _about(held: Placeholders) -> Callable[[Problem], bool]:
+    """Return what tells whether a problem is one of a value with placeholders, or of what holds it."""
+    wholes = {path[:length] for path in held for length in range(len(path) + 1)}
+    holders = {_holder(path) for path in held if path[0] != "metadata"}
+    may_fit = any(path != ("metadata", "name") for path in held)  # another selector, another flavor
+
+    def is_about(problem: Problem) -> bool:
+        return (
+            (problem.id in _OF_A_WHOLE and problem.path in wholes)
+            or (problem.id.startswith("FIT") and may_fit)
+            or any(problem.path[:length] in held for length in range(1, len(problem.path) + 1))
+            or (not problem.id.startswith("SCHEMA") and problem.path in holders)
+        )
+
+    return is_about
 
 
 def _holder(path: Path) -> Path:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.problem import Edit, Fix, only_near
@@ -49,11 +50,10 @@ def vouched(problem: Problem, data: Any, validator: jsonschema_rs.Draft7Validato
     if fix is None or not fix.safe:
         return problem
     (edit,) = fix.edits
-    *way, name = edit.path
-    changed = holder = copy.deepcopy(data)
-    for part in way:
-        holder = holder[part]
-    holder[name] = holder.pop(edit.source[-1]) if edit.op == "move" else edit.value
-    refused = (tuple(error.instance_path) for error in validator.iter_errors(changed))
-    fits = all(path[: len(edit.path)] != edit.path for path in refused)
+    changed = reduce(getitem, edit.source, data) if edit.op == "move" else edit.value
+    # What is beside the value has no part in it, and may be much.
+    for part in reversed(edit.path):
+        changed = [changed] if isinstance(part, int) else {part: changed}
+    place = [0 if isinstance(part, int) else part for part in edit.path]
+    fits = all(error.instance_path[: len(place)] != place for error in validator.iter_errors(changed))
     return problem if fits else replace(problem, fix=replace(fix, safe=False))
