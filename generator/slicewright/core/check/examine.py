@@ -231,7 +231,11 @@ def examine(
     ours = {checked.resource.file for checked in others if scopes[id(checked.resource)].cluster}
     if any(problem.id == _UNUSED for problem in left):
         more = of_render()
-        unused = () if errors(more) else suppress([*problems, *more], resources, entries, known)
+        unused = {
+            one
+            for one in (() if errors(more) else suppress([*problems, *more], resources, entries, known))
+            if one.id == _UNUSED
+        }
         partly = (
             set() if "" in whole else ours | {one.resource.file for one in objects if _is_ours(one.resource)}
         )

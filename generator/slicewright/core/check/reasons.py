@@ -7,8 +7,11 @@ next one, and above the first line of a document about all of that.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from slicewright.core.document.comments import comments
@@ -64,6 +67,52 @@ class Entry:
         return any(fnmatchcase(path, self.file) for path in paths) and any(
             fnmatchcase(named, self.object) for named in names
         )
+
+
+class Entries:
+    """Entries by their rules and lines, so that a problem is compared with few of many."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._alike: dict[_About, list[Entry]] = defaultdict(list)
+        for entry in entries:
+            about = (entry.rule, entry.file, entry.lines, entry.object, entry.here)
+            self._alike[about].append(entry)
+        self._patterns: dict[str, list[_About]] = defaultdict(list)
+        documents: dict[str, set[range]] = defaultdict(set)
+        for about in self._alike:
+            rule, file, lines, *_ = about
+            if not lines:
+                self._patterns[rule].append(about)
+            elif len(lines) > 1:
+                documents[file].add(lines)
+        self._documents = {file: sorted(found, key=_start) for file, found in documents.items()}
+        self._used: set[_About] = set()
+
+    def suppress(self, problem: Problem) -> bool:
+        """Tell whether an entry suppresses a problem, and take note of all that do."""
+        documents = self._documents.get(problem.file, [])
+        at = bisect_right(documents, problem.line, key=_start)
+        places = (range(problem.line, problem.line + 1), *documents[max(at - 1, 0) : at])
+        by = [
+            about
+            for rule in (problem.id, family(problem.id))
+            for about in (
+                *((rule, problem.file, lines, "*", "") for lines in places),
+                *self._patterns.get(rule, ()),
+            )
+            if about in self._alike and self._alike[about][0].suppresses(problem)
+        ]
+        self._used.update(by)
+        return bool(by)
+
+    def unused(self) -> list[Problem]:
+        """Return what to report of the entries that suppressed nothing."""
+        return [one.problem for about, some in self._alike.items() if about not in self._used for one in some]
+
+
+_About = tuple[str, str, range, str, str]
+"""What an entry is about; the object and the folder are those of any comment, or of a pattern."""
+_start = attrgetter("start")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ annotation of a rendered object, which patches and components of the same file w
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.model import Resource
-from slicewright.core.check.reasons import NO_REASON, UNKNOWN, UNUSED, WHY, Entry, of_comments
+from slicewright.core.check.reasons import NO_REASON, UNKNOWN, UNUSED, WHY, Entries, Entry, of_comments
 from slicewright.core.kubernetes.labels import ACKNOWLEDGED
 from slicewright.core.problem import Problem, did_you_mean, errors
 
@@ -35,7 +36,6 @@ def suppress(
     `known` returns the ids that there are; it is asked where an annotation meets no problem, and with none
     any id is taken for one.
     """
-    used: set[Entry] = set()
     marks: dict[_Holder, Resource] = {}
     written: set[_Holder] = set()
     texts: dict[str, tuple[SourceFile, bool]] = {}
@@ -49,22 +49,22 @@ def suppress(
         if _marks(resource):
             marks[_holder(resource)] = resource
     said = of_comments(texts.values(), known)
-    ignored = (*ignored, *said.entries)
-    met: set[tuple[_Holder, str]] = set()
+    entries = Entries((*ignored, *said.entries))
+    met: dict[_Holder, set[str]] = defaultdict(set)
     left: list[Problem] = [*said.problems]
     for problem in problems:
         holders = _holders(problem)
-        met.update((holder, problem.id) for holder in holders)
-        by = [entry for entry in ignored if entry.suppresses(problem)]
-        used.update(by)
+        for holder in holders:
+            met[holder].add(problem.id)
+        is_ignored = entries.suppress(problem)
         key = ACKNOWLEDGED + problem.id
         may = problem.severity != "error" or written.isdisjoint(holders)
         held = [marks[at].annotations for at in holders if may and at in marks]
-        if not by and not any(notes.get(key, "").strip() for notes in held):
+        if not is_ignored and not any(notes.get(key, "").strip() for notes in held):
             left.append(problem)
-    left += [entry.problem for entry in ignored if entry not in used]
+    left += entries.unused()
     for holder, resource in marks.items():
-        left += _of_annotations(resource, {ident for at, ident in met if at == holder}, known)
+        left += _of_annotations(resource, met[holder], known)
     return tuple(left)
 
 
@@ -77,8 +77,8 @@ def acknowledged(
     """
     if len(errors(problems)) == len(problems):
         return tuple(problems)
-    left = suppress(problems, inputs(sources), ignored)
-    return tuple(problem for problem in problems if problem.severity == "error" or problem in left)
+    left = set(map(id, suppress(problems, inputs(sources), ignored)))
+    return tuple(problem for problem in problems if problem.severity == "error" or id(problem) in left)
 
 
 def inputs(sources: Iterable[Source]) -> list[Resource]:

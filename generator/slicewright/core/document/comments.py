@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -34,26 +37,26 @@ def comments(text: str, pattern: re.Pattern[str]) -> Iterator[Comment]:
     lines = text.splitlines()
     signs = [(at, column) for at, line in enumerate(lines) for column, sign in enumerate(line) if sign == "#"]
     found = [(place, match) for place in signs if (match := pattern.match(lines[place[0]], place[1]))]
-    scalars, starts, end = _layout(text) if found else ([], [], 0)
+    if not found:
+        return
+    scalars, starts, end = _layout(text)
+    ends = dict(pairwise([*starts, len(lines)]))
+    values = [at for at, line in enumerate(lines) if _has_value(line)]
     for (at, column), match in found:
         before = lines[at][:column]
-        inside = any(first <= (at, column) < last for first, last in scalars)
+        scalar = bisect_right(scalars, (at, column), key=itemgetter(0))
+        inside = scalar and (at, column) < scalars[scalar - 1][1]
         if at > end or inside or before[-1:].strip():
             continue
-        first = at if before.strip() else _next(lines, at + 1)
-        is_above = first > at and first in starts
-        last = (
-            min((start for start in starts if start > first), default=len(lines)) if is_above else first + 1
-        )
+        following = bisect_right(values, at)
+        below = values[following] if following < len(values) else len(lines)
+        first = at if before.strip() else below
+        last = ends.get(first, first + 1) if first > at else first + 1
         yield Comment(match, at + 1, column + 1, range(first + 1, last + 1))
 
 
-def _next(lines: list[str], start: int) -> int:
-    """Return the number of the next line that holds a value."""
-    for at in range(start, len(lines)):
-        if lines[at].strip() not in ("", "---") and not lines[at].lstrip().startswith("#"):
-            return at
-    return len(lines)
+def _has_value(line: str) -> bool:
+    return line.strip() not in ("", "---") and not line.lstrip().startswith("#")
 
 
 def _layout(text: str) -> tuple[list[tuple[_Mark, _Mark]], list[int], int]:
