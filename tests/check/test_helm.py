@@ -130,3 +130,23 @@ def test_missing_helm_ends_with_the_code_of_missing_tools(
     done = run(tmp_path, ".", "--helm", "-o", "json")
 
     assert (3, ["TOOL001"]) == (done.code, [one["id"] for one in json.loads(done.out)["problems"]])
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["", "# Source: c/../../../out/victim.yaml\n", "# Source: c//etc/a.yaml\n"],
+    ids=["none", "up", "root"],
+)
+def test_objects_of_no_template_are_the_charts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: str
+) -> None:
+    """A chart names no file outside of it, and hides no object before the first template."""
+    _fake(
+        tmp_path,
+        f"while read -r line; do echo \"$line\"; done <<'END'\n{head}{BAD_CONFIG_MAP}END",
+        monkeypatch,
+    )
+    write(tmp_path / "here", _CHART)
+    (problem,) = run(tmp_path / "here", ".", "--helm", "-o", "json", "--schemas-only").json["problems"]
+
+    assert ("SCHEMA003", "charts/train") == (problem["id"], problem["file"])

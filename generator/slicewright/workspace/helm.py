@@ -49,9 +49,11 @@ def _objects(text: str, name: str) -> tuple[list[tuple[str, Document]], tuple[Pr
     """Read the objects template by template: together they may be more than one file may hold."""
     objects: list[tuple[str, Document]] = []
     problems: list[Problem] = []
-    _, *parts = _SOURCE.split(text)
+    parts = ["", *_SOURCE.split(text)]
     for template_name, part in zip(parts[::2], parts[1::2], strict=True):
-        file = f"{name}/{template_name}"
+        # What names no template of the chart is the chart's: a chart can write such lines itself.
+        is_inside = template_name and ".." not in template_name.split("/")
+        file = f"{name}/{template_name}" if is_inside else name
         documents, wrong = read_documents(part, file)
         objects += [(file, document) for document in documents]
         # A line of what is rendered is no line of the template.
