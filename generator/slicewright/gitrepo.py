@@ -1,6 +1,7 @@
 """Versions of a repository's tree: those that git keeps, never checked out, and the files on disk.
 
-git gets its arguments as a list, changes nothing in the repository, and fetches no object.
+git gets its arguments as a list, changes nothing in the repository, and fetches no object. It reads its own
+configuration, but runs no file system monitor, hook or filter that this names.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from slicewright.core.problem import Problem
 from slicewright.workspace.text_file import decoded, read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 _PATIENCE = 120
@@ -42,10 +43,19 @@ _OF_A_HOOK = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFI
 """What git sets for its hooks: relative to another folder, and perhaps of another repository."""
 
 
-def _environment() -> dict[str, str]:
-    """Return the environment of git: no lock, no prompt, English messages."""
+_RUNS_NOTHING = {"core.fsmonitor": "false", "core.hooksPath": os.devnull}
+"""Settings that keep git from running programs of a repository's configuration."""
+
+
+def _environment(settings: Mapping[str, str] = _RUNS_NOTHING) -> dict[str, str]:
+    """Return the environment of git: no lock, no prompt, English messages, and settings beside the user's."""
+    given = os.environ.get("GIT_CONFIG_COUNT", "")
+    first = int(given) if given.isdecimal() else 0
+    own = {"GIT_CONFIG_COUNT": str(first + len(settings))}
+    for number, (key, value) in enumerate(settings.items(), first):
+        own |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
-    return {**{name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}, **quiet}
+    return {**{name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}, **quiet, **own}
 
 
 def _program() -> str:
@@ -55,14 +65,16 @@ def _program() -> str:
     return program
 
 
-def _run(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def _run(
+    root: Path, *arguments: str, settings: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
     """Run git in a folder and return what it did, right or wrong. Raises GitError."""
     command = [_program(), *arguments]
     try:
         return subprocess.run(
             command,
             cwd=root,
-            env=_environment(),
+            env=_environment({**_RUNS_NOTHING, **(settings or {})}),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -72,9 +84,9 @@ def _run(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         raise GitError(_broken(arguments[0], str(error))) from error
 
 
-def _answer(root: Path, *arguments: str) -> bytes:
+def _answer(root: Path, *arguments: str, settings: Mapping[str, str] | None = None) -> bytes:
     """Return what git prints. Raises GitError where it fails."""
-    done = _run(root, *arguments)
+    done = _run(root, *arguments, settings=settings)
     if done.returncode:
         raise GitError(_broken(arguments[0], done.stderr.decode(errors="replace")))
     return done.stdout
@@ -107,6 +119,10 @@ class UnknownRevisionError(Exception):
         super().__init__(f"git knows no revision '{name}'")
         self.name = name
         self.known = known
+
+
+class UnrelatedError(Exception):
+    """Two revisions have no commit in common, or a shallow clone lacks it."""
 
 
 class Objects:
@@ -168,7 +184,7 @@ def _reader(root: Path) -> subprocess.Popen[bytes]:
 def resolve(root: Path, name: str) -> str:
     """Return the tree of a revision. Raises UnknownRevisionError, NoGitRepositoryError, GitError."""
     done = _run(root, "rev-parse", "--verify", "--quiet", f"{name}^{{tree}}")
-    if not done.returncode and not name.startswith("-"):
+    if not done.returncode and not name.startswith(("-", "^")):
         return done.stdout.decode().strip()
     inside = _run(root, "rev-parse", "--git-dir")
     if b"not a git repository" in inside.stderr:
@@ -179,12 +195,17 @@ def resolve(root: Path, name: str) -> str:
 
 
 def merge_base(root: Path, one: str, other: str) -> str:
-    """Return the commit from which two revisions went apart. Raises UnknownRevisionError, GitError."""
+    """Return the commit from which two revisions went apart.
+
+    Raises UnknownRevisionError, UnrelatedError, GitError.
+    """
     for name in (one, other):
         resolve(root, name)
+        if _run(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").returncode:
+            raise UnknownRevisionError(name, _known(root))
     done = _run(root, "merge-base", one, other)
     if done.returncode:
-        raise UnknownRevisionError(f"{one}...{other}", ())
+        raise UnrelatedError(f"git finds no commit that '{one}' and '{other}' have in common")
     return done.stdout.decode().strip()
 
 
@@ -269,8 +290,19 @@ def changed_files(root: Path, commit: str) -> tuple[str, ...]:
     Raises GitError.
     """
     options = ("--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", "-z")
-    differ = _answer(root, "diff", *options, commit, "--")
+    differ = _answer(root, "diff", *options, commit, "--", settings=_no_filters(root))
     return (*_names(differ), *_names(_answer(root, "ls-files", "--others", "--exclude-standard", "-z")))
+
+
+def _no_filters(root: Path) -> dict[str, str]:
+    """Return settings that turn off the filters of git's configuration, which are programs.
+
+    A file that a filter changes may then be listed though it did not change.
+    """
+    found = _run(
+        root, "config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process|required)$"
+    )
+    return {name: "false" if name.endswith(".required") else "" for name in _names(found.stdout)}
 
 
 def write_tree(root: Path, name: str, folder: Path) -> None:

@@ -148,6 +148,9 @@ def test_tree_is_left_as_it_is(past: Path) -> None:
     ("arguments", "code", "expected"),
     [
         (["--changed", "mian"], 2, "Error: git knows no revision 'mian'; did you mean 'main'?\n"),
+        (["--changed", ""], 2, "Error: --changed needs a revision, and this one is empty"),
+        (["--changed", "^HEAD"], 2, "Error: git knows no revision '^HEAD'"),
+        (["--changed", "HEAD^{tree}"], 2, "Error: git knows no revision 'HEAD^{tree}'"),
         (["--changed", "main", "-"], 2, "Error: --changed is for files"),
         (["--changed", "main", "--baseline", "b", "--write-baseline"], 2, "Error: --changed is for files"),
     ],
@@ -169,3 +172,29 @@ def test_folder_without_git_is_refused(tmp_path: Path) -> None:
 def test_file_that_cannot_be_read_is_reported_whatever_changed(past: Path) -> None:
     """What was not checked is no finding of the past."""
     assert ["missing.yaml FILE001"] == found(past, "missing.yaml", rev="HEAD")
+
+
+def test_programs_of_the_configuration_are_not_run(past: Path) -> None:
+    """A file system monitor, a hook and a filter that .git/config names stay asleep; the change is found."""
+    program = past / ".git/program"
+    program.write_text(f"#!/bin/sh\ntouch {past}/.git/called\ncat\n")
+    program.chmod(0o755)
+    write(past, {".gitattributes": "*.yaml filter=x\n", "a.yaml": f"{BAD_CONFIG_MAP}# changed\n"})
+    for key in ("core.fsmonitor", "filter.x.clean", "filter.x.process"):
+        git(past, "config", key, str(program))
+    git(past, "config", "filter.x.required", "true")
+
+    assert ["a.yaml SCHEMA003"] == found(past)
+    assert not (past / ".git/called").exists()
+
+
+def test_unrelated_histories_are_named(past: Path) -> None:
+    """The message says what to do in a shallow clone."""
+    git(past, "checkout", "--orphan", "alone")
+    git(past, "commit", "--message", "other")
+    done = run(past, ".", "--changed", "main")
+
+    assert 2 == done.code
+    assert (
+        "git finds no commit that 'main' and 'HEAD' have in common; in a shallow clone: git fetch" in done.err
+    )

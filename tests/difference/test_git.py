@@ -72,7 +72,10 @@ def test_branches_without_a_common_past_have_no_place_where_they_parted(base: Re
     base.workload("b", JOB)
     commit(base)
 
-    assert "git knows no revision 'main...alone'" in base.run("diff", "main...alone", code=2).err
+    assert (
+        "no commit that 'main' and 'alone' have in common; in a shallow clone: git fetch --unshallow"
+        in base.run("diff", "main...alone", code=2).err
+    )
 
 
 def test_no_git_repository_is_wrong_usage(repo: Repo) -> None:

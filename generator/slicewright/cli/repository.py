@@ -103,6 +103,9 @@ def git_errors_shown() -> Iterator[None]:
         show.stop((error.problem,), BROKEN)
     except gitrepo.NoGitRepositoryError as error:
         raise show.Refused("GIT003", str(error), "git init, and commit") from None
+    except gitrepo.UnrelatedError as error:
+        hint = "in a shallow clone: git fetch --unshallow; else name another revision"
+        raise show.unknown(str(error), hint) from None
     except gitrepo.UnknownRevisionError as error:
         near = did_you_mean(error.name, error.known).replace("one of: ", "branches and tags: ")
         hint = near or "name a branch, a tag or a commit; git fetch gets others"

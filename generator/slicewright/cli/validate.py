@@ -183,13 +183,13 @@ def validate(
         raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
     if write_baseline and not baseline:
         raise click.UsageError("--write-baseline needs the file: --baseline FILE")
-    if changed and (write_baseline or STDIN in paths):
+    if changed is not None and (write_baseline or STDIN in paths):
         raise click.UsageError("--changed is for files, and a baseline has all problems: leave it out")
     before = earlier.baseline_at(baseline, writes=write_baseline) if baseline else None
     values = values_of(assignments, env_file, mends=fix or diff)
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root()
-    change = _change(root, changed, paths) if changed else None
+    change = _change(root, changed, paths) if changed is not None else None
     found = Discovery(exclude, helm=helm).find(paths) if paths else _of_repository(root, exclude)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(
@@ -275,6 +275,8 @@ def _mending(units: Sequence[Unit], root: Path, *, unsafe: bool, writes: bool) -
 
 
 def _change(root: Path, rev: str, paths: Sequence[str]) -> Change:
+    if not rev:
+        raise click.UsageError("--changed needs a revision, and this one is empty: is a variable unset?")
     from slicewright.workspace.change import Change  # noqa: PLC0415 - few ask for it
 
     with git_errors_shown():
