@@ -149,3 +149,18 @@ def test_baseline_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     done = run(tmp_path, "a.yaml", "--baseline", "no/known.yaml", "--write-baseline")
 
     assert (1, "no/known.yaml: FILE003") == (done.code, done.err.partition(" the")[0])
+
+
+def test_baseline_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    """A run that is killed while it writes leaves the old one: the new one is another file."""
+    write(tmp_path, {"a.yaml": BAD_CONFIG_MAP})
+    arguments = ("a.yaml", "--baseline", "known.yaml", "--write-baseline")
+    run(tmp_path, *arguments)
+    with (tmp_path / "known.yaml").open() as old:
+        text = old.read()
+        write(tmp_path, {"a.yaml": BAD_CONFIG_MAP.replace("name: ", "name: x-")})
+        run(tmp_path, *arguments)
+        old.seek(0)
+
+        assert text == old.read()
+    assert ["a.yaml", "known.yaml"] == sorted(path.name for path in tmp_path.iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,6 +134,22 @@ def test_links_and_generated_files_stay(tmp_path: Path) -> None:
     assert BROKEN == (tmp_path / "a.yaml").read_text()
     assert "FILE004" in done.ids
     assert (tmp_path / "tree/link.yaml").is_symlink()
+
+    done = run(tmp_path, "tree", "--diff")
+    assert "" == done.out
+    assert "tree/link.yaml: FILE004 a link is where a file belongs" in done.err
+
+
+@pytest.mark.slow  # git is another process
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_git_applies_the_difference(tmp_path: Path, mark: bytes) -> None:
+    """The patch makes the file that --fix writes, also after a byte order mark."""
+    file = tmp_path / "a b.yaml"
+    file.write_bytes(mark + BROKEN.partition("\n")[2].encode())
+    patch = run(tmp_path, ".", "--diff").out
+    subprocess.run(["git", "apply"], cwd=tmp_path, input=patch.encode(), check=True)
+
+    assert mark + FIXED.partition("\n")[2].encode() == file.read_bytes()
 
 
 def test_generated_files_stay(tmp_path: Path) -> None:

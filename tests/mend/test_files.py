@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
+
+import pytest
 
 from slicewright.core.document.read import read_manifests
 from slicewright.core.mend import text
@@ -11,7 +14,7 @@ from slicewright.core.mend.files import mended, replacements, unified
 from slicewright.core.problem import Edit, Fix
 
 if TYPE_CHECKING:
-    import pytest
+    from pathlib import Path
 
 TEXT = "\ufeff# head\n---\na: 1\nb: {c: 2}\nl: [x, y]\n---\n---\na: 3 # three"
 
@@ -84,3 +87,16 @@ def test_difference_is_one_that_git_applies() -> None:
     expected = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n"
 
     assert expected == unified("f", "a", "b\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["new\nline", "tab\tx", 'q"uote', "b\\n", " lead", "sp ace", "é", "\x7f", "\udcff"]
+)
+def test_git_applies_the_difference_of_any_name(tmp_path: Path, name: str) -> None:
+    """Names are quoted as git reads them."""
+    file = tmp_path / name
+    file.write_text("a\n")
+    patch = unified(name, "a\n", "b\n").encode(errors="surrogateescape")
+    subprocess.run(["git", "apply"], cwd=tmp_path, input=patch, check=True)
+
+    assert "b\n" == file.read_text()

@@ -11,6 +11,7 @@ from slicewright.core.check.baseline import Baseline, of_change, read_baseline, 
 from slicewright.core.check.selection import is_below
 from slicewright.core.problem import Problem
 from slicewright.workspace.text_file import read_file
+from slicewright.workspace.write import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,11 +43,9 @@ def new(report: Report, before: Baseline, found: Found, *, writes: bool) -> Repo
 
     if writes:
         text = write_baseline(before, report, is_checked)
-        try:
-            Path(before.file).write_text(text, encoding="utf-8")
-        except OSError as error:
-            message = f"the baseline cannot be written: {error.strerror}"
-            hint = "name another file, or check permissions"
+        hint = "name another file, or check permissions"
+        for problem in replace_file(Path(before.file).resolve(), text):
+            message = f"the baseline {problem.message}"
             show.stop((Problem("FILE003", message, hint, file=before.file),))
         before, _ = read_baseline(text, before.file)
     return before.of(report, is_checked)

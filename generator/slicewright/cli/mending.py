@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slicewright.cli import show
 from slicewright.cli.streams import exact, say
 from slicewright.core.mend.files import mended, unified
 from slicewright.core.problem import Problem, counted
 from slicewright.core.run.header import is_ours
 from slicewright.workspace.text_file import read_file, read_stdin
-from slicewright.workspace.write import apply
+from slicewright.workspace.write import byte_order_mark, refused, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -75,7 +76,7 @@ class Mending:
         return any(changed)
 
     def _mend(self, name: str, unit: Unit | None, fixes: list[Fix]) -> bool:
-        path = Path(unit.path) if unit else self.root / name
+        path = self._path(name)
         text: str | Problem | None = self.after.get(name) or (unit.text if unit else None)
         text = read_file(path, name) if text is None else text
         if isinstance(text, Problem) or is_ours(text) or name in self.refused:
@@ -83,8 +84,8 @@ class Mending:
         written, applied = mended(text, fixes)
         if not applied:
             return False
-        if self.writes and path.name:
-            problems = apply(path.parent, {path.name: written}, ())
+        if path.name:
+            problems = replace_file(path, written) if self.writes else self._links(path)
             if problems:
                 self.refused[name] = replace(problems[0], file=name)
                 return False
@@ -92,13 +93,26 @@ class Mending:
         self.after[name] = written
         return True
 
+    def _path(self, name: str) -> Path:
+        """Return the path of a file; of stdin, which has none, one without a name."""
+        unit = next((unit for unit in self.units if unit.name == name and unit.form != "folder"), None)
+        return Path(unit.path) if unit else self.root / name
+
+    def _links(self, path: Path) -> tuple[Problem, ...]:
+        """Return why a file would not be written, wherever the difference is applied."""
+        return tuple(one for one in refused(path.parent, {path.name: ""}) if one.id == "FILE004")
+
+    def _difference(self, name: str) -> str:
+        path = self._path(name)
+        mark = byte_order_mark(path).decode() if path.name else ""
+        return unified(name, mark + self.before[name], mark + self.after[name])
+
     def show(self, report: str) -> None:
         """Print what changed: the difference, or the report, of stdin the text that it becomes."""
         stdin = next((unit for unit in self.units if unit.form == "stdin"), None)
         if not self.writes:
-            exact(
-                "".join(unified(name, self.before[name], text) for name, text in sorted(self.after.items()))
-            )
+            exact("".join(self._difference(name) for name in sorted(self.after)))
+            show.messages(tuple(self.refused.values()))
         elif stdin and isinstance(stdin.text, str):
             exact(self.after.get(stdin.name, stdin.text))
             say(report, err=True, nl=False)

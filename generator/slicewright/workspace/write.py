@@ -24,7 +24,7 @@ STAGE = ".slicewright-stage-"
 
 
 @contextlib.contextmanager
-def locked(root: Path, *, shared: bool = False) -> Iterator[None]:
+def locked(root: Path, *, shared: bool = False, quiet: bool = False) -> Iterator[None]:
     """Hold the repository against other runs of slicewright; readers share it.
 
     The lock is on the folder itself (flock), so that no file is left behind and a killed process frees it.
@@ -35,7 +35,8 @@ def locked(root: Path, *, shared: bool = False) -> Iterator[None]:
         try:
             fcntl.flock(handle, how | fcntl.LOCK_NB)
         except BlockingIOError:
-            sys.stderr.write("waiting for another slicewright in this repository\n")
+            if not quiet:
+                sys.stderr.write("waiting for another slicewright in this repository\n")
             fcntl.flock(handle, how)
         yield
     finally:
@@ -55,9 +56,9 @@ def apply(
     unless something is written there.
     """
     _remove_stages(root)
-    refused = _refused(root, writes, deletes)
-    if refused:
-        return refused
+    problems = refused(root, writes, deletes)
+    if problems:
+        return problems
     for folder in empty:
         _remove_empty(root, root / folder)
     if not (writes or deletes):
@@ -85,10 +86,19 @@ def apply(
     return ()
 
 
+def replace_file(path: Path, text: str) -> tuple[Problem, ...]:
+    """Write one file as `apply` does, one run after the other: each removes what others have staged."""
+    try:
+        with locked(path.parent, quiet=True):
+            return apply(path.parent, {path.name: text}, ())
+    except OSError as error:
+        return (_unwritable(path.name, error),)
+
+
 def _stage(staged: str, target: str, text: str) -> None:
     """Write a file that will replace another one."""
     is_edited = not header.is_ours(text) and os.path.exists(target)
-    mark = _mark(target) if is_edited else b""
+    mark = byte_order_mark(target) if is_edited else b""
     with open(staged, "wb") as file:
         file.write(mark + text.encode().removeprefix(mark))
     if target.endswith(".sh"):
@@ -97,7 +107,7 @@ def _stage(staged: str, target: str, text: str) -> None:
         shutil.copymode(target, staged)
 
 
-def _mark(path: str) -> bytes:
+def byte_order_mark(path: str | os.PathLike[str]) -> bytes:
     """Return the byte order mark with which a file begins; readers take it away."""
     with open(path, "rb") as file:
         return codecs.BOM_UTF8 if file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8 else b""
@@ -107,7 +117,7 @@ _INSIDE = re.compile(r"(?!\.{1,2}(/|$))[^/\0]+(/(?!\.{1,2}(/|$))[^/\0]+)*")
 """A relative path without empty parts, `.` or `..`."""
 
 
-def _refused(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...]) -> tuple[Problem, ...]:
+def refused(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...] = ()) -> tuple[Problem, ...]:
     """Find what is in the way, or leads out of the tree, before anything is written."""
     found: dict[str, Problem] = {}
     seen: set[str] = set()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Fix, Path
 
 _MARK = "\ufeff"
+_CODED = re.compile("[\x00-\x1f\x7f\udc80-\udcff]")
+_UNSAFE = re.compile(f'{_CODED.pattern}|[ "\\\\]')
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -128,10 +130,21 @@ def unified(name: str, before: str, after: str) -> str:
     """Return the difference of two versions of a file, as `git apply` reads it."""
     old, new = _lines(before), _lines(after)
     place = name.lstrip("/")
-    lines = difflib.unified_diff(old, new, f"a/{place}", f"b/{place}")
+    lines = difflib.unified_diff(old, new, _quoted(f"a/{place}"), _quoted(f"b/{place}"))
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
+
+
+def _quoted(name: str) -> str:
+    """Return a name as git writes it in a patch: within quotes, and with escapes, where it must be."""
+    if not _UNSAFE.search(name):
+        return name
+    escaped = re.sub(r'["\\]', r"\\\g<0>", name)
+    coded = _CODED.sub(
+        lambda match: "".join(f"\\{byte:03o}" for byte in match[0].encode(errors="surrogateescape")), escaped
+    )
+    return f'"{coded}"'
 
 
 def _lines(text: str) -> list[str]:
