@@ -9,10 +9,14 @@ from tests.check.kit import BAD_CONFIG_MAP, run, write
 from tests.conftest import JOB
 from tests.words import places
 
+from slicewright.core.check.reasons import Entry
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import Repo
+
+    from slicewright.core.problem import Problem
 
 IGNORED = "ignore: [{rule: SCHEMA003, reason: meant}]\n"
 
@@ -168,3 +172,22 @@ def test_comment_in_a_workload_ignores_no_error(repo: Repo) -> None:
     repo.write("workloads/a.yaml", f"# slicewright: ignore IN meant\n{text}  slcies: 1\n")
 
     assert "IN002" in repo.run("validate", code=1).out
+
+
+def test_a_comment_is_compared_with_its_own_lines_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many documents have a comment, a problem is compared with those of its place."""
+    compared: list[int] = []
+    suppresses = Entry.suppresses
+
+    def counting(entry: Entry, problem: Problem) -> bool:
+        compared.append(problem.line)
+        return suppresses(entry, problem)
+
+    monkeypatch.setattr(Entry, "suppresses", counting)
+    one = f"# slicewright: ignore SCHEMA003 meant\n{BAD_CONFIG_MAP}---\n"
+    write(tmp_path, {"a.yaml": 50 * one})
+
+    assert not any("SCHEMA003" in one for one in said(tmp_path, "a.yaml"))
+    assert 50 == len(compared)

@@ -42,6 +42,7 @@ def test_comment_is_about_its_line_the_next_or_a_document() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "a: b\n",
         'a: "b # word"\n',
         "a: 'b\n  # word'\n",
         "a: |\n  echo\n  # word\n",

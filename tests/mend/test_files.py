@@ -58,6 +58,13 @@ def test_fixes_of_a_document_are_written_together(monkeypatch: pytest.MonkeyPatc
     assert 2 == reading.call_count
 
 
+def test_fixes_that_overlap_are_written_one_after_the_other() -> None:
+    """Two keys for an empty mapping take the place of the same brackets."""
+    fixes = [fix(0, Edit("add", ("a", key), 1)) for key in "bc"]
+
+    assert ("a: {b: 1, c: 1}\n", fixes) == mended("a: {}\n", fixes)
+
+
 def test_an_element_that_goes_moves_the_others() -> None:
     """After an element of a list is removed, no other fix of that list is applied by its old index."""
     first, second = fix(0, Edit("remove", ("l", 0))), fix(0, Edit("remove", ("l", 1)))
