@@ -57,6 +57,11 @@ _OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
         ("terraform.yaml", _OBJECT + "%{ if a }\n  b: c\n%{ endif }\n", TEMPLATE),
         ("chat.yaml", _OBJECT + "data:\n  a: |\n    {% for b in c %}\n", ""),
         ("inline.yaml", _OBJECT + "  namespace: {{ b }}\n", ""),
+        ("scalar.yaml", _OBJECT + "data:\n  a: |\n    {{- if b }}\n---\n" + _OBJECT + "data: [}\n", ""),
+        ("quoted.yaml", _OBJECT + "data:\n  a: |\n    $patch: delete\n", ""),
+        ("one.yaml", _OBJECT + "$patch: delete\n---\n" + _OBJECT, ""),
+        ("dispatches/a.yaml", _OBJECT, ""),
+        ("list.yaml", "- apiVersion: v1\n  kind: Pod\n", ""),
         ("patch.yaml", _OBJECT, PATCH),
         ("a/patches/b.yaml", _OBJECT, PATCH),
         ("webhook_patch_in_jobs.yaml", _OBJECT, PATCH),
@@ -74,7 +79,9 @@ def test_path_and_text_decide(path: str, text: str, expected: str) -> None:
     """A file is passed by where nothing in it looks like an object, or an object of no API server."""
     documents, problems = read_documents(text, path)
 
-    assert expected == reason(path, text, [one.data for one in documents], broken=bool(problems))
+    assert expected == reason(
+        path, text, [one.data for one in documents], broken=[one.line for one in problems]
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,7 +103,7 @@ def test_words_inside_of_json_that_was_read_are_no_object() -> None:
     """A schema that describes objects has their words; what was read of it is no object."""
     text = '{"a": {"apiVersion": 1, "kind": 2}}'
 
-    assert NO_OBJECT == reason("a.json", text, [{"a": {}}], broken=True)
+    assert NO_OBJECT == reason("a.json", text, [{"a": {}}], broken=[1])
 
 
 def test_reasons_are_counted() -> None:

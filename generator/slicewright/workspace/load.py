@@ -71,9 +71,8 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
             text, problems = plain, wrong
             documents = tuple(replace(document, data=unmasked(document.data)) for document in again)
     if not unit.named:
-        why = reason(
-            unit.name, text, [document.data for document in documents], broken=bool(errors(problems))
-        )
+        broken = [one.line for one in errors(problems) if one.id != "YAML002"]
+        why = reason(unit.name, text, [document.data for document in documents], broken=broken)
         if why:
             return Loaded(unit, passed_by=why, used=used)
     return Loaded(unit, text, documents, problems, used=used)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.problem import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 CHART = "Chart.yaml"
 """The file that makes a folder a Helm chart."""
@@ -45,7 +46,6 @@ _DIRECTIVE = re.compile(
     re.MULTILINE,
 )
 """A line that only a template engine reads: Go, Jinja, Terraform, ERB."""
-_MERGE = re.compile(r"^[ \t]*(- )?\$patch:", re.MULTILINE)
 _WORD = re.compile(r"^(apiVersion|kind):", re.MULTILINE)
 _FLOW = re.compile(r"\s*(\[|\{(?![{%]))")
 _FLOW_WORD = re.compile(r"[{,\s]\"?(apiVersion|kind)\"?\s*:")
@@ -64,20 +64,23 @@ def is_template(name: str) -> bool:
     return _TEMPLATE_NAME.search(name) is not None
 
 
-def reason(path: str, text: str, documents: Sequence[Any], *, broken: bool) -> str:
+def reason(path: str, text: str, documents: Sequence[Any], *, broken: Sequence[int] = ()) -> str:
     """Return why a file that nobody named is passed by, '' for one that is checked.
 
-    `documents` is what was read of its text; where that is `broken`, the text decides.
+    `documents` is what was read of its text; where lines are `broken`, their part of the text decides.
     """
-    objects = [data for data in documents if looks_like_an_object(data)]
+    together = [data for some in documents if isinstance(some, list) for data in some]
+    objects = [data for data in (*documents, *together) if looks_like_an_object(data)]
     folder, _, name = path.rpartition("/")
     if not objects and not (broken and _looks_like_one(text, read=bool(documents))):
         return NO_OBJECT
-    if _PATCH_NAME.search(name) or folder.endswith("patches") or ("$patch:" in text and _MERGE.search(text)):
+    if _PATCH_NAME.search(name) or _PATCH_NAME.search(folder.rpartition("/")[2]):
+        return PATCH
+    if "$patch:" in text and objects and all(map(_is_merged, objects)):
         return PATCH
     if _ASSERTION_NAME.match(name):
         return ASSERTION
-    if broken and has_directives(text):
+    if broken and any(map(has_directives, _unread(text, broken))):
         return TEMPLATE
     if not broken and all(_is_setting(data) for data in objects):
         return SETTINGS
@@ -111,6 +114,22 @@ def _looks_like_one(text: str, *, read: bool) -> bool:
         return False
     word = _FLOW_WORD if _FLOW.match(text) else _WORD
     return any(len(set(word.findall(part))) > 1 for part in _APART.split(text))
+
+
+def _unread(text: str, broken: Iterable[int]) -> Iterator[str]:
+    """Yield the parts of a text, apart by `---`, that have one of the lines."""
+    starts = [0, *(found.start() for found in _APART.finditer(text)), len(text)]
+    for start, end in pairwise(starts):
+        first = text.count("\n", 0, start) + 1
+        last = first + text.count("\n", start, end)
+        if any(first <= line <= last for line in broken):
+            yield text[start:end]
+
+
+def _is_merged(data: Any) -> bool:
+    """Tell whether an object has a directive of a strategic merge."""
+    held = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return (isinstance(data, dict) and "$patch" in data) or any(map(_is_merged, held))
 
 
 def _is_setting(data: dict[str, Any]) -> bool:
