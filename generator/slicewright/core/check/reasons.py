@@ -54,9 +54,7 @@ class Entry:
     """Whether it is a comment of an input file, which suppresses no error."""
 
     def suppresses(self, problem: Problem) -> bool:
-        """Tell whether it suppresses a problem."""
-        if self.rule not in (problem.id, family(problem.id)):
-            return False
+        """Tell whether it suppresses a problem of its rule."""
         if self.lines:
             may = not self.of_input or problem.severity != "error"
             return may and problem.file == self.file and problem.line in self.lines
