@@ -101,6 +101,7 @@ class ClusterSetup:
         queues = [item["metadata"]["name"] for item in wanted if item["kind"] == "ClusterQueue"]
         self._bed.until("the queues to be known to Kueue", lambda: self._known(queues))
         self._progress(counted(len(queues), "ClusterQueue"))
+        self._bed.wait_for_nodes(nodes)
         for name in {*namespaces, *named}:
             self._bed.until(
                 f"the service account of {name}",

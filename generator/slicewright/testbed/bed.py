@@ -14,13 +14,14 @@ from slicewright.core.problem import Problem
 from slicewright.testbed import nodes, process_group, wait
 from slicewright.testbed.api import Api
 from slicewright.testbed.errors import ApiError, BedError
-from slicewright.testbed.nodes import simulated_nodes
+from slicewright.testbed.nodes import SIMULATED, simulated_nodes
 from slicewright.testbed.process_group import ProcessGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.testbed.kubeconfig import Access
 
@@ -28,6 +29,7 @@ START_SECONDS = 180
 """For how long a part of a bed may take to get ready; a machine that is busy gets longer, see `wait`."""
 
 _SEEN_SECONDS = 3.0
+_NOT_READY = "node.kubernetes.io/not-ready"
 
 Answer = TypeVar("Answer")
 
@@ -150,10 +152,28 @@ class Bed:
             raise
 
     def add_nodes(self, site: ResolvedCluster) -> int:
-        """Create the simulated nodes of a cluster's pools, many at once; return how many."""
+        """Create the simulated nodes of a cluster's pools, wait until they can take pods, return how many."""
         nodes = simulated_nodes(site, annotated=self.simulates)
         self.api.each(self.api.create, nodes)
+        self.wait_for_nodes(nodes)
         return len(nodes)
+
+    def wait_for_nodes(self, nodes: Iterable[Object]) -> None:
+        """Wait until new nodes can take pods. Raises BedError.
+
+        The API server marks a new node as not ready; the controller manager takes the mark away, at about 20
+        nodes a second where it has the QPS of its defaults.
+        """
+        names = {node["metadata"]["name"] for node in nodes}
+        self.until("nodes to be ready", lambda: not names & self._not_ready())
+
+    def _not_ready(self) -> set[str]:
+        found = self.api.list("v1", "Node", labels=f"{SIMULATED}=true")
+        return {
+            node["metadata"]["name"]
+            for node in found
+            if any(taint["key"] == _NOT_READY for taint in node["spec"].get("taints", ()))
+        }
 
     def until(
         self, what: str, probe: Callable[[], Answer | None], *, seconds: float = START_SECONDS
