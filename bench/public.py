@@ -37,15 +37,15 @@ def counted(reports: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print the numbers of each half."""
+    """Print the numbers of each part."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where the checkouts are: FOLDER/owner/name")
     folder = parser.parse_args().folder
-    halves = yaml.safe_load(Path(__file__).with_name("public.yaml").read_text(encoding="utf-8"))
+    parts = yaml.safe_load(Path(__file__).with_name("public.yaml").read_text(encoding="utf-8"))
     record: dict[str, Any] = {"missing": []}
-    for half, names in halves.items():
+    for part, names in parts.items():
         there = [folder / name for name in names if (folder / name).is_dir()]
-        record[half] = counted([judged(path) for path in there])
+        record[part] = counted([judged(path) for path in there])
         record["missing"] += [name for name in names if folder / name not in there]
     json.dump(record, sys.stdout, indent=2)
 

@@ -208,6 +208,74 @@ def test_placeholders_of_words_and_keys_leave_the_rest(tmp_path: Path) -> None:
     assert [] == run(tmp_path, "b.yaml", "-o", "json").ids
 
 
+_WORKER = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: worker, annotations: {note: A_B}}
+spec:
+  restartPolicy: Always
+  containers:
+  - {name: a, image: 'b:1', ports: [{containerPort: 80}], resources: {requests: {cpu: 1}}}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: a, annotations: {iam.gke.io/gcp-service-account: a@b-7.iam.gserviceaccount.com}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: a}
+spec: {type: LoadBalancer, clusterIP: None, ports: [{port: 80}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("containerPort: 80", "containerPort: PORT", "FILE030"),
+        ("containerPort: 80", "containerPort: HTTP_PORT", "FILE030"),
+        ("a@b-7.iam.gserviceaccount.com", "PATCHED_BY_OVERLAY", "FILE030"),
+        ("{port: 80}", "{port: PORT}", "FILE030"),
+        ("image: 'b:1'", "image: ' '", "FILE030"),
+        ("containerPort: 80", "containerPort: HTTP", "SCHEMA003"),
+        ("containerPort: 80", "containerPort: 80, hostport: PORT_A", "SCHEMA004"),
+        ("cpu: 1", "cpu: PORT", "SCHEMA007"),
+        ("image: 'b:1'", "image: ''", "JS122"),
+        ("name: worker", "name: TRAIN", "SCHEMA007"),
+        ("Always", "NEVER", "SCHEMA006"),
+        ("Always", "ON_FAILURE", "SCHEMA006"),
+        ("LoadBalancer", "LOAD_BALANCER", "SCHEMA006"),
+    ],
+)
+def test_word_in_capitals_counts_where_a_value_would_be_taken(
+    tmp_path: Path, before: str, after: str, expected: str
+) -> None:
+    """A word with `_` or the name of its field is a placeholder if it is refused; others are mistakes."""
+    write(tmp_path, {"a.yaml": _WORKER.replace(before, after)})
+    ids = run(tmp_path, "a.yaml", "-o", "json", "--min-severity", "note").ids
+
+    assert expected in ids
+    assert (expected == "FILE030") == ("FILE030" in ids)
+    assert [] == [one for one in ids if one.startswith(("JS", "SCHEMA", "TPU")) and one != expected]
+
+
+@pytest.mark.parametrize(
+    "name", ["base/a.yaml", "base_pods/a.yaml", "my-base/a.yaml", "pod-template.yaml", "templates/a.yaml"]
+)
+def test_bases_and_templates_lack_what_completes_them(tmp_path: Path, name: str) -> None:
+    """An image and a suffix that come later are notes; elsewhere errors, as a wrong key always is."""
+    spec = "spec: {wrong: 1, containers: [{name: a}]}\n"
+    pod = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a-, namespace: }}\n{spec}"
+    write(tmp_path, {name: pod, "database/a.yaml": pod})
+    found = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert [("FILE030", "note"), ("JS122", "note"), ("SCHEMA004", "error")] == sorted(
+        (one["id"], one["severity"]) for one in found if one["file"] == name
+    )
+    assert ["JS122", "SCHEMA004", "SCHEMA007"] == sorted(
+        one["id"] for one in found if one["file"] == "database/a.yaml" and one["severity"] == "error"
+    )
+
+
 _PARTS = ("\n", "{{", "{{ a", "{{ a }} ", "${", "${a:-", "<a", "$", "__A", "%a", "@A", "A_", "YOUR_")
 
 

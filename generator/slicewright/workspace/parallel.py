@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slicewright.core.check.examine import Checked, Examined
 from slicewright.core.check.model import Resource
+from slicewright.core.check.partial import is_called_partial
 from slicewright.core.check.passed_by import looks_like_an_object
 from slicewright.core.check.unfinished import placeholders_in
 from slicewright.core.check.unpack import unpack
@@ -142,10 +143,11 @@ def examine_each(
         for resource in resources:
             verdict = engine.verdict(resource)
             # What is rendered for a cluster is finished.
-            held = {} if loaded.unit.cluster else placeholders_in(resource.data)
+            held = None if loaded.unit.cluster else placeholders_in(resource.data)
             is_clean = not held and engine.is_clean(resource, verdict)
             sent = _without_body(resource) if metadata_only and is_clean else resource
-            objects.append(Checked(sent, verdict, is_clean, held))
+            is_partial = loaded.unit.partial or is_called_partial(resource.file)
+            objects.append(Checked(sent, verdict, is_clean, held, is_partial))
         found = (*loaded.problems, *problems)
         return Examined(
             loaded.unit, tuple(objects), found, loaded.kustomizations, loaded.passed_by, loaded.used

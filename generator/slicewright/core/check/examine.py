@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from slicewright.core.intent.check import Schemas
     from slicewright.core.plan.resolve import ResolvedCluster
 
-_OF_KUSTOMIZE = frozenset({"REF131", "SCHEMA005"})
-"""What a kustomization adds: namespaces, labels with their selectors, patches."""
 _UNUSED = "IGN102"
 """A reason to ignore a problem that is not there."""
 
@@ -75,7 +73,10 @@ class Checked:
     resource: Resource
     verdict: Verdict
     clean: bool
-    placeholders: Placeholders = field(default_factory=dict)
+    placeholders: Placeholders | None = field(default_factory=dict)
+    """None for an object that was rendered: nothing of it is filled in later."""
+    partial: bool = False
+    """Whether a kustomization or a program completes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +216,15 @@ def examine(
 
     def work(number: int) -> Iterator[Problem]:
         checked = remaining[number]
-        check = partial(problems_of, checked)
-        yield from map(placed, certain(checked.resource, checked.placeholders, check))
+        found = certain(
+            checked.resource,
+            checked.placeholders,
+            partial(problems_of, checked),
+            is_partial=checked.partial,
+        )
+        yield from map(placed, found)
 
-    problems = [*map(placed, problems), *_finished(each(work, len(remaining)), examined)]
+    problems = [*map(placed, problems), *each(work, len(remaining))]
     unevaluated = engine.unevaluated(checked.resource for checked in others if not checked.clean)
     problems += map(placed, unevaluated)
     unknown = (checked.resource for checked in others if checked.verdict == "unknown")
@@ -253,17 +259,11 @@ def examine(
     )
 
 
-def _finished(problems: Iterable[Problem], examined: Iterable[Examined]) -> Iterator[Problem]:
-    """Yield the problems but those of files that a kustomization would complete."""
-    partial_files = {one.unit.name for one in examined if one.unit.partial}
-    return (one for one in problems if one.id not in _OF_KUSTOMIZE or one.file not in partial_files)
-
-
 def _variants(checks: Iterable[Checked]) -> list[Mapping[int, Resource]]:
     """Return what is in the place of some objects, by identity: nothing, then values for placeholders."""
     held = {id(one.resource): one for one in checks if one.placeholders}
     filled = (
-        {key: fill(one.resource, one.placeholders, variant) for key, one in held.items()}
+        {key: fill(one.resource, one.placeholders or {}, variant) for key, one in held.items()}
         for variant in (VARIANTS if held else ())
     )
     return [{}, *filled]

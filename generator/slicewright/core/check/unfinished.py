@@ -2,7 +2,8 @@
 
 A placeholder counts where a field takes one word: a name, a number, an image. A script, the text of an
 annotation and the data of a ConfigMap may hold all of these and mean them. `$(X)` in a command, its arguments
-or the environment is Kubernetes' own.
+or the environment is Kubernetes' own. A word in capitals, or a blank, is one where it
+is refused and a value would not be.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.partial import as_note
 from slicewright.core.check.placeholder import CAPITALS, EXPANSION, IN_KEY, TOKEN
 from slicewright.core.document.document import values_in
-from slicewright.core.kubernetes.labels import ACCELERATOR, TOPOLOGY
+from slicewright.core.kubernetes.labels import ACCELERATOR, GOOGLE_ACCOUNT, TOPOLOGY
 from slicewright.core.problem import counted
 
 if TYPE_CHECKING:
@@ -99,7 +101,12 @@ def _in_value(path: Path, value: Any, kind: Any) -> list[str]:
 
 VARIANTS: tuple[Mapping[str, str], ...] = (
     {"": "1", ACCELERATOR: "tpu-v6e-slice", TOPOLOGY: "2x2"},
-    {"": "x7", ACCELERATOR: "tpu-v5p-slice", TOPOLOGY: "2x2x4"},
+    {
+        "": "x7",
+        ACCELERATOR: "tpu-v5p-slice",
+        TOPOLOGY: "2x2x4",
+        GOOGLE_ACCOUNT: "a@b-7.iam.gserviceaccount.com",
+    },
     {"": "64", ACCELERATOR: "tpu-v5-lite-podslice", TOPOLOGY: "8x8"},
 )
 """What placeholders may become, by the last key of a path: what holds for all of these holds for any."""
@@ -113,9 +120,13 @@ def fill(resource: Resource, held: Placeholders, variant: Mapping[str, str]) -> 
         for key in path[:-1]:
             parent = parent[key]
         value = parent[path[-1]]
-        if isinstance(value, str):
-            text = variant.get(str(path[-1]), variant[""])
-            filled = text if held[path] == (value,) else CAPITALS.sub(text, value)
+        if isinstance(value, str | None):
+            is_whole = held[path] in ((value,), _BLANKS)
+            filled = (
+                variant.get(str(path[-1]), variant[""])
+                if is_whole
+                else CAPITALS.sub(variant[""], value or "")
+            )
             parent[path[-1]] = int(filled) if filled.isdecimal() else filled
     return replace(resource, data=data)
 
@@ -125,28 +136,77 @@ _CHOICE = re.compile(r"[A-Z]\w+")
 _WORDS = 8
 
 
+_BLANKS = ("(blank)",)
+
+
+def _suspects(
+    data: dict[str, Any], found: Iterable[Problem], *, is_partial: bool
+) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Yield the values with a problem that may be placeholders, by their paths.
+
+    These are words in capitals with `_` or that name their field, and blanks in quotes. In a partial object
+    these are empty values as well, and names that begin or end with the hyphen of a prefix or suffix.
+    """
+    values = dict(values_in(data)) if found else {}
+    for path in {one.path for one in found}.intersection(values):
+        value = values[path]
+        if value == " " or (is_partial and value in (None, "")):
+            yield path, _BLANKS
+        elif isinstance(value, str) and "\n" not in value:
+            field = next(key for key in reversed(path) if isinstance(key, str)).upper()
+            is_named = value.isalpha() and value.isupper() and value.rstrip("S") in field
+            is_part = is_partial and path[-1] == "name" and value.strip("-") != value
+            if tokens := [value] if is_named or is_part else CAPITALS.findall(value):
+                yield path, tuple(tokens)
+
+
+def _refused(
+    resource: Resource,
+    found: Iterable[Problem],
+    problems_of: Callable[..., Iterable[Problem]],
+    *,
+    is_partial: bool,
+) -> Placeholders:
+    """Return the suspects that are refused and that some value would not be: these are placeholders.
+
+    A misspelt key is refused whatever its value is, and a choice in capitals is a misspelt choice.
+    """
+    suspects = dict(_suspects(resource.data, found, is_partial=is_partial))
+    always = set(suspects)
+    for variant in VARIANTS if suspects else ():
+        always &= {one.path for one in problems_of(0, fill(resource, suspects, variant))}
+    return {path: tokens for path, tokens in suspects.items() if path not in always}
+
+
 def certain(
-    resource: Resource, held: Placeholders, problems_of: Callable[..., Iterable[Problem]]
+    resource: Resource,
+    held: Placeholders | None,
+    problems_of: Callable[..., Iterable[Problem]],
+    *,
+    is_partial: bool = False,
 ) -> Iterator[Problem]:
     """Yield a note on the placeholders of an object, and the problems that it has whatever they become.
 
     `problems_of` returns the problems of the object as it is, of a variant by its number, or of another
     object in its place. A problem that goes away where the placeholders become a word of its message or its
-    value, such as a name that is not defined, is left out too.
+    value, such as a name that is not defined, is left out too. What a partial object lacks is a note.
     """
-    if not held:
-        yield from problems_of()
+    found = [as_note(one) if is_partial else one for one in problems_of()]
+    refused = {} if held is None else _refused(resource, found, problems_of, is_partial=is_partial)
+    if not (held or refused):
+        yield from found
         return
-    yield from _note(resource, held)
-    tokens = {token for some in held.values() for token in some}
-    found = list(problems_of())
-    is_about = _about(held)
+    every = {**(held or {}), **refused}
+    yield from _note(resource, every)
+    tokens = {token for some in every.values() for token in some}
+    is_about = _about(every)
     left = [one for one in found if not (is_about(one) or any(token in one.message for token in tokens))]
-    for number in range(1, len(VARIANTS) + 1) if left else ():
-        left = _in_both(left, problems_of(number))
-    words = _words(resource, held, found, left) if left else []
+    for number, variant in enumerate(VARIANTS, start=1) if left else ():
+        others = problems_of(0, fill(resource, every, variant)) if refused else problems_of(number)
+        left = _in_both(left, others)
+    words = _words(resource, every, found, left) if left else []
     for word in words[:_WORDS]:
-        left = _in_both(left, problems_of(0, fill(resource, held, {"": word})))
+        left = _in_both(left, problems_of(0, fill(resource, every, {"": word})))
     yield from left
 
 

@@ -1,0 +1,26 @@
+"""Objects that something completes before a cluster gets them: a kustomization or a program."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from slicewright.core.problem import Problem
+
+_NAME = re.compile(
+    r"(?:^|/)(?:bases?|bases?[-_][^/]*|[^/]*[-_]bases?|(?:[^/]*[-_])?templates?(?:[-_][^/]*)?)(?:[/.]|$)"
+)
+_COMPLETED = frozenset({"JS122", "REF131", "SCHEMA005"})
+"""What is added: namespaces, labels with their selectors, images, all that is required."""
+
+
+def is_called_partial(name: str) -> bool:
+    """Tell whether a file or a folder is called a base or a template, or is in one that is."""
+    return _NAME.search(name) is not None
+
+
+def as_note(problem: Problem) -> Problem:
+    """Return a problem of a partial object: a note if something is missing."""
+    return replace(problem, severity="note") if problem.id in _COMPLETED else problem
