@@ -34,7 +34,7 @@ def test_folder_is_checked_as_it_builds(tmp_path: Path) -> None:
         {
             "base/kustomization.yaml": "resources: [cm.yaml]\n",
             "base/cm.yaml": BAD_CONFIG_MAP,
-            "base/notes.yaml": BAD_CONFIG_MAP,
+            "base/notes.yaml": "no: object\n",
             "overlays/dev/kustomization.yaml": "resources: [../../base]\ncomponents: [../../part]\n",
             "part/kustomization.yaml": COMPONENT + "patches: [{path: p.yaml, target: {kind: ConfigMap}}]\n",
             "part/p.yaml": "- {op: add, path: /data/c, value: d}\n",

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
+from slicewright.binaries.find import find
 from slicewright.core.check.passed_by import (
     ASSERTION,
     DEAD_LINK,
     HELM,
+    LINK,
     NO_OBJECT,
     PATCH,
     SETTINGS,
     TEMPLATE,
+    UNNAMED_PATCH,
     PassedBy,
     counts,
     is_template,
+    may_be_patch,
     reason,
+    without_templates,
 )
 from slicewright.core.document.read import read_documents
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from slicewright.core.problem import Problem
 
 _OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 
@@ -60,13 +68,9 @@ _OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
         ("scalar.yaml", _OBJECT + "data:\n  a: |\n    {{- if b }}\n---\n" + _OBJECT + "data: [}\n", ""),
         ("quoted.yaml", _OBJECT + "data:\n  a: |\n    $patch: delete\n", ""),
         ("one.yaml", _OBJECT + "$patch: delete\n---\n" + _OBJECT, ""),
-        ("dispatches/a.yaml", _OBJECT, ""),
         ("list.yaml", "- apiVersion: v1\n  kind: Pod\n", ""),
-        ("patch.yaml", _OBJECT, PATCH),
-        ("a/patches/b.yaml", _OBJECT, PATCH),
-        ("webhook_patch_in_jobs.yaml", _OBJECT, PATCH),
-        ("a.yaml", _OBJECT + "data:\n  $patch: delete\n", PATCH),
-        ("dispatch.yaml", _OBJECT, ""),
+        ("patch.yaml", _OBJECT, ""),
+        ("a.yaml", _OBJECT + "data:\n  $patch: delete\n", UNNAMED_PATCH),
         ("00-assert.yaml", _OBJECT, ASSERTION),
         ("a/chainsaw-assert.yaml", _OBJECT, ASSERTION),
         ("skaffold.yaml", "apiVersion: skaffold/v4beta6\nkind: Config\n", SETTINGS),
@@ -99,6 +103,33 @@ def test_name_of_a_template_ends_in_its_engine(name: str, expected: bool) -> Non
     assert expected == is_template(name)
 
 
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("patch.yaml", True),
+        ("a/patches/b.yaml", True),
+        ("webhook_patch_in_jobs.yaml", True),
+        ("jsonpatch.yaml", True),
+        ("patches/a/b.yaml", False),
+        ("dispatch.yaml", False),
+        ("dispatches/a.yaml", False),
+    ],
+)
+def test_name_or_folder_says_patch(path: str, expected: bool) -> None:
+    """The word counts in the file's name and in that of its folder, and not as a part of another word."""
+    assert expected == may_be_patch(path)
+
+
+def test_templates_become_blank_lines() -> None:
+    """Only documents with a broken line and a line for a template engine go; all others keep their places."""
+    template = "# a\n\n{{- if b }}\nkind: c\n{{- end }}\n"
+    other = "--- # {{- if d }}\ne: [}\n"
+    text = f"{template}---\nf: g\n---\n{template}{other}"
+    blank = "".join("\n" if char == "\n" else " " for char in template)
+
+    assert (f"{blank}---\nf: g\n---\n{blank}{other}", [3, 11]) == without_templates(text, [3, 10, 15])
+
+
 def test_words_inside_of_json_that_was_read_are_no_object() -> None:
     """A schema that describes objects has their words; what was read of it is no object."""
     text = '{"a": {"apiVersion": 1, "kind": 2}}'
@@ -114,6 +145,9 @@ def test_reasons_are_counted() -> None:
     expected = ["2 Helm charts (13 files)", "2 files without Kubernetes objects", "1 template"]
     assert expected == counts([*charts, *files])
     assert ["1 file that a kustomization merges"] == counts([PassedBy("c", PATCH)])
+    patches = [PassedBy("c", UNNAMED_PATCH), PassedBy("d", UNNAMED_PATCH), PassedBy("e", TEMPLATE, line=3)]
+    expected = ["2 patch files that no kustomization names", "1 document of files that are checked"]
+    assert expected == counts(patches)
 
 
 _CHART = {
@@ -186,3 +220,171 @@ def test_dead_link_is_passed_by(tmp_path: Path) -> None:
         one["reason"] for one in run(tmp_path, ".", "-o", "json").json["summary"]["passedBy"]
     ]
     assert ["FILE001"] == run(tmp_path, "a.yaml", "-o", "json").ids
+
+
+_LIST = "- apiVersion: v1\n  kind: Pod\n  metadata: {name: a}\n"
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize(("text", "line", "objects"), [(_LIST, 1, 0), (f"{CONFIG_MAP}---\n\n{_LIST}", 4, 1)])
+def test_list_of_objects_is_refused_as_kubectl_refuses_it(
+    tmp_path: Path, text: str, line: int, objects: int
+) -> None:
+    """A document that is a list has no kind: nobody applies what is in it, alone or behind an object."""
+    write(tmp_path, {"list.yaml": text})
+    done = run(tmp_path, ".", "-o", "json", "--schemas-only").json
+    kubectl = find("kubectl")
+    assert not isinstance(kubectl, Problem), kubectl.text()
+    command: list[str | Path] = [kubectl, "label", "--local", "-f", tmp_path / "list.yaml", "a=b"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert [("SCHEMA002", "list.yaml", line)] == [
+        (problem["id"], problem["file"], problem["line"]) for problem in done["problems"]
+    ]
+    assert (objects, []) == (done["summary"]["objects"], done["summary"]["passedBy"])
+    assert (1, True) == (said.returncode, "cannot unmarshal array" in said.stderr)
+
+
+_PART = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: 2}\n"
+_JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {template: {spec: {containers: [%s]}}}\n"
+
+
+def test_whole_object_in_a_place_of_patches_is_checked(tmp_path: Path) -> None:
+    """A name does not make a patch: only what lacks a required field or an image is one, and is named."""
+    write(tmp_path, {"patches/a.yaml": BAD_CONFIG_MAP, "patches/b.yaml": _PART, "patch-c.yaml": _PART})
+    write(tmp_path, {"patch-d.yaml": _JOB % "{name: a}", "patch-e.yaml": _JOB % "{name: a, image: b, x: 1}"})
+    write(tmp_path, {"patches/f.yaml": f"{_PART}---\n{BAD_CONFIG_MAP}", "g.yaml": _PART})
+    write(tmp_path, {"patches/h.yaml": "apiVersion: example.test/v1\nkind: A\nspec: {}\n"})
+    done = run(tmp_path, ".", "-o", "json", "--schemas-only").json
+
+    assert ["g.yaml", "patch-e.yaml", "patches/a.yaml", "patches/f.yaml"] == sorted(
+        {problem["file"] for problem in done["problems"]}
+    )
+    assert [("patch-c.yaml"), ("patch-d.yaml"), ("patches/b.yaml"), ("patches/h.yaml")] == [
+        one["path"] for one in done["summary"]["passedBy"] if one["reason"] == UNNAMED_PATCH
+    ]
+
+
+def test_file_beside_a_kustomization_is_checked_unless_it_is_a_part(tmp_path: Path) -> None:
+    """What no kustomization names is read like any other file; labels and namespaces may be added to it."""
+    binding = (
+        "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: a},"
+        " roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: a},"
+        " subjects: [{kind: ServiceAccount, name: a}]}\n"
+    )
+    write(tmp_path, {"k/kustomization.yaml": "resources: [a.yaml]\npatches: [{path: b/p.yaml}]\n"})
+    write(tmp_path, {"k/a.yaml": CONFIG_MAP, "k/b/p.yaml": CONFIG_MAP, "k/b/whole.yaml": BAD_CONFIG_MAP})
+    write(tmp_path, {"k/b/part.yaml": _PART, "k/values.yaml": "a: b\n", "k/binding.yaml": binding})
+    write(
+        tmp_path, {"c/kustomization.yaml": "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\n"}
+    )
+    write(tmp_path, {"k/chart/Chart.yaml": "", "k/a.yaml.j2": ""})
+    done = run(tmp_path, ".", "-o", "json").json
+
+    assert ["k/b/whole.yaml"] == [one["file"] for one in done["problems"] if one["severity"] == "error"]
+    assert {
+        "c/kustomization.yaml": SETTINGS,
+        "k/a.yaml.j2": TEMPLATE,
+        "k/b/part.yaml": UNNAMED_PATCH,
+        "k/chart": HELM,
+        "k/values.yaml": NO_OBJECT,
+    } == {one["path"]: one["reason"] for one in done["summary"]["passedBy"]}
+
+
+def test_only_templates_of_a_file_are_passed_by(tmp_path: Path) -> None:
+    """Whole objects beside a template are checked, also with placeholders; the report has its line."""
+    template = "{{- if a }}\napiVersion: v1\nkind: Pod\n{{- end }}\n"
+    named = BAD_CONFIG_MAP.replace("name: a", "name: {{ .b }}")
+    write(tmp_path, {"a.yaml": f"{template}---\n{BAD_CONFIG_MAP}---\n# c\n{template}", "b.yaml": template})
+    write(tmp_path, {"c.yaml": f"{template}---\n{named}---\nkey: word\n"})
+    done = run(tmp_path, ".", "-o", "json", "--schemas-only").json
+
+    assert [("a.yaml", 6, "SCHEMA003"), ("c.yaml", 6, "FILE030"), ("c.yaml", 6, "SCHEMA003")] == sorted(
+        (problem["file"], problem["line"], problem["id"]) for problem in done["problems"]
+    )
+    assert [
+        {"path": "a.yaml", "reason": TEMPLATE, "files": 1, "line": 1},
+        {"path": "a.yaml", "reason": TEMPLATE, "files": 1, "line": 9},
+        {"path": "b.yaml", "reason": TEMPLATE, "files": 1},
+        {"path": "c.yaml", "reason": TEMPLATE, "files": 1, "line": 1},
+        {"path": "c.yaml", "reason": NO_OBJECT, "files": 1, "line": 8},
+    ] == done["summary"]["passedBy"]
+    assert (2, []) == (done["summary"]["objects"], done["summary"]["withoutObject"])
+    assert run(tmp_path, ".", "--schemas-only").out.endswith(
+        "; passed by: 1 template, 4 documents of files that are checked\n"
+    )
+
+
+def test_link_to_a_folder_outside_is_named(tmp_path: Path) -> None:
+    """Links to folders are not followed; what they lead to is checked where it is, or not at all."""
+    write(tmp_path, {"a/b/c.yaml": CONFIG_MAP, "d/e.yaml": CONFIG_MAP})
+    (tmp_path / "a/within").symlink_to("b")
+    (tmp_path / "a/outside").symlink_to("../d")
+
+    assert [{"path": "a/outside", "reason": LINK, "files": 1}] == run(tmp_path, "a", "-o", "json").json[
+        "summary"
+    ]["passedBy"]
+
+
+_DOCUMENTS = {
+    "whole": BAD_CONFIG_MAP,
+    "unknown": "{apiVersion: example.test/v1, kind: A, metadata: {name: a}}\n",
+    "part": _PART.replace("2", "2, x: 1"),
+    "merged": f"{_PART}$patch: delete\n",
+    "list": _LIST,
+    "items": f"{{apiVersion: v1, kind: List, items: [{BAD_CONFIG_MAP.strip()}]}}\n",
+    "values": "image: {tag: a}\n",
+    "operations": "- {op: add, path: /a, value: b}\n",
+    "word": "word\n",
+    "template": "{{- if a }}\napiVersion: v1\nkind: Pod\n{{- end }}\n",
+    "broken": "apiVersion: v1\nkind: Pod\nmetadata: [}\n",
+    "nothing": "# nothing\n",
+    "settings": "apiVersion: skaffold/v4beta6\nkind: Config\n",
+}
+"""Documents of which each is reported where it is checked."""
+_NAMES = ("a.yaml", "b.yml", "patch-c.yaml", "01-assert.yaml", ".d.yaml", "e.yaml.j2")
+_FOLDERS = ("", "k/", "k/patches/", "k/l/", "m/", "chart/", "chart/templates/", "patches/", "o/n/")
+_trees = st.dictionaries(
+    st.tuples(st.sampled_from(_FOLDERS), st.sampled_from(_NAMES)).map("".join),
+    st.lists(st.sampled_from(sorted(_DOCUMENTS)), min_size=1, max_size=3),
+    min_size=1,
+)
+
+
+@pytest.mark.slow  # each example runs the command on a tree of files, and some run kustomize
+@pytest.mark.tools
+@settings(derandomize=True, max_examples=50, deadline=None)
+@given(tree=_trees, data=st.data())
+def test_nothing_vanishes(tree: dict[str, list[str]], data: st.DataObject) -> None:
+    """Each document of each file below a path is checked, passed by with a reason, or part of a build."""
+    texts = {name: "---\n".join(_DOCUMENTS[word] for word in words) for name, words in tree.items()}
+    named: dict[str, str] = {}
+    for folder in data.draw(st.sets(st.sampled_from(["", "k/", "o/"]))):
+        below = sorted(name.removeprefix(folder) for name in tree if name.startswith(folder))
+        files = data.draw(st.sets(st.sampled_from(below))) if below else set()
+        lists = [sorted(name for name in files if (name in _NAMES) is is_here) for is_here in (True, False)]
+        named |= dict.fromkeys((f"{folder}{name}" for name in files), folder)
+        texts[f"{folder}kustomization.yaml"] = json.dumps(
+            {"resources": lists[0], "patches": [{"path": name} for name in lists[1]]}
+        )
+    with TemporaryDirectory() as there:
+        write(Path(there), {"chart/Chart.yaml": "name: a\n", **texts})
+        done = run(Path(there), ".", "-o", "json", "--schemas-only", "--require-schemas").json
+    passed = {(one["path"], one.get("line", 0)) for one in done["summary"]["passedBy"]}
+    reported = {(one["file"], one.get("line", 0)) for one in done["problems"]}
+
+    lost = []
+    for name, words in tree.items():
+        line = 1
+        above = {(name.rsplit("/", count)[0], 0) for count in range(name.count("/") + 1)}
+        for word in words:
+            lines = {(name, number) for number in range(line, line + _DOCUMENTS[word].count("\n"))}
+            line += _DOCUMENTS[word].count("\n") + 1
+            if (
+                not (above | lines) & passed
+                and not lines & reported
+                and name not in named
+                and word != "nothing"
+            ):
+                lost.append((name, word))
+    assert [] == lost

@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.examine import Unit
-from slicewright.core.check.passed_by import CHART, HELM, HELM_FOLDERS, PATCH, TEMPLATE, PassedBy, is_template
+from slicewright.core.check.passed_by import (
+    CHART,
+    HELM,
+    HELM_FOLDERS,
+    LINK,
+    PATCH,
+    TEMPLATE,
+    PassedBy,
+    is_template,
+)
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.problem import Problem
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations
@@ -82,9 +91,13 @@ class Discovery:
             found.problems.append(unreadable(self.name(error.filename or str(folder)), error))
 
         inside = chart = ""
+        top = os.path.realpath(folder)
         in_charts: Counter[str] = Counter()
         for base, folders, names in os.walk(folder, onerror=report):
             folders[:] = sorted(name for name in folders if not self._is_left_out(base, name, folder=True))
+            for name in folders:
+                if os.path.islink(path := f"{base}/{name}") and not _is_below(os.path.realpath(path), top):  # noqa: PTH114
+                    found.passed_by.append(PassedBy(self.name(path), LINK))
             if not _is_below(base, inside):
                 inside = ""
             kind = "" if FILE_NAMES.isdisjoint(names) else self._kustomizations.kind_of(base)
@@ -96,9 +109,6 @@ class Discovery:
                 found.problems.append(Problem("KUS012", message, hint, file=self.name(folder)))
             if kind:
                 inside = inside or base
-            if inside:
-                # Files of a kustomization are checked as it builds them.
-                continue
             if CHART in names and not _is_below(base, chart):
                 chart = base
             if _is_below(base, chart) and (chart != str(folder) or _is_of_helm(base, chart)):
@@ -108,7 +118,8 @@ class Discovery:
             for name in sorted(names):
                 if name.endswith(SUFFIXES) and not self._is_left_out(base, name):
                     called = printable(name if shown == "." else f"{shown}/{name}")
-                    found.units.append(Unit("file", f"{base}/{name}", called, cluster))
+                    unit = Unit("file", f"{base}/{name}", called, cluster, inside=bool(inside))
+                    found.units.append(unit)
                 elif is_template(name) and not self._is_left_out(base, name):
                     found.passed_by.append(PassedBy(self.name(f"{base}/{name}"), TEMPLATE))
         for path, files in in_charts.items():
@@ -182,10 +193,15 @@ def _without_included(found: Found, kustomizations: Kustomizations) -> Found:
     """Leave out what kustomizations build upon, which is checked through them, and files that they merge."""
     folders = {unit.path for unit in found.units if unit.form == "folder"}
     included = {path for folder in folders for path in kustomizations.included_by(folder)}
-    merged = {path for folder in folders | included for path in kustomizations.merged_by(folder)}
+    named = [entry for folder in folders | included for entry in kustomizations.named_by(folder)]
+    merged = {path for path, is_resource in named if not is_resource}
+    built = {path for path, _ in named}
+    built |= {f"{folder}/{name}" for folder in folders | included for name in FILE_NAMES}
     kept: dict[tuple[str, str], Unit] = {}
     for unit in found.units:
         if unit.form == "folder" and not unit.named and unit.path in included:
+            continue
+        if unit.inside and unit.path in built:
             continue
         if unit.form == "file" and not unit.named and unit.path in merged:
             found.passed_by.append(PassedBy(unit.name, PATCH))

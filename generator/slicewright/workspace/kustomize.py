@@ -58,14 +58,12 @@ class Kustomizations:
             self._read[folder] = _load(folder)
         return self._read[folder]
 
-    def merged_by(self, folder: str) -> set[str]:
-        """Return the paths that a kustomization names and that are not resources: patches, configurations."""
+    def named_by(self, folder: str) -> Iterator[tuple[str, bool]]:
+        """Yield the paths that a kustomization names, and whether as a resource: else it is merged."""
         spec = self.spec_of(folder)
-        return {
-            os.path.normpath(os.path.join(folder, entry))  # noqa: PTH118 - text, not yet a path
-            for key, entry in paths_in(spec[1] if spec else {})
-            if key not in RESOURCES
-        }
+        for key, entry in paths_in(spec[1] if spec else {}):
+            for name in {entry, entry.partition("=")[2] or entry}:
+                yield os.path.normpath(os.path.join(folder, name)), key in RESOURCES  # noqa: PTH118 - a text
 
     def included_by(self, folder: str) -> set[str]:
         """Return every folder that a kustomization includes, directly or through another one."""

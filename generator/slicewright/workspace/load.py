@@ -8,7 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.filling import filled, filled_object
-from slicewright.core.check.passed_by import DEAD_LINK, has_directives, reason
+from slicewright.core.check.passed_by import (
+    DEAD_LINK,
+    TEMPLATE,
+    PassedBy,
+    has_directives,
+    reason,
+    without_templates,
+)
 from slicewright.core.compose.kustomization import Composed, compose
 from slicewright.core.compose.spec import Stopped
 from slicewright.core.document.mask import masked, unmasked
@@ -39,8 +46,8 @@ class Loaded:
     problems: tuple[Problem, ...] = ()
     kustomizations: tuple[tuple[str, str], ...] = ()
     """Name and text of the hand-written kustomizations that a folder is built from, for rules about them."""
-    passed_by: str = ""
-    """Why nothing of it is checked, for a file that nobody named."""
+    passed_by: tuple[PassedBy, ...] = ()
+    """A file that nobody named and of which nothing is checked, or its documents that are templates."""
     instead: tuple[Unit, ...] = ()
     """The plain files of a kustomization that does not build, which are checked one by one."""
     files: tuple[str, ...] = ()
@@ -62,20 +69,34 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
         text = read_stdin() if unit.form == "stdin" else read_file(unit.path, unit.name)
     if isinstance(text, Problem):
         is_dead = not unit.named and os.path.islink(unit.path) and not os.path.exists(unit.path)  # noqa: PTH110, PTH114
-        return Loaded(unit, passed_by=DEAD_LINK) if is_dead else Loaded(unit, problems=(text,))
+        dead = (PassedBy(unit.name, DEAD_LINK),)
+        return Loaded(unit, passed_by=dead) if is_dead else Loaded(unit, problems=(text,))
     text, used = filled(text, values) if values else (text, frozenset())
-    documents, problems = read_manifests(text, unit.name)
-    if errors(problems) and not has_directives(text):
-        again, wrong = read_manifests(plain := masked(text), unit.name)
-        if len(errors(wrong)) < len(errors(problems)):
-            text, problems = plain, wrong
-            documents = tuple(replace(document, data=unmasked(document.data)) for document in again)
-    if not unit.named:
+    templates: list[int] = []
+    while True:
+        text, documents, problems = _read(text, unit.name)
         broken = [one.line for one in errors(problems) if one.id != "YAML002"]
-        why = reason(unit.name, text, [document.data for document in documents], broken=broken)
-        if why:
-            return Loaded(unit, passed_by=why, used=used)
-    return Loaded(unit, text, documents, problems, used=used)
+        found = [document.data for document in documents]
+        why = "" if unit.named else reason(unit.name, text, found, broken=broken)
+        if why != TEMPLATE:
+            break
+        text, lines = without_templates(text, broken)
+        templates += lines
+    if why:
+        return Loaded(unit, passed_by=(PassedBy(unit.name, TEMPLATE if templates else why),), used=used)
+    passed = tuple(PassedBy(unit.name, TEMPLATE, line=line) for line in sorted(templates))
+    return Loaded(unit, text, documents, problems, passed_by=passed, used=used)
+
+
+def _read(text: str, name: str) -> tuple[str, tuple[Document, ...], tuple[Problem, ...]]:
+    """Read a text, with placeholders that are not YAML masked where it cannot be read without that."""
+    documents, problems = read_manifests(text, name)
+    if errors(problems) and not has_directives(text):
+        again, wrong = read_manifests(plain := masked(text), name)
+        if len(errors(wrong)) < len(errors(problems)):
+            documents = tuple(replace(document, data=unmasked(document.data)) for document in again)
+            return plain, documents, wrong
+    return text, documents, problems
 
 
 def _filled(loaded: Loaded, values: Mapping[str, str]) -> Loaded:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slicewright.core.check.examine import Checked, Examined
 from slicewright.core.check.model import Resource
 from slicewright.core.check.partial import is_called_partial
-from slicewright.core.check.passed_by import looks_like_an_object
+from slicewright.core.check.passed_by import NO_OBJECT, UNNAMED_PATCH, PassedBy, holds_object, may_be_patch
 from slicewright.core.check.unfinished import placeholders_in
 from slicewright.core.check.unpack import unpack
 from slicewright.core.intent.source import Source, SourceFile
@@ -138,7 +138,11 @@ def examine_each(
         return tuple(map(examined, (loaded, *(load(unit, values) for unit in loaded.instead))))
 
     def examined(loaded: Loaded) -> Examined:
-        resources, problems = _resources(loaded)
+        resources, problems, passed_by = _resources(loaded)
+        if resources and _may_be_patch(loaded.unit) and not any(map(engine.is_whole, resources)):
+            return Examined(
+                loaded.unit, (), (), (), (PassedBy(loaded.unit.name, UNNAMED_PATCH),), loaded.used
+            )
         objects = []
         for resource in resources:
             verdict = engine.verdict(resource)
@@ -146,12 +150,10 @@ def examine_each(
             held = None if loaded.unit.cluster else placeholders_in(resource.data)
             is_clean = not held and engine.is_clean(resource, verdict)
             sent = _without_body(resource) if metadata_only and is_clean else resource
-            is_partial = loaded.unit.partial or is_called_partial(resource.file)
+            is_partial = loaded.unit.partial or loaded.unit.inside or is_called_partial(resource.file)
             objects.append(Checked(sent, verdict, is_clean, held, is_partial))
         found = (*loaded.problems, *problems)
-        return Examined(
-            loaded.unit, tuple(objects), found, loaded.kustomizations, loaded.passed_by, loaded.used
-        )
+        return Examined(loaded.unit, tuple(objects), found, loaded.kustomizations, passed_by, loaded.used)
 
     return _each_once(map_forked(work, len(units)), {unit.path for unit in units})
 
@@ -172,19 +174,26 @@ def _without_body(resource: Resource) -> Resource:
     return Resource(data, resource.file, at=resource.at)
 
 
-def _resources(loaded: Loaded) -> tuple[list[Resource], list[Problem]]:
+def _may_be_patch(unit: Unit) -> bool:
+    return unit.form == "file" and not unit.named and (unit.inside or may_be_patch(unit.name))
+
+
+def _resources(loaded: Loaded) -> tuple[list[Resource], list[Problem], tuple[PassedBy, ...]]:
+    """Return the objects of a unit, what keeps others from being one, and documents that are passed by."""
     unit = loaded.unit
     resources: list[Resource] = []
     problems: list[Problem] = []
+    passed_by = list(loaded.passed_by)
     file = SourceFile(unit.name, loaded.text)
     for number, document in enumerate(loaded.documents):
         source = Source(file, document) if unit.form in ("file", "stdin") else None
         name = loaded.files[number] if loaded.files else unit.name
-        if not unit.named and not looks_like_an_object(document.data):
+        if not unit.named and not holds_object(document.data):
+            passed_by.append(PassedBy(name, NO_OBJECT, line=document.line))
             continue
         for unpacked in unpack(document.data, name, source):
             if isinstance(unpacked, Resource):
                 resources.append(unpacked)
             else:
                 problems.append(unpacked)
-    return resources, problems
+    return resources, problems, tuple(passed_by)

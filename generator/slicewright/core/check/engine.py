@@ -28,6 +28,7 @@ Verdict = Literal["accepted", "refused", "unknown", "skipped"]
 """What the schema says: `unknown` where there is none, `skipped` where the caller asked for no check."""
 
 _ASK = "ask the API server: kubectl apply --dry-run=server"
+_MISSING = "SCHEMA005"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,18 @@ class Engine:
         yield from self.key_problems(resource)
         if not self.skips(resource):
             yield from self._nested_problems(resource)
+
+    def is_whole(self, resource: Resource) -> bool:
+        """Tell whether an object has all that its schema requires, and images: patches lack some of that.
+
+        Without a schema its name is enough.
+        """
+        verdict = self.verdict(resource)
+        if verdict == "unknown":
+            return bool(resource.server_name)
+        containers = (one for pods in resource.pods for _, one in (*pods.containers, *pods.init_containers))
+        lacks = any(problem.id == _MISSING for problem in self.schema_problems(resource, verdict))
+        return not lacks and all(one.get("image") for one in containers)
 
     def schema_problems(self, resource: Resource, verdict: Verdict | None = None) -> Iterator[Problem]:
         """Yield what stands against the schema of one object; `verdict` where it is known already."""

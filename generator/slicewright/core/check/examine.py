@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
@@ -52,6 +52,8 @@ class Unit:
     """Whether the user named it: then a file without a Kubernetes object is wrong, else it is passed by."""
     partial: bool = False
     """Whether a kustomization that does not build would complete it."""
+    inside: bool = False
+    """Whether a folder above the file has a kustomization, and none names the file."""
     text: str | Problem | None = None
     """What to read in place of it: stdin is read once, and a file that is mended may not be written yet."""
 
@@ -88,8 +90,8 @@ class Examined:
     problems: tuple[Problem, ...]
     kustomizations: tuple[tuple[str, str], ...]
     """Name and text of those that a folder is built from."""
-    passed_by: str = ""
-    """Why nothing of it is checked."""
+    passed_by: tuple[PassedBy, ...] = ()
+    """The file, or documents of it, that are not checked."""
     used: frozenset[str] = frozenset()
     """Names of values that were filled in."""
 
@@ -105,7 +107,7 @@ class Report:
     skipped: Mapping[str, int]
     """Objects that were let pass because their kind was named, by kind."""
     passed_by: tuple[PassedBy, ...]
-    """Files that nobody named and that are not checked, and folders of them."""
+    """Files that nobody named and that are not checked, documents and folders of them."""
     baseline: int = 0
     """Findings that are left out because a baseline has them."""
     unchanged: int = 0
@@ -120,8 +122,8 @@ class Report:
             "baseline": self.baseline,
             "unchanged": self.unchanged,
             "skipped": dict(sorted(self.skipped.items())),
-            "withoutObject": [one.path for one in self.passed_by if one.reason == NO_OBJECT],
-            "passedBy": [asdict(one) for one in self.passed_by],
+            "withoutObject": [one.path for one in self.passed_by if one.reason == NO_OBJECT and not one.line],
+            "passedBy": [one.record() for one in self.passed_by],
         }
 
 
@@ -255,7 +257,7 @@ def examine(
         tuple(checked.resource for checked in objects),
         len(examined),
         Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),
-        (*passed_by, *(PassedBy(one.unit.name, one.passed_by) for one in examined if one.passed_by)),
+        tuple(chain(passed_by, *(one.passed_by for one in examined))),
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.problem import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 CHART = "Chart.yaml"
 """The file that makes a folder a Helm chart."""
@@ -21,20 +21,29 @@ HELM_FOLDERS = frozenset({"templates", "charts", "crds"})
 HELM = "Helm chart"
 TEMPLATE = "template"
 PATCH = "file that a kustomization merges"
+UNNAMED_PATCH = "patch file that no kustomization names"
 ASSERTION = "test assertion"
 SETTINGS = "tool configuration"
 DEAD_LINK = "dead link"
+LINK = "link to a folder"
 NO_OBJECT = "file without Kubernetes objects"
 
 
 @dataclass(frozen=True, slots=True)
 class PassedBy:
-    """A file, or a folder with its number of files, that was not checked."""
+    """A file, a document of one, or a folder with its number of files, that was not checked."""
 
     path: str
     reason: str
     """What it is: one of the constants above."""
     files: int = 1
+    line: int = 0
+    """Where the document begins; 0 for a whole file. The rest of its file is checked."""
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        where = {"line": self.line} if self.line else {}
+        return {"path": self.path, "reason": self.reason, "files": self.files, **where}
 
 
 _TEMPLATE_NAME = re.compile(r"\.(ya?ml|json)\.(tftpl|tmpl|tpl|gotmpl|j2|jinja2?|erb|template|in)$")
@@ -50,6 +59,8 @@ _WORD = re.compile(r"^(apiVersion|kind):", re.MULTILINE)
 _FLOW = re.compile(r"\s*(\[|\{(?![{%]))")
 _FLOW_WORD = re.compile(r"[{,\s]\"?(apiVersion|kind)\"?\s*:")
 _APART = re.compile(r"^---", re.MULTILINE)
+_HEAD = re.compile(r"(---.*\n)?([ \t]*(#.*)?\n)*")
+"""What is before the first line of a document."""
 _SETTINGS = re.compile(
     r"(skaffold|builtin|krew\.googlecontainertools\.github\.com|kind\.x-k8s\.io|k3d\.io|eksctl\.io|ctlptl\.dev"
     r"|kustomize\.config\.k8s\.io|config\.kubernetes\.io|(kubeadm|kubelet\.config|kubeproxy\.config)\.k8s\.io"
@@ -67,24 +78,40 @@ def is_template(name: str) -> bool:
 def reason(path: str, text: str, documents: Sequence[Any], *, broken: Sequence[int] = ()) -> str:
     """Return why a file that nobody named is passed by, '' for one that is checked.
 
-    `documents` is what was read of its text; where lines are `broken`, their part of the text decides.
+    `documents` is what was read of its text; where lines are `broken`, their part of the text decides. Of a
+    TEMPLATE the rest may be checked: see `without_templates`.
     """
-    together = [data for some in documents if isinstance(some, list) for data in some]
-    objects = [data for data in (*documents, *together) if looks_like_an_object(data)]
-    folder, _, name = path.rpartition("/")
+    objects = [data for some in documents for data in _objects(some)]
     if not objects and not (broken and _looks_like_one(text, read=bool(documents))):
         return NO_OBJECT
-    if _PATCH_NAME.search(name) or _PATCH_NAME.search(folder.rpartition("/")[2]):
-        return PATCH
     if "$patch:" in text and objects and all(map(_is_merged, objects)):
-        return PATCH
-    if _ASSERTION_NAME.match(name):
+        return UNNAMED_PATCH
+    if _ASSERTION_NAME.match(path.rpartition("/")[2]):
         return ASSERTION
-    if broken and any(map(has_directives, _unread(text, broken))):
+    if any(has_directives(text[start:end]) for start, end in _unread(text, broken)):
         return TEMPLATE
     if not broken and all(_is_setting(data) for data in objects):
         return SETTINGS
     return ""
+
+
+def may_be_patch(path: str) -> bool:
+    """Tell whether a file's name or folder says `patch`: then what is incomplete in it is one."""
+    folder, _, name = path.rpartition("/")
+    return any(map(_PATCH_NAME.search, (name, folder.rpartition("/")[2])))
+
+
+def without_templates(text: str, broken: Sequence[int]) -> tuple[str, list[int]]:
+    """Return a text with blank lines for its templates among the documents with broken lines, and theirs."""
+    lines = []
+    for start, end in _unread(text, broken):
+        part = text[start:end]
+        if has_directives(part):
+            head, mark = _HEAD.match(part), _APART.match(part)
+            lines.append(text.count("\n", 0, start + (head.end() if head else 0)) + 1)
+            blank = re.sub(r"[^\n]", " ", part)
+            text = text[:start] + (mark[0] + blank[mark.end() :] if mark else blank) + text[end:]
+    return text, lines
 
 
 def has_directives(text: str) -> bool:
@@ -105,6 +132,15 @@ def looks_like_an_object(data: Any) -> bool:
     return known == 2 or (known == 1 and has_fields)  # noqa: PLR2004 - both
 
 
+def holds_object(data: Any) -> bool:
+    """Tell whether a document is meant as an object, or as a list of objects, which kubectl refuses."""
+    return any(_objects(data))
+
+
+def _objects(data: Any) -> Iterator[Any]:
+    return filter(looks_like_an_object, data if isinstance(data, list) else (data,))
+
+
 def _looks_like_one(text: str, *, read: bool) -> bool:
     """Tell whether a text that is not valid YAML has an apiVersion and a kind where an object has them.
 
@@ -116,14 +152,16 @@ def _looks_like_one(text: str, *, read: bool) -> bool:
     return any(len(set(word.findall(part))) > 1 for part in _APART.split(text))
 
 
-def _unread(text: str, broken: Iterable[int]) -> Iterator[str]:
-    """Yield the parts of a text, apart by `---`, that have one of the lines."""
+def _unread(text: str, broken: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of the parts of a text, apart by `---`, that have one of the lines."""
+    if not broken:
+        return
     starts = [0, *(found.start() for found in _APART.finditer(text)), len(text)]
     for start, end in pairwise(starts):
         first = text.count("\n", 0, start) + 1
         last = first + text.count("\n", start, end)
         if any(first <= line <= last for line in broken):
-            yield text[start:end]
+            yield start, end
 
 
 def _is_merged(data: Any) -> bool:
@@ -138,14 +176,17 @@ def _is_setting(data: dict[str, Any]) -> bool:
 
 
 def counts(passed: Iterable[PassedBy]) -> list[str]:
-    """Return `3 Helm charts (120 files)` for each reason, in the order of their first."""
+    """Return `3 Helm charts (120 files)` for each reason, in the order of their first, then documents."""
     by_reason: dict[str, list[PassedBy]] = defaultdict(list)
+    documents: list[PassedBy] = []
     for one in passed:
-        by_reason[one.reason].append(one)
-    return [_count(reason, found) for reason, found in by_reason.items()]
+        (documents if one.line else by_reason[one.reason]).append(one)
+    partly = f"{counted(len(documents), 'document')} of files that are checked"
+    return [*(_count(reason, found) for reason, found in by_reason.items()), *([partly] if documents else [])]
 
 
 def _count(reason: str, found: Sequence[PassedBy]) -> str:
-    noun, _, rest = reason.partition(" ") if reason.startswith("file ") else (reason, "", "")
+    before, _, rest = reason.partition("file ")
+    noun, rest = (f"{before}file", rest) if rest else (reason, "")
     files = f" ({counted(sum(one.files for one in found), 'file')})" if reason == HELM else ""
     return f"{counted(len(found), noun)} {rest}".rstrip() + files

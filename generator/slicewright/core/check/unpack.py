@@ -35,6 +35,8 @@ def unpack(data: Any, file: str, source: Source | None = None, at: Path = ()) ->
         what = "an element of a List" if at else "a document"
         message = f"{what} must be a mapping with apiVersion and kind"
         hint = "remove it" if at else "move other documents to another folder, or --exclude it"
+        if isinstance(data, list) and not at:
+            hint = "write --- between objects, or put them below 'items' of a List"
         yield resource.problem("SCHEMA002", (), message, hint)
         return
     for key in ("apiVersion", "kind"):
