@@ -15,6 +15,8 @@ ALL ?=
 CHOSEN = $(if $(ALL),,-m "not ci")
 # Files are begun in this order: what takes longest first, so that all processes end at about the same time.
 CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/binaries
+# Controllers of other projects, which only tests marked `ci` start.
+CONTROLLERS := lws trainer kuberay
 BROWSER_TESTS := tests/e2e_html
 ARGOCD_TESTS := tests/e2e_argocd
 NOT_UNIT := $(CLUSTER_TESTS) $(BROWSER_TESTS) $(ARGOCD_TESTS) tests/conftest.py
@@ -97,6 +99,7 @@ snapshots: $(VENV)/.dev tools ## Write the words of messages into tests/messages
 
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster of processes.
+	@$(if $(ALL),$(BIN)/slicewright tools build $(CONTROLLERS))
 	@$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-kind

