@@ -141,6 +141,13 @@ def asked(resource: Resource, objects: ObjectSet) -> Asked | None:
 
 def asks(resource: Resource, objects: ObjectSet) -> list[Asked]:
     """Return what a workload asks of each queue of its name that admits it, else of the first."""
+    known: dict[int, list[Asked]] = objects.once("what each asks for", lambda _: {})
+    if id(resource) not in known:
+        known[id(resource)] = _asks(resource, objects)
+    return known[id(resource)]
+
+
+def _asks(resource: Resource, objects: ObjectSet) -> list[Asked]:
     seen: dict[tuple[int, int], Asked | None] = objects.once("what is asked for", lambda _: {})
     sets: list[quota.PodSet] = []
     found = []
