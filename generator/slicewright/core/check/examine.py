@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.engine import Engine, Verdict
+    from slicewright.core.check.model import ObjectSet
     from slicewright.core.check.origin import Origins
     from slicewright.core.check.reasons import Ignores
     from slicewright.core.check.run import RuleSet
@@ -166,44 +167,81 @@ def examine(
     what is left, `selection` is reported.
     """
     examined = list(reading)
-    problems = [
-        *found,
-        *(ignores.problems if ignores else ()),
-        *not_taken(values, frozenset().union(*(one.used for one in examined))),
-    ]
-    problems += (problem for one in examined for problem in one.problems)
     objects = [checked for one in examined for checked in one.objects]
     scopes = {
         id(checked.resource): Scope(one.unit.cluster) if one_cluster else one.unit.scope
         for one in examined
         for checked in one.objects
     }
+    problems = [
+        *found,
+        *(ignores.problems if ignores else ()),
+        *not_taken(values, frozenset().union(*(one.used for one in examined))),
+        *(problem for one in examined for problem in one.problems),
+    ]
     others = [checked for checked in objects if not _is_ours(checked.resource)]
     if judged is not None:
         finished, refused = judged([checked for checked in others if not checked.placeholders])
         others = [*finished, *(checked for checked in others if checked.placeholders)]
         problems += refused
-    for checked in objects:
-        if _is_ours(checked.resource):
-            problems += _input_problems(checked.resource, schemas)
+    inputs_of_ours = [checked.resource for checked in objects if _is_ours(checked.resource)]
+    for resource in inputs_of_ours:
+        problems += _input_problems(resource, schemas)
     written = list(_kustomizations(examined))
     scopes |= {id(resource): Scope(cluster) for cluster, resource in written}
     others += (Checked(resource, "skipped", clean=True) for _, resource in written)
-    scoped = [(scopes[id(checked.resource)], checked.resource) for checked in others]
-    variants = _variants(others)
-    sets = [
-        object_sets(
-            ((scope, instead.get(id(resource), resource)) for scope, resource in scoped if rules),
-            *(catalogue(), sites or {}),
-            one_cluster=one_cluster,
-        )
-        for instead in variants
-    ]
-    remaining = [checked for checked in others if rules or not checked.clean]
     rendered = {(checked.resource.file, checked.resource.subject): checked.resource for checked in others}
 
     def placed(one: Problem) -> Problem:
         return origins.placed(one, rendered.get((one.file, one.object))) if origins else one
+
+    remaining = [checked for checked in others if rules or not checked.clean]
+    sets = partial(object_sets, catalogue=catalogue(), sites=sites or {}, one_cluster=one_cluster)
+    problems_of = _object_check(engine, rules, others, scopes, sets)
+    of_objects = each(lambda number: map(placed, problems_of(remaining[number])), len(remaining))
+    problems = [*map(placed, problems), *of_objects]
+    problems += map(placed, engine.unevaluated(checked.resource for checked in others if not checked.clean))
+    unknown = (checked.resource for checked in others if checked.verdict == "unknown")
+    problems += map(placed, engine.without_schema(unknown))
+    problems += engine.idle_skips(checked.resource for checked in objects)
+
+    resources = [checked.resource for checked in (*objects, *others)]
+    resources += inputs(origins.sources) if origins else ()
+    ours = {checked.resource.file for checked in others if scopes[id(checked.resource)].cluster}
+    partly = set() if "" in whole else ours | {resource.file for resource in inputs_of_ours}
+    left = _left(
+        partial(suppress, resources=resources, ignored=ignores.entries if ignores else (), known=known),
+        problems,
+        of_render,
+        lambda file: file not in partly and is_below(file, whole),
+    )
+    return Report(
+        selection.of(in_order(rules.without_repeats(left)), resources, ours),
+        tuple(checked.resource for checked in objects),
+        len(examined),
+        Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),
+        tuple(chain(passed_by, *(one.passed_by for one in examined))),
+    )
+
+
+def _object_check(
+    engine: Engine,
+    rules: RuleSet,
+    others: Sequence[Checked],
+    scopes: Mapping[int, Scope],
+    sets_of: Callable[[Iterable[tuple[Scope, Resource]]], Mapping[Scope, ObjectSet]],
+) -> Callable[[Checked], Iterator[Problem]]:
+    """Return what yields the problems of one object: those of its schema, then those of the rules.
+
+    An object with placeholders is checked with each variant of values, among objects with the same values.
+    """
+    variants = _variants(others)
+    sets = [
+        sets_of(
+            (scopes[id(one.resource)], instead.get(id(one.resource), one.resource)) for one in others if rules
+        )
+        for instead in variants
+    ]
 
     def problems_of(checked: Checked, variant: int = 0, filled: Resource | None = None) -> Iterator[Problem]:
         key = id(checked.resource)
@@ -216,49 +254,29 @@ def examine(
         if rules:
             yield from rules.problems(sets[variant][scopes[key]], (resource,))
 
-    def work(number: int) -> Iterator[Problem]:
-        checked = remaining[number]
-        found = certain(
-            checked.resource,
-            checked.placeholders,
-            partial(problems_of, checked),
-            is_partial=checked.partial,
-        )
-        yield from map(placed, found)
+    def check(checked: Checked) -> Iterator[Problem]:
+        of_variant = partial(problems_of, checked)
+        return certain(checked.resource, checked.placeholders, of_variant, is_partial=checked.partial)
 
-    problems = [*map(placed, problems), *each(work, len(remaining))]
-    unevaluated = engine.unevaluated(checked.resource for checked in others if not checked.clean)
-    problems += map(placed, unevaluated)
-    unknown = (checked.resource for checked in others if checked.verdict == "unknown")
-    problems += map(placed, engine.without_schema(unknown))
-    problems += engine.idle_skips(checked.resource for checked in objects)
-    entries = ignores.entries if ignores else ()
-    resources = [checked.resource for checked in (*objects, *others)]
-    resources += inputs(origins.sources) if origins else ()
-    left = suppress(problems, resources, entries, known)
-    ours = {checked.resource.file for checked in others if scopes[id(checked.resource)].cluster}
-    if any(problem.id == _UNUSED for problem in left):
-        more = of_render()
-        unused = {
-            one
-            for one in (() if errors(more) else suppress([*problems, *more], resources, entries, known))
-            if one.id == _UNUSED
-        }
-        partly = (
-            set() if "" in whole else ours | {one.resource.file for one in objects if _is_ours(one.resource)}
-        )
-        left = tuple(
-            one
-            for one in left
-            if one.id != _UNUSED or (one in unused and one.file not in partly and is_below(one.file, whole))
-        )
-    return Report(
-        selection.of(in_order(rules.without_repeats(left)), resources, ours),
-        tuple(checked.resource for checked in objects),
-        len(examined),
-        Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),
-        tuple(chain(passed_by, *(one.passed_by for one in examined))),
-    )
+    return check
+
+
+def _left(
+    drop: Callable[[Sequence[Problem]], tuple[Problem, ...]],
+    problems: Sequence[Problem],
+    of_render: Callable[[], Sequence[Problem]],
+    is_told: Callable[[str], bool],
+) -> tuple[Problem, ...]:
+    """Return the problems that no reason drops, and in files that `is_told` takes the reasons without use.
+
+    A render is looked at only where a reason drops nothing: it may drop what the render finds.
+    """
+    left = drop(problems)
+    if not any(one.id == _UNUSED for one in left):
+        return left
+    more = of_render()
+    unused = set() if errors(more) else {one for one in drop([*problems, *more]) if one.id == _UNUSED}
+    return tuple(one for one in left if one.id != _UNUSED or (one in unused and is_told(one.file)))
 
 
 def _variants(checks: Iterable[Checked]) -> list[Mapping[int, Resource]]:
