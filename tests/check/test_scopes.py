@@ -478,6 +478,33 @@ def test_tree_has_these_findings(tmp_path: Path, says: str, tree: Tree, expected
     assert expected == _findings(tmp_path, "."), says
 
 
+@pytest.mark.parametrize(("account", "expected"), [("a", []), ("b", ["REF131"])])
+def test_subject_gets_the_namespace_of_a_build(tmp_path: Path, account: str, expected: list[str]) -> None:
+    """Who gives a build its namespace gives it to the subject of its account too."""
+    binding = (
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: a}\n"
+        "subjects: [{kind: ServiceAccount, name: a}]\n"
+        "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: b}\n"
+        f"---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {account}}}\n"
+    )
+    write(tmp_path, {"a/kustomization.yaml": "resources: [rbac.yaml]\n", "a/rbac.yaml": binding})
+    write(tmp_path, {"b/rbac.yaml": binding})
+
+    assert expected == run(tmp_path, "a", "-o", "json", "--only", "REF131").ids
+    assert ["REF131"] == run(tmp_path, "b", "-o", "json", "--only", "REF131").ids
+
+
+def test_default_queues_of_a_platform_are_not_missed(tmp_path: Path) -> None:
+    """OpenShift AI makes a LocalQueue and a ClusterQueue `default`; other names are missed."""
+    write(tmp_path, {"a.yaml": flavor() + queue() + local("mine", "default") + job(to="default")})
+    write(tmp_path, {"b/b.yaml": flavor() + queue() + local("mine", "defaults") + job(to="defaults")})
+    found = run(tmp_path, ".", "-o", "json", "--only", "REF101,REF102").json["problems"]
+
+    assert [("b/b.yaml", "REF101"), ("b/b.yaml", "REF102")] == sorted(
+        (one["file"], one["id"]) for one in found
+    )
+
+
 @pytest.mark.tools
 @pytest.mark.parametrize(("says", "tree", "expected"), BUILT, ids=[row[0] for row in BUILT])
 def test_scope_of_a_build_is_what_kustomize_builds(

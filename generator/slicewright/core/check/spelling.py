@@ -11,6 +11,8 @@ from slicewright.core.problem import steps_between
 _SHAPED = re.compile(r"gke-tpu-(slice|partition)-[1-9][0-9]*(x[1-9][0-9]*){1,2}-(id|state)")
 """Labels that GKE gives the parts of TPU slices, one for each shape."""
 _SHAPE = re.compile(r"[0-9]+(x[0-9]+)+")
+_THEIRS = re.compile(r"(^|[.-])(k8s|kubernetes|kueue|jobset)(\.io)?/$")
+"""Domains of Kubernetes, and made-up ones; other projects (`kueue.openshift.io`) have keys of their own."""
 _ENDINGS = ("name", "seconds", "key", "id")
 """Last words that people leave out of a key, or add to it."""
 
@@ -53,8 +55,9 @@ def _by_prefix(prefix: str, known: str) -> str:
     right = known.rpartition("/")[0] + "/"
     if not prefix:
         return ""
-    both_jobset = "jobset" in prefix and "jobset" in right
-    both_kueue = "kueue" in prefix and right == KUEUE
+    is_theirs = _THEIRS.search(prefix) is not None
+    both_jobset = is_theirs and "jobset" in prefix and "jobset" in right
+    both_kueue = is_theirs and "kueue" in prefix and right == KUEUE
     both_google = prefix.endswith(("google.com/", "gke.io/", "googleapis.com/")) and known.startswith(
         f"{GKE}gke-"
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from slicewright.core.check.partial import as_note
 from slicewright.core.check.placeholder import CAPITALS, EXPANSION, IN_KEY, TOKEN
 from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.labels import ACCELERATOR, GOOGLE_ACCOUNT, TOPOLOGY
-from slicewright.core.problem import counted
+from slicewright.core.problem import counted, errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -140,15 +141,15 @@ _BLANKS = ("(blank)",)
 
 
 def _suspects(
-    data: dict[str, Any], found: Iterable[Problem], *, is_partial: bool
+    data: dict[str, Any], refused: AbstractSet[Path], *, is_partial: bool
 ) -> Iterator[tuple[Path, tuple[str, ...]]]:
-    """Yield the values with a problem that may be placeholders, by their paths.
+    """Yield the values with an error that may be placeholders, by their paths.
 
     These are words in capitals with `_` or that name their field, and blanks in quotes. In a partial object
     these are empty values as well, and names that begin or end with the hyphen of a prefix or suffix.
     """
-    values = dict(values_in(data)) if found else {}
-    for path in {one.path for one in found}.intersection(values):
+    values = dict(values_in(data)) if refused else {}
+    for path in refused & values.keys():
         value = values[path]
         if value == " " or (is_partial and value in (None, "")):
             yield path, _BLANKS
@@ -158,6 +159,10 @@ def _suspects(
             is_part = is_partial and path[-1] == "name" and value.strip("-") != value
             if tokens := [value] if is_named or is_part else CAPITALS.findall(value):
                 yield path, tuple(tokens)
+
+
+def _of_errors(problems: Iterable[Problem]) -> frozenset[Path]:
+    return frozenset(one.path for one in errors(problems))
 
 
 def _refused(
@@ -171,10 +176,10 @@ def _refused(
 
     A misspelt key is refused whatever its value is, and a choice in capitals is a misspelt choice.
     """
-    suspects = dict(_suspects(resource.data, found, is_partial=is_partial))
+    suspects = dict(_suspects(resource.data, _of_errors(found), is_partial=is_partial))
     always = set(suspects)
     for variant in VARIANTS if suspects else ():
-        always &= {one.path for one in problems_of(0, fill(resource, suspects, variant))}
+        always &= _of_errors(problems_of(0, fill(resource, suspects, variant)))
     return {path: tokens for path, tokens in suspects.items() if path not in always}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.kubernetes.kinds import POD_KINDS, SCHEDULING_GROUP
 from slicewright.core.kubernetes.labels import PODSET, QUEUE
-from slicewright.core.kubernetes.read import at, number, text
+from slicewright.core.kubernetes.read import at, count, number, text
 from slicewright.core.problem import counted, did_you_mean
 
 if TYPE_CHECKING:
@@ -44,13 +44,17 @@ def _missing(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding((*pods.spec_path, *_PATH), message, did_you_mean(name, known))
 
 
+_COPIED = frozenset({"Deployment", "LeaderWorkerSet", "ReplicaSet"})
+"""Kinds with a Workload for each replica, so that `Pods.count` is of one."""
+
+
 @rule("REF116", {"PodGroup"})
 def _too_few(resource: Resource, objects: ObjectSet) -> Findings:
     wanted = number(at(resource.data, "spec", "schedulingPolicy", "gang", "minCount"))
     if resource.group != SCHEDULING_GROUP or wanted is None:
         return
     members = [
-        pods.count
+        pods.count * count(at(one.data, "spec", "replicas")) if one.kind in _COPIED else pods.count
         for one in objects.widest.all
         if (one.namespace or "default") == (resource.namespace or "default")
         for pods, name in _members(one)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
+_DEFAULT = "default"
+"""The LocalQueue and ClusterQueue that OpenShift AI makes."""
 _PARAMETERS = {"ProvisioningRequestConfig", "MultiKueueConfig"}
 
 
@@ -43,7 +45,7 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     namespace = resource.namespace or "default"
     if name is None or not known.has_queues or (namespace, name) in known.local or RUN in resource.labels:
         return
-    if not objects.is_cluster and objects.has("LocalQueue", name, resource.namespace):
+    if not objects.is_cluster and (name == _DEFAULT or objects.has("LocalQueue", name, resource.namespace)):
         return
     here = [queue for place, queue in known.local if place == namespace]
     elsewhere = sorted(place for place, queue in known.local if queue == name)
@@ -57,7 +59,8 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("REF102", {"LocalQueue"})
 def _cluster_queue(resource: Resource, objects: ObjectSet) -> Findings:
     name = text(at(resource.data, "spec", "clusterQueue"))
-    yield from _dangling(objects, "ClusterQueue", name, ("spec", "clusterQueue"))
+    if objects.is_cluster or name != _DEFAULT:
+        yield from _dangling(objects, "ClusterQueue", name, ("spec", "clusterQueue"))
 
 
 @rule("REF103", {"ClusterQueue", "Cohort"})

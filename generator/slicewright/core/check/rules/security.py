@@ -157,7 +157,7 @@ _SUBJECTS = {"ServiceAccount": "", "User": RBAC_GROUP, "Group": RBAC_GROUP}
 
 
 @rule("REF131", {"RoleBinding", "ClusterRoleBinding"})
-def _subjects(resource: Resource, _objects: ObjectSet) -> Findings:
+def _subjects(resource: Resource, objects: ObjectSet) -> Findings:
     if resource.group != RBAC_GROUP:
         return
     is_of_cluster = resource.kind == "ClusterRoleBinding"
@@ -165,7 +165,8 @@ def _subjects(resource: Resource, _objects: ObjectSet) -> Findings:
         path = ("subjects", index)
         yield from _subject(subject, path)
         # A RoleBinding lends its own namespace.
-        if is_of_cluster and subject.get("kind") == "ServiceAccount" and not text(subject.get("namespace")):
+        is_account = subject.get("kind") == "ServiceAccount" and not text(subject.get("namespace"))
+        if is_of_cluster and is_account and not _gets_namespace(resource, text(subject.get("name")), objects):
             yield Finding(path, "the ServiceAccount has no namespace")
     wanted = ("ClusterRole",) if is_of_cluster else ("Role", "ClusterRole")
     kind, name = text(at(resource.data, "roleRef", "kind")), text(at(resource.data, "roleRef", "name"))
@@ -173,6 +174,13 @@ def _subjects(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(("roleRef", "kind"), f"a {resource.kind} names a {' or '.join(wanted)}, not a '{kind}'")
     if not name:
         yield Finding(("roleRef", "name"), "the binding names no role")
+
+
+def _gets_namespace(resource: Resource, name: str, objects: ObjectSet) -> bool:
+    """Tell whether a build has the account of a subject: kustomize gives both their namespace."""
+    is_built = resource.source is None and not objects.is_cluster
+    accounts = objects.of_kind("ServiceAccount") if is_built else ()
+    return any(one.name == name and not one.namespace for one in accounts)
 
 
 def _subject(subject: dict[str, Any], path: Path) -> Findings:
