@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from slicewright.core.mend.text import patched
-from slicewright.core.problem import Edit, Path
+from slicewright.core.mend.text import patched, patched_together
+from slicewright.core.problem import Edit, Fix, Path
 
 BLOCK = """\
 # head
@@ -85,7 +85,24 @@ CASES = {
     "the second key after a dash": (
         BLOCK,
         Edit("remove", (*LIST, 0, "name")),
-        ["-     - name: x   # first", "-       b: 1", "+     - b: 1"],
+        ["-     - name: x   # first", "+     - # first"],
+    ),
+    "no key, and its comments": (
+        "a:\n  b: # why\n  - c # first\n  # next\n  - d\n  e: 1\n",
+        Edit("remove", ("a", "b")),
+        ["-   b: # why", "+   # why", "-   - c # first", "+   # first", "-   - d"],
+    ),
+    "a value behind its anchor": (
+        "a: &x 1 # why\nb: 2\n",
+        Edit("replace", ("a",), 3),
+        ["- a: &x 1 # why", "+ a: &x 3 # why"],
+    ),
+    "a value behind its tag": ("a: !!int 1\n", Edit("replace", ("a",), 3), ["- a: !!int 1", "+ a: !!int 3"]),
+    "the value of an alias": ("a: &x 1\nb: *x\n", Edit("replace", ("b",), 3), ["- b: *x", "+ b: 3"]),
+    "a key behind its anchor": (
+        "a: {&x b: 1}\n",
+        Edit("move", ("a", "c"), source=("a", "b")),
+        ["- a: {&x b: 1}", "+ a: {&x c: 1}"],
     ),
     "no key of a block": (BLOCK, Edit("remove", (*LIST, 0, "c")), ["-       c: {d: e, f: g}"]),
     "no first key between braces": (
@@ -166,6 +183,10 @@ REFUSED = {
     "a text of several lines": (BLOCK, Edit("replace", ("spec", "script"), "x")),
     "a number that is written in another form": ("a: 0x10\n", Edit("replace", ("a",), "16")),
     "a key that goes elsewhere": (BLOCK, Edit("move", ("two",), source=("spec", "one", "two"))),
+    "a value with an anchor in it": ("a:\n  b: &x 1\n  c: 2\n", Edit("remove", ("a", "b"))),
+    "a mapping with a tag": ("a: !!map {b: 1}\nc: 2\n", Edit("replace", ("a",), {"d": 1})),
+    "a number whose tag makes it no text": ("a: !!int 1\n", Edit("replace", ("a",), "1")),
+    "a comment between braces": ("a: {b: 1, # why\n  c: 2}\n", Edit("remove", ("a", "b"))),
     "a place that does not exist": (BLOCK, Edit("remove", ("spec", "absent", "x"))),
     "a merged key": (ALIAS, Edit("remove", ("d", "b"))),
 }
@@ -175,3 +196,25 @@ REFUSED = {
 def test_what_cannot_be_written_is_left_to_the_person(text: str, edit: Edit) -> None:
     """Where no way of writing an edit reads as intended, there is no result."""
     assert patched(text, [edit]) is None
+
+
+def test_line_ends_are_those_of_the_line_above() -> None:
+    """One line with another end decides only what is written below it."""
+    assert "a:\r\n  b: 1\nc: 2\nd: 3\n" == patched("a:\r\n  b: 1\nc: 2\n", [add(("d",), 3)])
+    assert "a:\n  b: 1\r\n  c: 2\r\nd: 2\n" == patched("a:\n  b: 1\r\nd: 2\n", [add(("a", "c"), 2)])
+
+
+def test_anchor_and_its_aliases_change_together() -> None:
+    """Where all places of an anchor get one value, the anchor gets it and the aliases stay."""
+    fixes = [Fix("", (Edit("replace", (name,), 4),)) for name in "ab"]
+
+    assert ("a: &x 4\nb: *x\n", fixes) == patched_together("a: &x 1\nb: *x\n", fixes)
+
+
+def test_comments_of_a_mapping_outlive_it() -> None:
+    """A mapping that another one replaces leaves its comments below that."""
+    text = "a: # why\n  b: {c: 1, # first\n    d: 2} # last\n"
+
+    after = patched(text, [Edit("replace", ("a",), {"e": 3})])
+
+    assert after == "a:\n  e: 3\n# why\n# first\n# last\n"

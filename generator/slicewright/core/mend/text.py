@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import islice, pairwise, zip_longest
+from itertools import accumulate, islice, pairwise, zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.patch import PatchError, apply, copied
+from slicewright.core.document.comments import comments
 from slicewright.core.document.document import same
 from slicewright.core.document.read import read_manifests
 from slicewright.core.document.scalar import write_quoted, write_string
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
 _Change = tuple[int, int, str]
 """Where a text is replaced, from and to, and by what."""
-_COMMENT = re.compile(r"^[ \t]*#.*\n?", re.MULTILINE)
-"""A line that is a comment."""
+_COMMENT = re.compile(r"#.*")
+_PROPERTIES = re.compile(r"(?:[&!]\S*\s*)*")
+"""The anchor and the tag of a value."""
 
 
 def patched(text: str, edits: Iterable[Edit]) -> str | None:
@@ -91,11 +93,18 @@ class _Writer:
     def __init__(self, text: str) -> None:
         self._text = text
         self._root = tree(text)
-        self._newline = "\r\n" if "\r\n" in text else "\n"
         self._is_json = self._root.flow and any(key.style == '"' for key, _ in self._root.children)
 
     def changes(self, edit: Edit) -> Iterator[_Change]:
-        """Yield the changes that may be right, the tidiest first."""
+        """Yield the changes that may be right and lose no comment, anchor or tag, the tidiest first."""
+        for start, end, new in self._ways(edit):
+            kept = [text for _, text in self._comments(start, end)]
+            if "&" in self._text[start:end] or "!" in self._text[start:end]:
+                kept += self._properties(self._root, start, end)
+            if all(new.count(one) >= kept.count(one) for one in kept):
+                yield start, end, new
+
+    def _ways(self, edit: Edit) -> Iterator[_Change]:
         *way, name = edit.path
         holder = self._root.at(tuple(way))
         if holder is None:
@@ -119,10 +128,13 @@ class _Writer:
         """Yield a scalar in the place of another one, in its quotes if it has some."""
         if node.style in ("|", ">") or node.children:
             return
+        start = node.start + len(self._properties_at(node))
+        if self._text[start : start + 1] == "*":
+            yield start, start, ""  # its anchor may change with it
         ways = [self._flow(value)]
         if isinstance(value, str):
             single = "'" + value.replace("'", "''") + "'"
-            as_digits = f'"{self._text[node.start : node.end]}"'  # 1.10 as text keeps its zero
+            as_digits = f'"{self._text[start : node.end]}"'  # 1.10 as text keeps its zero
             own = {"'": single, '"': write_quoted(value), "": as_digits}[node.style]
             ways = [own, write_string(value), write_quoted(value)]
             if not node.style and all(write_string(one) != one for one in (own[1:-1], value)):
@@ -130,7 +142,7 @@ class _Writer:
             elif not node.style and own[1:-1] != value:
                 del ways[0]
         for way in ways:
-            yield node.start, node.end, way
+            yield start, node.end, way
 
     def _replaced(self, holder: Node, name: str | int, value: Any) -> Iterator[_Change]:
         key, node = holder.child(name) or (holder, holder)
@@ -138,8 +150,9 @@ class _Writer:
             yield from self._scalar(node, value)
             return
         if isinstance(value, dict | list) and value and not (holder.flow or holder.is_list):
-            lines = self._block({name: value}, key.start) + self._comments(key, node)
-            yield key.start, self._line_end(node.end), lines
+            end = self._line_end(node.end)
+            lines = self._block({name: value}, key.start, end) + self._comment_lines(key, end)
+            yield key.start, end, lines
         yield node.start, node.end, self._flow(value)
 
     def _block_added(self, holder: Node, name: str | int, value: Any) -> _Change:
@@ -147,15 +160,16 @@ class _Writer:
         first = holder.start if holder.is_list else holder.children[0][0].start
         if name == "metadata" and self._is_first_on_line(holder.children[0][0]):
             end = self._line_start(first)  # people read it before the spec
-        lines = self._indent(first) + self._block(_element(holder, name, value), first)
+        lines = self._indent(first) + self._block(_element(holder, name, value), first, end)
         if self._text[:end].endswith("\n"):
             return end, end, lines
-        return end, end, self._newline + lines.removesuffix(self._newline)
+        newline = self._newline(end)
+        return end, end, newline + lines.removesuffix(newline)
 
     def _flow_added(self, holder: Node, name: str | int, value: Any) -> _Change:
         key, last = holder.children[-1]
         lead = self._text[self._line_start(key.start) : key.start]
-        between = " " if lead.strip() else self._newline + lead
+        between = " " if lead.strip() else self._newline(key.start) + lead
         return last.end, last.end, f",{between}{self._flow(_element(holder, name, value))[1:-1]}"
 
     def _removed(self, holder: Node, name: str | int) -> Iterator[_Change]:
@@ -168,20 +182,59 @@ class _Writer:
         if not (before or after):
             start = holder.start if holder.flow else key.start
             yield start, holder.end, "[]" if holder.is_list else "{}"
-        elif holder.flow or (after and not (holder.is_list or self._is_first_on_line(key))):
-            # In brackets, or the first key after the dash of an element.
+        elif holder.flow:
             yield (key.start, after[0][0].start, "") if after else (before[-1][1].end, node.end, "")
+        elif after and not (holder.is_list or self._is_first_on_line(key)):
+            end = after[0][0].start  # the first key after the dash of an element
+            yield key.start, end, (self._comment_lines(key, end) + self._indent(key.start)).lstrip()
         else:
-            yield self._line_start(key.start), self._line_end(node.end), self._comments(key, node)
+            end = self._line_end(node.end)
+            yield self._line_start(key.start), end, self._comment_lines(key, end)
 
-    def _comments(self, key: Node, node: Node) -> str:
-        """Return the lines of a value that are comments: they outlive it."""
-        inside = self._text[self._line_end(key.end) : self._line_end(node.end)] if node.children else ""
-        return "".join(_COMMENT.findall(inside))
+    def _comments(self, start: int, end: int) -> list[tuple[int, str]]:
+        """Return where comments between two places begin, and their texts."""
+        if "#" not in self._text[start:end]:
+            return []
+        lines = [0, *accumulate(map(len, self._text.splitlines(keepends=True)))]
+        found = (
+            (lines[one.line - 1] + one.column - 1, one.text[0]) for one in comments(self._text, _COMMENT)
+        )
+        return [(at, text) for at, text in found if start <= at < end]
 
-    def _block(self, data: Any, at: int) -> str:
-        """Return data as lines of a block; the first begins at a place, the others in its column."""
-        return self._indent(at).join(f"{line}{self._newline}" for line in write_document(data).splitlines())
+    def _comment_lines(self, key: Node, end: int) -> str:
+        """Return the comments beside a value and in it as lines: they outlive it."""
+        lines = []
+        for at, text in self._comments(key.start, end):
+            before = self._text[self._line_start(at) : at]
+            indent = self._indent(key.start) if before.strip() else before
+            lines.append(indent + self._text[at : self._line_end(at + len(text))])
+        return "".join(lines)
+
+    def _properties(self, node: Node, start: int, end: int) -> Iterator[str]:
+        """Yield the anchors and tags of the values that begin between two places."""
+        if start <= node.start < end:
+            yield self._properties_at(node).strip()
+        for key, value in node.children:
+            for one in (value,) if node.is_list else (key, value):
+                yield from self._properties(one, start, end)
+
+    def _properties_at(self, node: Node) -> str:
+        found = _PROPERTIES.match(self._text, node.start, node.end)
+        return found[0] if found else ""
+
+    def _newline(self, at: int) -> str:
+        """Return how the line before a place ends, or the one of the place where it is the first."""
+        end = self._text.rfind("\n", 0, at)
+        end = self._text.find("\n") if end < 0 else end
+        return "\r\n" if self._text[max(end - 1, 0) : end] == "\r" else "\n"
+
+    def _block(self, data: Any, at: int, below: int) -> str:
+        """Return data as lines of a block; the first begins at a place, the others in its column.
+
+        They end as the line above another place does.
+        """
+        newline = self._newline(below)
+        return self._indent(at).join(f"{line}{newline}" for line in write_document(data).splitlines())
 
     def _flow(self, value: Any) -> str:
         """Return a value as it is written between brackets, and on one line."""
