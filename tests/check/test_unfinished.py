@@ -237,6 +237,8 @@ spec: {type: LoadBalancer, clusterIP: None, ports: [{port: 80}]}
         ("{port: 80}", "{port: PORT}", "FILE030"),
         ("name: worker", "name: worker_ID_", "FILE030"),
         ("image: 'b:1'", "image: ' '", "FILE030"),
+        ("image: 'b:1'", "image: {tag}", "FILE030"),
+        ("image: 'b:1'", "image: {tag: 1}", "SCHEMA003"),
         ("containerPort: 80", "containerPort: HTTP", "SCHEMA003"),
         ("containerPort: 80", "containerPort: 80, hostport: PORT_A", "SCHEMA004"),
         ("cpu: 1", "cpu: PORT", "SCHEMA007"),

@@ -121,13 +121,10 @@ def fill(resource: Resource, held: Placeholders, variant: Mapping[str, str]) -> 
         for key in path[:-1]:
             parent = parent[key]
         value = parent[path[-1]]
-        if isinstance(value, str | None):
-            is_whole = held[path] in ((value,), _BLANKS)
-            filled = (
-                variant.get(str(path[-1]), variant[""])
-                if is_whole
-                else CAPITALS.sub(variant[""], value or "")
-            )
+        if value is None or isinstance(value, str) or _is_braced(value):
+            is_whole = not isinstance(value, str) or held[path] in ((value,), _BLANKS)
+            text = variant.get(str(path[-1]), variant[""])
+            filled = text if is_whole else CAPITALS.sub(variant[""], value)
             parent[path[-1]] = int(filled) if filled.isdecimal() else filled
     return replace(resource, data=data)
 
@@ -140,19 +137,26 @@ _WORDS = 8
 _BLANKS = ("(blank)",)
 
 
+def _is_braced(value: Any) -> bool:
+    """Tell whether a value is `{word}`, which YAML reads as a mapping."""
+    return isinstance(value, dict) and list(value.values()) == [None]
+
+
 def _suspects(
     data: dict[str, Any], refused: AbstractSet[Path], *, is_partial: bool
 ) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Yield the values with an error that may be placeholders, by their paths.
 
-    These are words in capitals with `_` or that name their field, and blanks in quotes. In a partial object
-    these are empty values as well, and names that begin or end with the hyphen of a prefix or suffix.
+    These are words in capitals with `_` or that name their field, quoted blanks and `{word}`. In a partial
+    object these are empty values as well, and names that begin or end with the hyphen of a prefix or suffix.
     """
     values = dict(values_in(data)) if refused else {}
     for path in refused & values.keys():
         value = values[path]
         if value == " " or (is_partial and value in (None, "")):
             yield path, _BLANKS
+        elif _is_braced(value):
+            yield path, (f"{{{next(iter(value))}}}",)
         elif isinstance(value, str) and "\n" not in value:
             field = next(key for key in reversed(path) if isinstance(key, str)).upper()
             is_named = value.isalpha() and value.isupper() and value.rstrip("S") in field
