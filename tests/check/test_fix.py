@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slicewright.core.problem import Problem
 from slicewright.core.run import header
+from slicewright.workspace import kustomize
 
 from .kit import run
 
@@ -212,3 +214,36 @@ def test_our_own_input_is_mended(tmp_path: Path) -> None:
     run(tmp_path, "a.yaml", "--fix")
 
     assert text.replace("slcies", "slices") == (tmp_path / "a.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("nope.yaml", "nope.yaml: FILE001"), ("bad.yaml", "bad.yaml:3"), (".", "bad.yaml:3")],
+)
+def test_difference_is_no_pass_for_what_cannot_be_read(tmp_path: Path, path: str, expected: str) -> None:
+    """A check in CI by `--diff` must not pass where nothing was checked."""
+    (tmp_path / "bad.yaml").write_text("apiVersion: v1\nkind: [\n")
+
+    done = run(tmp_path, path, "--diff")
+
+    assert (1, "", True) == (done.code, done.out, expected in done.err)
+
+
+def test_difference_without_kustomize_has_its_own_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A missing tool is no difference: the code is that of a check without `--diff`."""
+    missing = Problem("TOOL001", "kustomize v5 is missing", "run 'make tools'")
+    monkeypatch.setattr(kustomize, "binary", lambda: missing)
+    (tmp_path / "kustomization.yaml").write_text("resources: []\nnamePrefix: a\n")
+
+    done = run(tmp_path, ".", "--diff")
+
+    assert (3, "", True) == (done.code, done.out, "kustomize v5 is missing" in done.err)
+
+
+def test_difference_is_the_only_form(tmp_path: Path) -> None:
+    """A patch inside of a report in JSON would be neither."""
+    done = run(tmp_path, ".", "--diff", "-o", "json")
+
+    assert (2, True) == (done.code, "--diff prints a patch, not a report: leave out -o json" in done.err)

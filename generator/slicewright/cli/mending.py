@@ -107,12 +107,12 @@ class Mending:
         mark = byte_order_mark(path).decode() if path.name else ""
         return unified(name, mark + self.before[name], mark + self.after[name])
 
-    def show(self, report: str) -> None:
-        """Print what changed: the difference, or the report, of stdin the text that it becomes."""
+    def show(self, report: str, unchecked: Sequence[Problem]) -> None:
+        """Print the difference and what was not checked, or the report; of stdin the text that it becomes."""
         stdin = next((unit for unit in self.units if unit.form == "stdin"), None)
         if not self.writes:
             exact("".join(self._difference(name) for name in sorted(self.after)))
-            show.messages(tuple(self.refused.values()))
+            show.messages(unchecked)
         elif stdin and isinstance(stdin.text, str):
             exact(self.after.get(stdin.name, stdin.text))
             say(report, err=True, nl=False)

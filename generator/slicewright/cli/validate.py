@@ -21,7 +21,7 @@ from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine, SkipKind
 from slicewright.core.check.examine import Report, examine
 from slicewright.core.check.passed_by import HELM
-from slicewright.core.check.selection import Selection
+from slicewright.core.check.selection import Selection, keeps_unchecked
 from slicewright.core.problem import SEVERITIES, Problem, Severity, did_you_mean, selectors
 from slicewright.workspace import package
 from slicewright.workspace.discovery import STDIN, Discovery, Found, of_overlays, printable
@@ -130,7 +130,11 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
 @click.option("--schemas-only", is_flag=True, help="Leave the semantic rules out.")
 @click.option("--fix", is_flag=True, help="Mend files where there is a safe fix, and report what is left.")
 @click.option("--unsafe", is_flag=True, help="Apply also fixes that guess what was meant.")
-@click.option("--diff", is_flag=True, help="Print what --fix would change; exit 1 if there is something.")
+@click.option(
+    "--diff",
+    is_flag=True,
+    help="Print what --fix would change; exit 1 if there is something, or a file cannot be read.",
+)
 @click.option(
     "--set",
     "assignments",
@@ -181,6 +185,8 @@ def validate(
     """
     if unsafe and not (fix or diff):
         raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
+    if diff and output != "text":
+        raise click.UsageError(f"--diff prints a patch, not a report: leave out -o {output}")
     if write_baseline and not baseline:
         raise click.UsageError("--write-baseline needs the file: --baseline FILE")
     if changed is not None and (write_baseline or STDIN in paths):
@@ -256,16 +262,19 @@ def validate(
             report = mending.run(report, lambda units: check(reads(units)))
     except BrokenToolError as error:
         _stop(Problem("TOOL008", str(error), "check by --engine internal, which is the default"), output)
+    unchecked = tuple(filter(keeps_unchecked, report.problems))
     if mending:
-        mending.show(writer(output)(report))
+        mending.show(writer(output)(report), unchecked)
     else:
         exact(writer(output)(report))
-    if diff:
-        sys.exit(bool(mending and mending.after))
     if any(problem.id == "TOOL001" for problem in report.problems):
         sys.exit(BROKEN)  # what a missing kustomize would have built is not checked
+    sys.exit(bool(unchecked or mending.after) if diff and mending else _fails(report, strict=strict))
+
+
+def _fails(report: Report, *, strict: bool) -> bool:
     failing: tuple[Severity, ...] = ("error", "warning") if strict else ("error",)
-    sys.exit(any(problem.severity in failing for problem in report.problems))
+    return any(problem.severity in failing for problem in report.problems)
 
 
 def _mending(units: Sequence[Unit], root: Path, *, unsafe: bool, writes: bool) -> Mending:

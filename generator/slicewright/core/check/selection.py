@@ -22,6 +22,11 @@ def names(selector: str, ident: str) -> bool:
     return selector in (ident, family(ident))
 
 
+def keeps_unchecked(problem: Problem) -> bool:
+    """Tell whether something was not checked because of an error."""
+    return problem.severity == "error" and problem.id.startswith(_UNREAD)
+
+
 def is_below(file: str, folders: Iterable[str]) -> bool:
     """Tell whether a file, as reports name it, is one of some folders or below; '' and '.' are this one."""
     return any(
@@ -55,7 +60,7 @@ class Selection:
         if problem.id == "TOOL001":
             return True
         if self.only and not any(names(selector, problem.id) for selector in self.only):
-            return problem.severity == "error" and problem.id.startswith(_UNREAD)
+            return keeps_unchecked(problem)
         return not any(names(selector, problem.id) for selector in self.disabled)
 
 
