@@ -147,3 +147,15 @@ def test_objects_that_stand_nowhere_are_not_compared() -> None:
 def test_words_are_the_strings_of_a_list_at_their_places() -> None:
     """What is not a string is passed over, and its place is counted."""
     assert [(0, "a"), (2, "b")] == list(words(["a", 1, "b", None]))
+
+
+def test_annotations_have_256_kib_at_most() -> None:
+    """What the API server refuses by its size is reported, and a byte less is not."""
+    metadata = {"name": "a", "namespace": "b", "annotations": {"x": "y" * (256 * 1024 - 1)}}
+    data = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+    assert [] == findings("JS142", data)
+
+    metadata["annotations"] = {"x": "y" * (256 * 1024)}
+
+    assert ["annotations have 262,145 bytes, 262,144 at most"] == findings("JS142", data)

@@ -24,6 +24,7 @@ from slicewright.core.check.rules import (
     leaderworkerset,
     multikueue,
     node_labels,
+    object_limits,
     pathways,
     pod_values,
     priorities,
@@ -50,7 +51,7 @@ _TPU = (
 )
 _JOBS = (jobset_names, jobset_policies, jobs, deployments, leaderworkerset, ray, trainjob, pathways)
 _QUEUES = (kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, gang, fit, fit_flavors)
-_KEYS = (keys, versions, pod_values)
+_KEYS = (keys, versions, pod_values, object_limits)
 _TREE = (references_kueue, references_pods, gitops, content, kustomize)
 RULES = rules_of(*_TPU, *_JOBS, *_QUEUES, *_KEYS, *_TREE)
 """All rules; `problems/rules/` has their texts."""

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.dns import is_label_key, is_label_value, is_subdomain
+from slicewright.core.check.rules.dns import is_label_key, is_label_value
 from slicewright.core.check.rules.kueue_flavors import of_tolerations
+from slicewright.core.check.rules.limits import (
+    CONTAINER,
+    HANDLERS,
+    INIT,
+    POD,
+    SELECTORS,
+    TERMS,
+    against,
+    is_dns_label,
+    of_resources,
+    refused_later,
+    ways,
+)
 from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.kinds import EACH, JOB_KINDS, TEMPLATE_KINDS
 from slicewright.core.kubernetes.pods import along
-from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text
-from slicewright.core.plan.names import MAX_LABEL
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
@@ -22,31 +32,42 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_CONTAINERS = ("containers", "initContainers")
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+_PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
+_HOST_PATHS = (
+    *("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"),
+)
+
+
+def _operators(places: tuple[str, ...]) -> list[Way]:
+    return [way for place in places for way in ways(f"{place}.matchExpressions.*.operator")]
+
+
 _OF_PODS: dict[Way, tuple[str, ...]] = {
     ("dnsPolicy",): ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
     ("preemptionPolicy",): ("Never", "PreemptLowerPriority"),
+    ("restartPolicy",): ("", "Always", "Never", "OnFailure"),
+    ("os", "name"): ("linux", "windows"),
+    ("securityContext", "fsGroupChangePolicy"): ("Always", "OnRootMismatch"),
+    ("securityContext", "seccompProfile", "type"): _PROFILES,
     ("topologySpreadConstraints", EACH, "whenUnsatisfiable"): ("DoNotSchedule", "ScheduleAnyway"),
+    ("topologySpreadConstraints", EACH, "nodeAffinityPolicy"): ("Honor", "Ignore"),
+    ("topologySpreadConstraints", EACH, "nodeTaintsPolicy"): ("Honor", "Ignore"),
+    ("volumes", EACH, "hostPath", "type"): _HOST_PATHS,
     ("volumes", EACH, "emptyDir", "medium"): ("", "Memory", "HugePages"),
-    (
-        "affinity",
-        "nodeAffinity",
-        _REQUIRED,
-        "nodeSelectorTerms",
-        EACH,
-        "matchExpressions",
-        EACH,
-        "operator",
-    ): (
-        *("In", "NotIn", "Exists", "DoesNotExist"),
-        *("Gt", "Lt"),
-    ),
+    **dict.fromkeys(_operators(TERMS), (*_OPERATORS, "Gt", "Lt")),
+    **dict.fromkeys(_operators(SELECTORS), _OPERATORS),
 }
 _OF_CONTAINERS: dict[Way, tuple[str, ...]] = {
     ("imagePullPolicy",): ("Always", "IfNotPresent", "Never"),
     ("terminationMessagePolicy",): ("File", "FallbackToLogsOnError"),
     ("ports", EACH, "protocol"): ("TCP", "UDP", "SCTP"),
+    ("restartPolicy",): ("Always", "Never", "OnFailure"),
+    ("securityContext", "seccompProfile", "type"): _PROFILES,
+    ("volumeMounts", EACH, "mountPropagation"): ("Bidirectional", "HostToContainer", "None"),
+    **dict.fromkeys(
+        (*ways(f"{HANDLERS[0]}.httpGet.scheme"), *ways(f"{HANDLERS[1]}.httpGet.scheme")), ("HTTP", "HTTPS")
+    ),
 }
 _RULES: Way = ("podFailurePolicy", "rules", EACH)
 _OF_JOBS: dict[Way, tuple[str, ...]] = {
@@ -78,10 +99,14 @@ _NOT_AN_IMAGE = re.compile(r"[:/@]\Z|\s|(?<!\Ako)://")
 @rule("JS133", TEMPLATE_KINDS)
 def _words(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        yield from _of_words(pods.spec, pods.spec_path, _OF_PODS)
-        for path, container in (*pods.containers, *pods.init_containers):
-            yield from _of_words(container, path, _OF_CONTAINERS)
-        yield from _of_words(pods.job, pods.job_path, _OF_JOBS)
+        yield from refused_later(resource, _words_of_pods(pods))
+
+
+def _words_of_pods(pods: Pods) -> Findings:
+    yield from _of_words(pods.spec, pods.spec_path, _OF_PODS)
+    for path, container in (*pods.containers, *pods.init_containers):
+        yield from _of_words(container, path, _OF_CONTAINERS)
+    yield from _of_words(pods.job, pods.job_path, _OF_JOBS)
 
 
 def _of_words(holder: dict[str, Any], path: Path, known: dict[Way, tuple[str, ...]]) -> Findings:
@@ -96,26 +121,28 @@ def _of_words(holder: dict[str, Any], path: Path, known: dict[Way, tuple[str, ..
                 )
 
 
-@lru_cache(maxsize=1024)
-def _is_name(name: str) -> bool:
-    return is_subdomain(name) and "." not in name and len(name) <= MAX_LABEL
-
-
 @rule("JS134", TEMPLATE_KINDS)
 def _pods(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        yield from of_tolerations(pods.spec.get("tolerations"), (*pods.spec_path, "tolerations"))
-        yield from _labels(pods)
-        yield from _volumes(pods)
-        yield from _whole(pods)
-        running = {text(container.get("name")) for _, container in pods.containers}
-        for path, container in (*pods.containers, *pods.init_containers):
-            name = text(container.get("name"))
-            if name and not _is_name(name):
-                yield Finding((*path, "name"), f"'{name}' is not a valid name of a container")
-            elif path[-2] == "initContainers" and name in running:
-                yield Finding((*path, "name"), f"duplicate container '{name}'")
-            yield from _container(container, path)
+        yield from refused_later(resource, _of_pods(pods))
+
+
+def _of_pods(pods: Pods) -> Findings:
+    yield from of_tolerations(pods.spec.get("tolerations"), (*pods.spec_path, "tolerations"))
+    yield from _labels(pods)
+    yield from _volumes(pods)
+    yield from _whole(pods)
+    yield from against(POD, pods.spec, pods.spec_path)
+    running = {text(container.get("name")) for _, container in pods.containers}
+    for path, container in (*pods.containers, *pods.init_containers):
+        name = text(container.get("name"))
+        if name and not is_dns_label(name):
+            yield Finding((*path, "name"), f"'{name}' is not a valid name of a container")
+        elif path[-2] == "initContainers" and name in running:
+            yield Finding((*path, "name"), f"duplicate container '{name}'")
+        if path[-2] == "initContainers":
+            yield from against(INIT, container, path)
+        yield from _container(container, path)
 
 
 def _labels(pods: Pods) -> Findings:
@@ -132,17 +159,31 @@ def _labels(pods: Pods) -> Findings:
 def _whole(pods: Pods) -> Findings:
     if pods.spec.get("containers") == []:
         yield Finding((*pods.spec_path, "containers"), "the pods have no container")
-    for key, least in (("activeDeadlineSeconds", 1), ("terminationGracePeriodSeconds", 0)):
-        value = number(pods.spec.get(key), least)
-        if value is not None and value < least:
-            yield Finding((*pods.spec_path, key), f"{key} is {value}, and must be {least} or more")
+    if (number(pods.spec.get("activeDeadlineSeconds"), 1) or 0) < 1:
+        value = pods.spec["activeDeadlineSeconds"]
+        yield Finding(
+            (*pods.spec_path, "activeDeadlineSeconds"),
+            f"activeDeadlineSeconds is {value}, and must be 1 or more",
+        )
+    for key in ("containers", "initContainers"):
+        seen: set[str] = set()
+        for index, entry in entries(pods.spec.get(key)):
+            name = text(entry.get("name"))
+            if name and name in seen:
+                yield Finding((*pods.spec_path, key, index, "name"), f"duplicate container '{name}'")
+            seen.add(name)
+    for path, container in pods.containers if pods.spec.get("hostNetwork") is True else ():
+        for index, port in entries(container.get("ports")):
+            if port.get("hostPort") not in (None, 0, port.get("containerPort")):
+                message = "with hostNetwork the hostPort must be the containerPort"
+                yield Finding((*path, "ports", index, "hostPort"), message)
 
 
 def _volumes(pods: Pods) -> Findings:
     for index, volume in entries(pods.spec.get("volumes")):
         path = (*pods.spec_path, "volumes", index)
         name, sources = text(volume.get("name")), sorted(volume.keys() - {"name"})
-        if name and not _is_name(name):
+        if name and not is_dns_label(name):
             yield Finding((*path, "name"), f"'{name}' is not a valid name of a volume")
         if len(sources) > 1:  # without any it is an emptyDir
             message = f"volume '{name}' has several sources: {', '.join(sources)}"
@@ -176,11 +217,8 @@ def _container(container: dict[str, Any], path: Path) -> Findings:
             if not _STANDARD.fullmatch(name):
                 message = f"'{name}' is not a resource: one that is not standard has a domain"
                 yield Finding((*path, "resources", key, name), message)
-    for name in (name for name in requests if name in limits and "/" not in name):
-        value, asked, most = requests[name], amount(requests[name]), amount(limits[name])
-        if asked is not None and most is not None and asked > most:
-            message = f"the request of {value} {name} is above the limit of {limits[name]}"
-            yield Finding((*path, "resources", "requests", name), message)
+    yield from of_resources(container.get("resources"), (*path, "resources"))
+    yield from against(CONTAINER, container, path)
 
 
 def _environment(container: dict[str, Any], path: Path) -> Findings:
@@ -201,6 +239,8 @@ def _environment(container: dict[str, Any], path: Path) -> Findings:
             hint, fix = did_you_mean(field, _FIELDS), of_choice(field, _FIELDS, where)
             yield Finding(where, f"'{field}' is not a field that pods can read", hint, fix)
     for index, entry in entries(container.get("envFrom")):
+        if len(entry.keys() & {"configMapRef", "secretRef"}) != 1:
+            yield Finding((*path, "envFrom", index), "envFrom must have one of configMapRef and secretRef")
         for key in ("configMapRef", "secretRef"):
             if key in entry and not at(entry, key, "name"):
                 yield Finding((*path, "envFrom", index, key), f"{key} has no name")

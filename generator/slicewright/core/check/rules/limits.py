@@ -1,0 +1,343 @@
+"""What the API server refuses beyond its schema, as tables: a field, what it must be, and what to say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from ipaddress import ip_address
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.model import Finding, Findings, Resource
+from slicewright.core.check.rules.dns import is_label_key, is_label_value, is_subdomain
+from slicewright.core.kubernetes.kinds import PODS_OF
+from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.pods import along
+from slicewright.core.kubernetes.quantity import amount
+from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text
+from slicewright.core.plan.names import MAX_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.kubernetes.kinds import Way
+    from slicewright.core.problem import Path
+
+Test = Callable[[Any, dict[str, Any]], str]
+"""What is wrong with a value in its holder, in words that follow the name of its field; empty for nothing."""
+Table = dict[str, list[tuple["Way", Test]]]
+"""Tests by the first key of their ways."""
+
+
+def ways(written: str) -> list[Way]:
+    """Return the ways that `a|b.*.c` means: to c of each entry of a and of b."""
+    return list(product(*(part.split("|") for part in written.split("."))))
+
+
+def table(rows: Mapping[str, Test]) -> Table:
+    """Return the tests of written ways by their first keys."""
+    found: Table = {}
+    for written, test in rows.items():
+        for way in ways(written):
+            found.setdefault(way[0], []).append((way, test))
+    return found
+
+
+def against(tests: Table, holder: dict[str, Any], path: Path) -> Findings:
+    """Yield what the tests of a table say of the fields that a mapping has."""
+    for key in holder:
+        for way, test in tests.get(key, ()):
+            for place, steps in along(way, holder):
+                within, is_written = steps[-2], steps[-1] is not None
+                is_field = isinstance(within, dict) or is_written
+                if is_field and (said := test(steps[-1], mapping(within))):
+                    name = next(str(step) for step in reversed(place) if isinstance(step, str))
+                    yield Finding((*path, *(place if is_written else place[:-1])), f"{name} {said}")
+
+
+def number_from(least: int, most: int | None = None) -> Test:
+    """Return the test of a number within bounds."""
+
+    def test(value: Any, _within: dict[str, Any]) -> str:
+        found = number(value, least) or 0
+        if found >= least and (most is None or found <= most):
+            return ""
+        allowed = (
+            f"{least} or more" if most is None else str(least) if least == most else f"{least} to {most:,}"
+        )
+        return f"is {found}, and must be {allowed}"
+
+    return test
+
+
+def needed(value: Any, _within: dict[str, Any]) -> str:
+    """Refuse a field that is missing or empty."""
+    return "is missing" if value in (None, "", [], {}) else ""
+
+
+def filled(value: Any, _within: dict[str, Any]) -> str:
+    """Refuse an empty field; the schema asks for the field itself."""
+    return "is empty" if value in ("", [], {}) else ""
+
+
+def not_for(what: str, value: Any, _within: dict[str, Any]) -> str:
+    """Refuse a field that is written."""
+    return f"cannot be set for {what}" if value is not None else ""
+
+
+def shaped(is_valid: Callable[[str], bool], what: str) -> Test:
+    """Return the test of a text."""
+
+    def test(value: Any, _within: dict[str, Any]) -> str:
+        wrong = isinstance(value, str) and value and not is_valid(value)
+        return f"is '{value}', and must be {what}" if wrong else ""
+
+    return test
+
+
+def is_dns_label(name: str) -> bool:
+    """Tell whether a name is a DNS-1123 label."""
+    return is_subdomain(name) and "." not in name and len(name) <= MAX_LABEL
+
+
+LABEL = shaped(is_dns_label, "1 to 63 lower-case letters, digits and hyphens")
+NAME = shaped(is_subdomain, "lower-case letters, digits, hyphens and dots")
+_KEY = shaped(is_label_key, "the key of a label")
+CONFIG_KEY = re.compile(r"(?!\.\.|\.\Z)[-._a-zA-Z0-9]{1,253}")
+_IS_CONFIG_KEY = shaped(
+    lambda key: CONFIG_KEY.fullmatch(key) is not None, "letters, digits, hyphens, underscores and dots"
+)
+
+
+def is_ip(value: str) -> bool:
+    """Tell whether a text is an IP address."""
+    try:
+        return bool(ip_address(value))
+    except ValueError:
+        return False
+
+
+def _within_volume(value: Any, _within: dict[str, Any]) -> str:
+    if not isinstance(value, str) or not (value.startswith("/") or ".." in value.split("/")):
+        return ""
+    return f"is '{value}', and must be a path within the volume"
+
+
+def _no_parent(value: Any, _within: dict[str, Any]) -> str:
+    return f"is '{value}', and cannot contain '..'" if ".." in text(value).split("/") else ""
+
+
+def expression(value: Any, _within: dict[str, Any]) -> str:
+    """Refuse an expression whose operator and values do not go together."""
+    operator, values = text(mapping(value).get("operator")), sequence(mapping(value).get("values"))
+    if operator in ("In", "NotIn") and not values:
+        return f"has operator {operator} without values"
+    if operator in ("Exists", "DoesNotExist") and values:
+        return f"has operator {operator} with values"
+    if operator in ("Gt", "Lt") and len(values) != 1:
+        return f"has operator {operator}, which needs one value"
+    key = text(mapping(value).get("key"))
+    return f"has the key '{key}', which is not the key of a label" if not is_label_key(key) else ""
+
+
+def labels(value: Any, _within: dict[str, Any]) -> str:
+    """Refuse labels that no object can have."""
+    for key, label in mapping(value).items():
+        if not is_label_key(key):
+            return f"has '{key}', which is not a valid key of a label"
+        if isinstance(label, str) and not is_label_value(label):
+            return f"has '{label}', which is not a valid value of a label"
+    return ""
+
+
+def _domains(value: Any, within: dict[str, Any]) -> str:
+    if value is not None and within.get("whenUnsatisfiable") == "ScheduleAnyway":
+        return "needs whenUnsatisfiable: DoNotSchedule"
+    return number_from(1)(value, within)
+
+
+def unique(*keys: str) -> Test:
+    """Return the test that no two entries of a list have equal keys."""
+
+    def test(value: Any, _within: dict[str, Any]) -> str:
+        seen: set[tuple[str, ...]] = set()
+        for _, entry in entries(value):
+            found = tuple(text(entry.get(key)) for key in keys)
+            if all(found) and found in seen:
+                return f"has several entries of {' and '.join(keys)} '{' '.join(found)}'"
+            seen.add(found)
+        return ""
+
+    return test
+
+
+def port_name(value: Any, _within: dict[str, Any]) -> str:
+    """Refuse a text that cannot be the name of a port."""
+    if not isinstance(value, str) or re.fullmatch(r"(?=.*[a-z])(?!.{16})[a-z0-9]+(-[a-z0-9]+)*", value):
+        return ""
+    return f"is '{value}', and the name of a port is 1 to 15 lower-case letters, digits and hyphens"
+
+
+def _above_zero(storage: Any) -> str:
+    found = amount(storage)
+    if storage is not None and (found is None or found > 0):
+        return ""
+    return (
+        "has no requests.storage"
+        if storage is None
+        else f"requests {storage} of storage, and must request some"
+    )
+
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+TERMS = (
+    f"affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms.*",
+    f"affinity.nodeAffinity.{_PREFERRED}.*.preference",
+)
+"""Where the spec of a pod has expressions about nodes."""
+_PODS = (
+    f"affinity.podAffinity|podAntiAffinity.{_REQUIRED}.*",
+    f"affinity.podAffinity|podAntiAffinity.{_PREFERRED}.*.podAffinityTerm",
+)
+SELECTORS = (
+    "topologySpreadConstraints.*.labelSelector",
+    *(f"{way}.labelSelector|namespaceSelector" for way in _PODS),
+)
+"""Where it has selectors of pods and namespaces."""
+HANDLERS = "livenessProbe|readinessProbe|startupProbe", "lifecycle.postStart|preStop"
+_KEYED = "volumes.*.configMap|secret", "volumes.*.projected.sources.*.configMap|secret"
+CLAIM = {
+    "accessModes": needed,
+    "resources": lambda value, _: _above_zero(at(value, "requests", "storage")),
+    "storageClassName|volumeAttributesClassName": NAME,
+    "selector.matchExpressions.*": expression,
+    "selector.matchLabels": labels,
+}
+POD = table(
+    {
+        "topologySpreadConstraints.*.maxSkew": number_from(1),
+        "topologySpreadConstraints.*.minDomains": _domains,
+        "topologySpreadConstraints.*.topologyKey": filled,
+        "topologySpreadConstraints.*.whenUnsatisfiable": filled,
+        "topologySpreadConstraints": unique("topologyKey", "whenUnsatisfiable"),
+        f"affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms": filled,
+        **{f"{way}.matchExpressions.*": expression for way in (*TERMS, *SELECTORS)},
+        **{f"{way}.matchLabels": labels for way in SELECTORS},
+        f"affinity.nodeAffinity|podAffinity|podAntiAffinity.{_PREFERRED}.*.weight": number_from(1, 100),
+        **{
+            f"{way}.topologyKey": lambda value, within: filled(value, within) or _KEY(value, within)
+            for way in _PODS
+        },
+        "volumes": unique("name"),
+        "volumes.*.hostPath.path": lambda value, within: filled(value, within) or _no_parent(value, within),
+        "volumes.*.secret.secretName": needed,
+        "volumes.*.configMap.name": needed,
+        "volumes.*.projected.sources.*.configMap|secret.name": needed,
+        "volumes.*.persistentVolumeClaim.claimName": filled,
+        "volumes.*.nfs.server|path": filled,
+        "volumes.*.csi.driver": lambda value, within: filled(value, within) or NAME(value, within),
+        "volumes.*.image.reference": needed,
+        **{f"{way}.defaultMode": number_from(0, 0o777) for way in _KEYED},
+        **{f"{way}.items.*.mode": number_from(0, 0o777) for way in _KEYED},
+        **{f"{way}.items.*.key": filled for way in _KEYED},
+        **{
+            f"{way}.items.*.path": lambda value, within: (
+                filled(value, within) or _within_volume(value, within)
+            )
+            for way in _KEYED
+        },
+        "volumes.*.projected.sources.*.serviceAccountToken.expirationSeconds": number_from(600),
+        "volumes.*.ephemeral.volumeClaimTemplate": needed,
+        **{f"volumes.*.ephemeral.volumeClaimTemplate.spec.{way}": test for way, test in CLAIM.items()},
+        "serviceAccountName|nodeName|priorityClassName|runtimeClassName": NAME,
+        "hostname|subdomain": LABEL,
+        "schedulingGates": unique("name"),
+        "schedulingGates.*.name": _KEY,
+        "readinessGates.*.conditionType": _KEY,
+        "resourceClaims": unique("name"),
+        "hostAliases.*.ip": shaped(is_ip, "an IP address"),
+        "dnsPolicy": lambda value, within: (
+            "None needs dnsConfig" if value == "None" and not within.get("dnsConfig") else ""
+        ),
+        "securityContext.fsGroup|runAsUser|runAsGroup": number_from(0, 2**31 - 1),
+    }
+)
+"""Of the spec of a pod."""
+CONTAINER = table(
+    {
+        f"{HANDLERS[0]}.failureThreshold|initialDelaySeconds|periodSeconds|timeoutSeconds": number_from(0),
+        "livenessProbe|startupProbe.successThreshold": lambda value, within: (
+            (value and number_from(1, 1)(value, within)) or ""
+        ),
+        "readinessProbe.successThreshold": number_from(0),
+        "livenessProbe|startupProbe.terminationGracePeriodSeconds": number_from(1),
+        "readinessProbe.terminationGracePeriodSeconds": partial(not_for, "readinessProbe"),
+        **{f"{way}.httpGet|tcpSocket.port": port_name for way in HANDLERS},
+        **{f"{way}.exec.command": needed for way in HANDLERS},
+        "lifecycle.postStart|preStop.sleep.seconds": number_from(0),
+        "volumeMounts.*.mountPath": filled,
+        "volumeMounts.*.subPath|subPathExpr": _within_volume,
+        "volumeMounts.*.subPathExpr": lambda value, within: (
+            "goes without subPath" if value and within.get("subPath") else ""
+        ),
+        "env.*.name": filled,
+        "env.*.valueFrom.secretKeyRef|configMapKeyRef.name": needed,
+        "env.*.valueFrom.secretKeyRef|configMapKeyRef.key": lambda value, within: (
+            filled(value, within) or _IS_CONFIG_KEY(value, within)
+        ),
+        "securityContext.runAsUser|runAsGroup": number_from(0, 2**31 - 1),
+    }
+)
+"""Of a container."""
+INIT = table(
+    {
+        "lifecycle|livenessProbe|readinessProbe|startupProbe": lambda value, within: (
+            not_for("an init container without restartPolicy: Always", value, within)
+            if within.get("restartPolicy") != "Always"
+            else ""
+        )
+    }
+)
+"""Of an init container, besides."""
+
+
+def unlike_limits(resources: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each resource whose request does not go with its limit, and the words for its limit.
+
+    A request of cpu, memory or ephemeral-storage is at most its limit; of anything else it equals it.
+    """
+    limits = mapping(resources.get("limits"))
+    for name, written in mapping(resources.get("requests")).items():
+        request, limit = amount(written), amount(limits.get(name))
+        is_shared = "/" not in name and not name.startswith("hugepages-")
+        if request is None or (name in limits and limit is None):
+            continue
+        if limit is None and not is_shared and not name.partition("/")[0].endswith("kubernetes.io"):
+            yield name, "no limit"
+        elif limit is not None and (request > limit if is_shared else request != limit):
+            yield name, f"a limit of {limits[name]}"
+
+
+def of_resources(resources: Any, path: Path) -> Findings:
+    """Yield requests beside limits, and parts of what comes whole; google.com/tpu is another rule's."""
+    for name, limit in unlike_limits(mapping(resources)):
+        if name != TPU:
+            yield Finding(
+                (*path, "requests", name), f"a request of {resources['requests'][name]} {name} with {limit}"
+            )
+    for key in ("requests", "limits"):
+        for name, value in mapping(at(resources, key)).items():
+            found = amount(value) if "/" in name else None
+            if found is not None and found.denominator != 1:
+                yield Finding((*path, key, name), f"{value} {name} is not a whole number")
+
+
+def refused_later(resource: Resource, findings: Findings) -> Findings:
+    """Yield findings about pods; where the API server takes the object, say that it refuses its pods."""
+    is_own = PODS_OF[resource.kind].group in ("", "apps", "batch")
+    for finding in findings:
+        later = f"{finding.message}; {resource.kind} is accepted, its pods are refused"
+        yield finding if is_own else replace(finding, message=later)

@@ -1,0 +1,291 @@
+"""What the API server refuses of workloads, Services, claims and data beyond its schema, as tables."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import Any
+
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules.dns import is_subdomain
+from slicewright.core.check.rules.limits import (
+    CLAIM,
+    CONFIG_KEY,
+    LABEL,
+    NAME,
+    Table,
+    Test,
+    against,
+    expression,
+    filled,
+    is_dns_label,
+    is_ip,
+    labels,
+    needed,
+    not_for,
+    number_from,
+    port_name,
+    shaped,
+    table,
+    unique,
+)
+from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, texts
+from slicewright.core.plan.names import MAX_LABEL
+
+
+def _always(value: Any, _within: dict[str, Any]) -> str:
+    return f"is {value}, and pods of this kind must have Always" if value not in (None, "Always") else ""
+
+
+_WHOLE: dict[str, Test] = {
+    "template.spec.restartPolicy": _always,
+    "template.spec.activeDeadlineSeconds": partial(not_for, "pods of this kind"),
+    "minReadySeconds|replicas": number_from(0),
+    "selector.matchExpressions.*": expression,
+    "selector.matchLabels": labels,
+    "selector": lambda value, _: "is empty" if isinstance(value, dict) and not any(value.values()) else "",
+}
+
+
+def _later(value: Any, within: dict[str, Any]) -> str:
+    ready = number(within.get("minReadySeconds"), 0) or 0
+    deadline = number(value, 600) or 0
+    return f"is {deadline}, and must be above minReadySeconds ({ready})" if deadline <= ready else ""
+
+
+def _share(value: Any, _within: dict[str, Any]) -> str:
+    wrong = number(value, 0) or 0
+    if (isinstance(value, str) and not re.fullmatch("[0-9]+%", value)) or wrong < 0:
+        return f"is {value!r}, and must be a number or a percentage"
+    return ""
+
+
+def _at_most_all(value: Any, within: dict[str, Any]) -> str:
+    percent = text(value).removesuffix("%")
+    is_above = percent.isdecimal() and int(percent) > 100  # noqa: PLR2004
+    return f"is {value}, and must be 100% or less" if is_above else _share(value, within)
+
+
+def _one_way(value: Any, _within: dict[str, Any]) -> str:
+    surge, unavailable = (
+        mapping(value).get(key, at_first) for key, at_first in (("maxSurge", 0), ("maxUnavailable", 1))
+    )
+    ways = sum(amount not in (0, "0%") for amount in (surge, unavailable)) if isinstance(value, dict) else 1
+    return "" if ways == 1 else "must have one of maxSurge and maxUnavailable above 0, and the other 0"
+
+
+_KEYS_OF = {
+    "kubernetes.io/dockercfg": (".dockercfg",),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+}
+"""The keys that a type of Secret needs."""
+
+
+def _keys(value: Any, within: dict[str, Any]) -> str:
+    held = {*mapping(within.get("data")), *mapping(within.get("stringData"))}
+    missing = [key for key in _KEYS_OF.get(text(value), ()) if key not in held]
+    return f"{value} needs the key {missing[0]}" if missing else ""
+
+
+def _only_rolling(value: Any, within: dict[str, Any]) -> str:
+    other = text(within.get("type")) or "RollingUpdate"
+    return (
+        f"goes with type: RollingUpdate, not {other}"
+        if value is not None and other != "RollingUpdate"
+        else ""
+    )
+
+
+_BOUNDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+_EVERY = re.compile(
+    r"@(yearly|annually|monthly|weekly|daily|midnight|hourly)|@every ([0-9.]+(ns|us|µs|ms|s|m|h))+"
+)
+
+
+def _schedule(value: Any, _within: dict[str, Any]) -> str:
+    """Read a schedule as robfig/cron v3 does, which the API server asks."""
+    if not isinstance(value, str) or _EVERY.fullmatch(value):
+        return ""
+    if value.startswith(("TZ=", "CRON_TZ=")):
+        return f"is '{value}', and the time zone belongs into timeZone"
+    fields = value.split()
+    if len(fields) != len(_BOUNDS) or value.startswith("@"):
+        return f"is '{value}', and must have 5 fields"
+    for field, (least, most) in zip(fields, _BOUNDS, strict=True):
+        names = {name: index for index, name in enumerate(_MONTHS, 1)} if most == 12 else {}  # noqa: PLR2004
+        names |= {name: index for index, name in enumerate(_DAYS)} if most == 6 else {}  # noqa: PLR2004
+        for part in filter(None, field.split(",")):
+            if not _is_part(part, least, most, names):
+                return f"is '{value}', and '{part}' is not within {least} to {most}"
+    return ""
+
+
+def _is_part(part: str, least: int, most: int, names: dict[str, int]) -> bool:
+    span, slash, step = part.partition("/")
+    first, hyphen, last = span.partition("-")
+    ends = [str(names.get(end.lower(), end)) for end in (first, last or first)]
+    if slash and not (step.isdecimal() and int(step)):
+        return False
+    if first in ("*", "?"):
+        return not hyphen
+    if not all(end.isdecimal() for end in ends) or (hyphen and not last):
+        return False
+    return least <= int(ends[0]) <= int(ends[1]) <= most
+
+
+def _names(value: Any, _within: dict[str, Any]) -> str:
+    ports = [entry for _, entry in entries(value)]
+    unnamed = len(ports) > 1 and any(not entry.get("name") for entry in ports)
+    return "needs names: the Service has several ports" if unnamed else unique("name")(value, {})
+
+
+def _address(value: Any, within: dict[str, Any]) -> str:
+    if value == "None" and within.get("type") in ("NodePort", "LoadBalancer", "ExternalName"):
+        return f"None does not go with type: {within['type']}"
+    return shaped(lambda written: written == "None" or is_ip(written), "None or an IP address")(value, within)
+
+
+def _balanced(value: Any, within: dict[str, Any]) -> str:
+    is_there = value is not None and within.get("type") != "LoadBalancer"
+    return "goes with type: LoadBalancer" if is_there else ""
+
+
+def _outside(value: Any, within: dict[str, Any]) -> str:
+    is_there = (
+        bool(value) and within.get("type", "ClusterIP") == "ClusterIP" and not within.get("externalIPs")
+    )
+    return "needs type: NodePort or LoadBalancer" if is_there else ""
+
+
+def _ports(value: Any, within: dict[str, Any]) -> str:
+    if within.get("type", "ClusterIP") != "ClusterIP":
+        return ""
+    has = any(entry.get("nodePort") for _, entry in entries(value))
+    return "has a nodePort, which needs type: NodePort or LoadBalancer" if has else ""
+
+
+def _data(value: Any, _within: dict[str, Any]) -> str:
+    wrong = next((key for key in mapping(value) if not CONFIG_KEY.fullmatch(key)), None)
+    return (
+        f"has the key '{wrong}', which is not of letters, digits, hyphens, underscores and dots"
+        if wrong is not None
+        else ""
+    )
+
+
+def _both(value: Any, within: dict[str, Any]) -> str:
+    twice = sorted(mapping(value).keys() & mapping(within.get("data")).keys())
+    return f"has the key '{twice[0]}' of data again" if twice else _data(value, within)
+
+
+def _modes(value: Any, _within: dict[str, Any]) -> str:
+    return (
+        "cannot have ReadWriteOncePod beside others"
+        if "ReadWriteOncePod" in sequence(value)[:9] and len(value) > 1
+        else ""
+    )
+
+
+_SPECS: dict[str, dict[str, Test]] = {
+    "Deployment": {
+        **_WHOLE,
+        "revisionHistoryLimit": number_from(0),
+        "progressDeadlineSeconds": _later,
+        "strategy.rollingUpdate": _only_rolling,
+        "strategy.rollingUpdate.maxSurge": _share,
+        "strategy.rollingUpdate.maxUnavailable": _at_most_all,
+    },
+    "ReplicaSet": _WHOLE,
+    "StatefulSet": {
+        **_WHOLE,
+        "serviceName": LABEL,
+        "updateStrategy.rollingUpdate": _only_rolling,
+        "updateStrategy.rollingUpdate.partition": number_from(0),
+        "ordinals.start": number_from(0),
+        "persistentVolumeClaimRetentionPolicy.whenDeleted|whenScaled": shaped(
+            lambda word: word in ("Delete", "Retain"), "Delete or Retain"
+        ),
+        **{f"volumeClaimTemplates.*.spec.{way}": test for way, test in CLAIM.items()},
+    },
+    "DaemonSet": {
+        **_WHOLE,
+        "revisionHistoryLimit": number_from(0),
+        "updateStrategy.rollingUpdate": _one_way,
+        "updateStrategy.rollingUpdate.maxSurge|maxUnavailable": _share,
+    },
+    "PodDisruptionBudget": {
+        "minAvailable|maxUnavailable": _at_most_all,
+        "maxUnavailable": lambda value, within: (
+            "goes without minAvailable" if value is not None and "minAvailable" in within else ""
+        ),
+    },
+    "HorizontalPodAutoscaler": {
+        "maxReplicas": lambda value, within: number_from(max(1, number(within.get("minReplicas"), 1) or 1))(
+            value, within
+        ),
+        "minReplicas": number_from(0),
+    },
+    "CronJob": {
+        "schedule": lambda value, within: filled(value, within) or _schedule(value, within),
+        "timeZone": lambda value, _: (
+            f"is '{value}', and must be the name of a time zone" if value in ("", "Local") else ""
+        ),
+        "failedJobsHistoryLimit|startingDeadlineSeconds|successfulJobsHistoryLimit": number_from(0),
+    },
+    "Service": {
+        "ports": lambda value, within: _names(value, within) or _ports(value, within),
+        "ports.*.name": LABEL,
+        "ports.*.targetPort": lambda value, within: port_name(value or None, within),
+        "clusterIP": _address,
+        "type": lambda value, within: (
+            "ExternalName needs externalName"
+            if value == "ExternalName" and not within.get("externalName")
+            else ""
+        ),
+        "externalName": NAME,
+        "externalTrafficPolicy": _outside,
+        "loadBalancerClass|loadBalancerSourceRanges|allocateLoadBalancerNodePorts": _balanced,
+        "selector": labels,
+        "sessionAffinityConfig.clientIP.timeoutSeconds": number_from(1, 86_400),
+    },
+    "PersistentVolumeClaim": {
+        **CLAIM,
+        "accessModes": lambda value, within: needed(value, within) or _modes(value, within),
+    },
+}
+_OF_KIND: dict[str, Table] = {
+    **{kind: table({f"spec.{way}": test for way, test in rows.items()}) for kind, rows in _SPECS.items()},
+    "ConfigMap": table({"data": _data, "binaryData": _both}),
+    "Secret": table({"data|stringData": _data, "type": _keys}),
+    "PriorityClass": table(
+        {
+            "value": lambda value, within: (
+                ""
+                if text(at(within, "metadata", "name")).startswith("system-")
+                else number_from(-(2**31), 10**9)(value, within)
+            )
+        }
+    ),
+}
+_OF_NAMES = {"CronJob": (52, is_subdomain), "StatefulSet": (MAX_LABEL, is_dns_label)}
+_MOST_ANNOTATIONS = 256 * 1024
+
+
+@rule("JS142")
+def _fields(resource: Resource, _objects: ObjectSet) -> Findings:
+    kind, name = resource.kind if resource.is_known else "", resource.name
+    yield from against(_OF_KIND.get(kind, {}), resource.data, ())
+    most, is_valid = _OF_NAMES.get(kind, (0, is_subdomain))
+    if most and is_subdomain(name) and (len(name) > most or not is_valid(name)):
+        said = f"has {len(name)} characters, {most} at most" if len(name) > most else "cannot have dots"
+        yield Finding(("metadata", "name"), f"the name of a {kind} {said}")
+    for path, metadata, _ in resource.holders:
+        written = texts(metadata.get("annotations"))
+        size = sum(len(key.encode()) + len(value.encode()) for key, value in written.items())
+        if size > _MOST_ANNOTATIONS:
+            message = f"annotations have {size:,} bytes, {_MOST_ANNOTATIONS:,} at most"
+            yield Finding((*path, "annotations"), message, "move the text into a ConfigMap")
