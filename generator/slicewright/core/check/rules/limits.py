@@ -16,7 +16,7 @@ from slicewright.core.kubernetes.kinds import PODS_OF
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.pods import along
 from slicewright.core.kubernetes.quantity import amount
-from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text
+from slicewright.core.kubernetes.read import at, mapping, number, sequence, text
 from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
@@ -158,21 +158,6 @@ def _domains(value: Any, within: dict[str, Any]) -> str:
     return number_from(1)(value, within)
 
 
-def unique(*keys: str) -> Test:
-    """Return the test that no two entries of a list have equal keys."""
-
-    def test(value: Any, _within: dict[str, Any]) -> str:
-        seen: set[tuple[str, ...]] = set()
-        for _, entry in entries(value):
-            found = tuple(text(entry.get(key)) for key in keys)
-            if all(found) and found in seen:
-                return f"has several entries of {' and '.join(keys)} '{' '.join(found)}'"
-            seen.add(found)
-        return ""
-
-    return test
-
-
 def port_name(value: Any, _within: dict[str, Any]) -> str:
     """Refuse a text that cannot be the name of a port."""
     if not isinstance(value, str) or re.fullmatch(r"(?=.*[a-z])(?!.{16})[a-z0-9]+(-[a-z0-9]+)*", value):
@@ -222,7 +207,6 @@ POD = table(
         "topologySpreadConstraints.*.minDomains": _domains,
         "topologySpreadConstraints.*.topologyKey": filled,
         "topologySpreadConstraints.*.whenUnsatisfiable": filled,
-        "topologySpreadConstraints": unique("topologyKey", "whenUnsatisfiable"),
         f"affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms": filled,
         **{f"{way}.matchExpressions.*": expression for way in (*TERMS, *SELECTORS)},
         **{f"{way}.matchLabels": labels for way in SELECTORS},
@@ -231,7 +215,6 @@ POD = table(
             f"{way}.topologyKey": lambda value, within: filled(value, within) or _KEY(value, within)
             for way in _PODS
         },
-        "volumes": unique("name"),
         "volumes.*.hostPath.path": lambda value, within: filled(value, within) or _no_parent(value, within),
         "volumes.*.secret.secretName": needed,
         "volumes.*.configMap.name": needed,
@@ -254,10 +237,8 @@ POD = table(
         **{f"volumes.*.ephemeral.volumeClaimTemplate.spec.{way}": test for way, test in CLAIM.items()},
         "serviceAccountName|nodeName|priorityClassName|runtimeClassName": NAME,
         "hostname|subdomain": LABEL,
-        "schedulingGates": unique("name"),
         "schedulingGates.*.name": _KEY,
         "readinessGates.*.conditionType": _KEY,
-        "resourceClaims": unique("name"),
         "hostAliases.*.ip": shaped(is_ip, "an IP address"),
         "dnsPolicy": lambda value, within: (
             "None needs dnsConfig" if value == "None" and not within.get("dnsConfig") else ""

@@ -27,7 +27,6 @@ from slicewright.core.check.rules.limits import (
     port_name,
     shaped,
     table,
-    unique,
 )
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, texts
 from slicewright.core.plan.names import MAX_LABEL
@@ -40,7 +39,7 @@ def _always(value: Any, _within: dict[str, Any]) -> str:
 _WHOLE: dict[str, Test] = {
     "template.spec.restartPolicy": _always,
     "template.spec.activeDeadlineSeconds": partial(not_for, "pods of this kind"),
-    "minReadySeconds|replicas": number_from(0),
+    "minReadySeconds": number_from(0),
     "selector.matchExpressions.*": expression,
     "selector.matchLabels": labels,
     "selector": lambda value, _: "is empty" if isinstance(value, dict) and not any(value.values()) else "",
@@ -138,9 +137,11 @@ def _is_part(part: str, least: int, most: int, names: dict[str, int]) -> bool:
 
 
 def _names(value: Any, _within: dict[str, Any]) -> str:
-    ports = [entry for _, entry in entries(value)]
-    unnamed = len(ports) > 1 and any(not entry.get("name") for entry in ports)
-    return "needs names: the Service has several ports" if unnamed else unique("name")(value, {})
+    names = [text(entry.get("name")) for _, entry in entries(value)]
+    if len(names) > 1 and not all(names):
+        return "needs names: the Service has several ports"
+    twice = [name for name in names if names.count(name) > 1]
+    return f"has several entries of name '{twice[0]}'" if twice and twice[0] else ""
 
 
 def _address(value: Any, within: dict[str, Any]) -> str:

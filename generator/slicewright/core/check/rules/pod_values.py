@@ -165,13 +165,6 @@ def _whole(pods: Pods) -> Findings:
             (*pods.spec_path, "activeDeadlineSeconds"),
             f"activeDeadlineSeconds is {value}, and must be 1 or more",
         )
-    for key in ("containers", "initContainers"):
-        seen: set[str] = set()
-        for index, entry in entries(pods.spec.get(key)):
-            name = text(entry.get("name"))
-            if name and name in seen:
-                yield Finding((*pods.spec_path, key, index, "name"), f"duplicate container '{name}'")
-            seen.add(name)
     for path, container in pods.containers if pods.spec.get("hostNetwork") is True else ():
         for index, port in entries(container.get("ports")):
             if port.get("hostPort") not in (None, 0, port.get("containerPort")):
