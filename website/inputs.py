@@ -22,7 +22,8 @@ from tests.rules.kit import FIXTURES, findings_of
 
 from slicewright.cli.main import cli
 from slicewright.core.check.rules.every import RULES
-from slicewright.core.mend.files import mended, unified
+from slicewright.core.document.difference import unified
+from slicewright.core.mend.files import mended
 from slicewright.core.problem import in_order
 
 if TYPE_CHECKING:

@@ -45,6 +45,11 @@ _OF_A_HOOK = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFI
 
 _RUNS_NOTHING = {"core.fsmonitor": "false", "core.hooksPath": os.devnull}
 """Settings that keep git from running programs of a repository's configuration."""
+_OFFLINE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+"""What keeps git from fetching objects of a partial clone, by programs that its configuration names.
+
+Old versions of git know only the second.
+"""
 
 
 def _environment(settings: Mapping[str, str] = _RUNS_NOTHING) -> dict[str, str]:
@@ -54,7 +59,7 @@ def _environment(settings: Mapping[str, str] = _RUNS_NOTHING) -> dict[str, str]:
     own = {"GIT_CONFIG_COUNT": str(first + len(settings))}
     for number, (key, value) in enumerate(settings.items(), first):
         own |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+    quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **_OFFLINE}
     return {**{name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}, **quiet, **own}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from typing import TYPE_CHECKING
@@ -174,18 +175,73 @@ def test_file_that_cannot_be_read_is_reported_whatever_changed(past: Path) -> No
     assert ["missing.yaml FILE001"] == found(past, "missing.yaml", rev="HEAD")
 
 
-def test_programs_of_the_configuration_are_not_run(past: Path) -> None:
-    """A file system monitor, a hook and a filter that .git/config names stay asleep; the change is found."""
-    program = past / ".git/program"
-    program.write_text(f"#!/bin/sh\ntouch {past}/.git/called\ncat\n")
+@pytest.fixture
+def program(past: Path) -> Path:
+    """Return a program that leaves a file when it runs, beside a changed file with a driver and a filter."""
+    program = past / ".git/traps/post-index-change"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch '{past}/.git/called'\nexit 1\n")
     program.chmod(0o755)
-    write(past, {".gitattributes": "*.yaml filter=x\n", "a.yaml": f"{BAD_CONFIG_MAP}# changed\n"})
-    for key in ("core.fsmonitor", "filter.x.clean", "filter.x.process"):
-        git(past, "config", key, str(program))
-    git(past, "config", "filter.x.required", "true")
+    commit(past, {".gitattributes": "*.yaml filter=x diff=x\n"})
+    write(past, {"a.yaml": f"{BAD_CONFIG_MAP}# changed\n"})
+    return program
 
-    assert ["a.yaml SCHEMA003"] == found(past)
-    assert not (past / ".git/called").exists()
+
+@pytest.mark.parametrize(
+    ("key", "command"),
+    [
+        ("core.fsmonitor", ("status",)),
+        ("core.hooksPath", ("add", "a.yaml")),
+        ("filter.x.clean", ("diff",)),
+        ("filter.x.process", ("diff",)),
+        ("diff.x.textconv", ("diff",)),
+        ("diff.x.command", ("diff",)),
+        ("diff.external", ("diff",)),
+    ],
+)
+def test_programs_of_the_configuration_are_not_run(
+    past: Path, program: Path, key: str, command: tuple[str, ...]
+) -> None:
+    """What .git/config names runs for a user of git, and not for `--changed`, which finds the change."""
+    called = past / ".git/called"
+    git(past, "config", key, str(program.parent if key == "core.hooksPath" else program))
+    with contextlib.suppress(subprocess.CalledProcessError):  # it is a poor filter
+        git(past, *command)
+    assert called.exists()
+    called.unlink()
+
+    assert ["a.yaml SCHEMA003"] == found(past, rev="HEAD")
+    assert not called.exists()
+
+
+@pytest.mark.parametrize("key", ["remote.origin.uploadpack", "core.sshCommand"])
+def test_missing_object_is_not_fetched(past: Path, program: Path, key: str) -> None:
+    """A partial clone names programs that fetch what it lacks; they do not run, and the object is missing."""
+    called = past / ".git/called"
+    address = str(past) if key.startswith("remote") else "ssh://example.test/a"
+    for setting in (f"{key} {program}", f"remote.origin.url {address}", "remote.origin.promisor true"):
+        git(past, "config", *setting.split(" "))
+    blob = subprocess.run(
+        ["git", "rev-parse", "HEAD:b.yaml"], cwd=past, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    (past / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git(past, "cat-file", "blob", blob)
+    assert called.exists()
+    called.unlink()
+    done = run(past, ".", "--changed", "HEAD")
+
+    assert not called.exists()
+    assert (3, True) == (done.code, "GIT002 git diff failed: unable to read" in done.err)
+    assert not called.exists()
+
+
+def test_repository_of_another_user_is_refused(past: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git reads no configuration of strangers, and slicewright does not make it: the user decides."""
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    done = run(past, ".", "--changed", "HEAD")
+
+    assert (3, True) == (done.code, "git config --global --add safe.directory" in done.err)
 
 
 def test_unrelated_histories_are_named(past: Path) -> None:

@@ -364,3 +364,11 @@ def test_no_problem_is_reported_that_a_value_could_mend(data: st.DataObject) -> 
     parent[path[-1]] = "${PLACE}"
 
     assert _findings(unfinished, index) <= _findings(documents, index)
+
+
+@pytest.mark.parametrize("head", ["apiVersion: v1\nkind: ${K}", "apiVersion: ${V}\nkind: Pod"])
+def test_placeholder_of_the_kind_is_one_note(tmp_path: Path, head: str) -> None:
+    """Which schema the object has is what depends on the placeholder: a second note says nothing new."""
+    write(tmp_path, {"a.yaml": f"{head}\nmetadata: {{name: a}}\n"})
+
+    assert ["FILE030"] == run(tmp_path, ".", "-o", "json").ids

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
-import pytest
-
 from slicewright.core.document.read import read_manifests
 from slicewright.core.mend import text
-from slicewright.core.mend.files import mended, replacements, unified
+from slicewright.core.mend.files import mended, replacements
 from slicewright.core.problem import Edit, Fix
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import pytest
 
 TEXT = "\ufeff# head\n---\na: 1\nb: {c: 2}\nl: [x, y]\n---\n---\na: 3 # three"
 
@@ -87,23 +84,3 @@ def test_replacements_are_lines() -> None:
 def test_replaced_line_of_an_indented_document_is_whole() -> None:
     """Blanks before the first key belong to its line."""
     assert [(1, 2, "  b: 1\n")] == list(replacements("  a: 1\n", fix(0, Edit("move", ("b",), source=("a",)))))
-
-
-def test_difference_is_one_that_git_applies() -> None:
-    """The difference of a file names it, and says where the last line has no end."""
-    expected = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n"
-
-    assert expected == unified("f", "a", "b\n")
-
-
-@pytest.mark.parametrize(
-    "name", ["new\nline", "tab\tx", 'q"uote', "b\\n", " lead", "sp ace", "é", "\x7f", "\udcff"]
-)
-def test_git_applies_the_difference_of_any_name(tmp_path: Path, name: str) -> None:
-    """Names are quoted as git reads them."""
-    file = tmp_path / name
-    file.write_text("a\n")
-    patch = unified(name, "a\n", "b\n").encode(errors="surrogateescape")
-    subprocess.run(["git", "apply"], cwd=tmp_path, input=patch, check=True)
-
-    assert "b\n" == file.read_text()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from slicewright.cli import show
 from slicewright.cli.streams import exact, say
-from slicewright.core.mend.files import mended, unified
+from slicewright.core.document.difference import unified
+from slicewright.core.mend.files import mended
 from slicewright.core.problem import Problem, counted
 from slicewright.core.run.header import is_ours
 from slicewright.workspace.text_file import read_file, read_stdin

@@ -14,6 +14,7 @@ from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import git_errors_shown, open_checkout, repository_root, workloads_named
 from slicewright.cli.streams import exact, say
+from slicewright.core.document.difference import unified
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem, did_you_mean, errors, in_order
 from slicewright.core.record import plain
@@ -21,7 +22,7 @@ from slicewright.core.render import tree
 from slicewright.core.render.changes import Rendering, RunChange
 from slicewright.core.render.changes import render as render_tree
 from slicewright.core.render.existing import Existing, edited, reused
-from slicewright.core.render.outdated import Outdated, forged, unified
+from slicewright.core.render.outdated import Outdated, forged
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.workspace import write
 from slicewright.workspace.judge import acknowledged, judged

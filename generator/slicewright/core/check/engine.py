@@ -29,6 +29,7 @@ Verdict = Literal["accepted", "refused", "unknown", "skipped"]
 
 _ASK = "ask the API server: kubectl apply --dry-run=server"
 _MISSING = "SCHEMA005"
+_OF_ALL = {"apiVersion", "kind", "metadata"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +136,11 @@ class Engine:
     def is_whole(self, resource: Resource) -> bool:
         """Tell whether an object has all that its schema requires, and images: patches lack some of that.
 
-        Without a schema its name is enough.
+        Without a schema a name and a field beside the metadata are enough.
         """
         verdict = self.verdict(resource)
         if verdict == "unknown":
-            return bool(resource.server_name)
+            return bool(resource.server_name) and not resource.data.keys() <= _OF_ALL
         containers = (one for pods in resource.pods for _, one in (*pods.containers, *pods.init_containers))
         lacks = any(problem.id == _MISSING for problem in self.schema_problems(resource, verdict))
         return not lacks and all(one.get("image") for one in containers)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from slicewright.core.intent.check import Schemas
     from slicewright.core.plan.resolve import ResolvedCluster
 
+_KIND = frozenset({("apiVersion",), ("kind",)})
+"""Paths where a placeholder says that nobody knows the kind, so that its schema need not be missed."""
 _UNUSED = "IGN102"
 """A reason to ignore a problem that is not there."""
 
@@ -201,7 +203,11 @@ def examine(
     of_objects = each(lambda number: map(placed, problems_of(remaining[number])), len(remaining))
     problems = [*map(placed, problems), *of_objects]
     problems += map(placed, engine.unevaluated(checked.resource for checked in others if not checked.clean))
-    unknown = (checked.resource for checked in others if checked.verdict == "unknown")
+    unknown = (
+        checked.resource
+        for checked in others
+        if checked.verdict == "unknown" and _KIND.isdisjoint(checked.placeholders or ())
+    )
     problems += map(placed, engine.without_schema(unknown))
     problems += engine.idle_skips(checked.resource for checked in objects)
 

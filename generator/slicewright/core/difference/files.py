@@ -8,9 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from slicewright.core.difference.tree_version import folders
+from slicewright.core.document.difference import unified
 from slicewright.core.platform.controllers import installed
 from slicewright.core.platform.release import CONTROLLERS, content
-from slicewright.core.render.outdated import unified
 from slicewright.core.render.platform import DESTROY
 from slicewright.core.run import header
 from slicewright.core.run.folder import PROVISION, is_controllers_folder

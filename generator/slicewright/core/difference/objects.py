@@ -16,11 +16,11 @@ from slicewright.core.difference.tree_version import (
     document,
     folders,
 )
+from slicewright.core.document.difference import unified
 from slicewright.core.document.document import same
 from slicewright.core.document.write import write_document
 from slicewright.core.platform.controllers import installed
 from slicewright.core.problem import Problem
-from slicewright.core.render.outdated import unified
 from slicewright.core.run.folder import is_controllers_folder
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import re
 from collections import defaultdict
 from functools import lru_cache
 from itertools import accumulate, compress, pairwise
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from slicewright.core.document.difference import lines_of
 from slicewright.core.document.mask import masked, unmasked
 from slicewright.core.mend.text import patched, patched_together
 from slicewright.core.mend.tree import documents
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Fix, Path
 
 _MARK = "\ufeff"
-_CODED = re.compile("[\x00-\x1f\x7f\udc80-\udcff]")
-_UNSAFE = re.compile(f'{_CODED.pattern}|[ "\\\\]')
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
@@ -120,32 +117,7 @@ def replacements(text: str, fix: Fix) -> Iterator[tuple[int, int, str]]:
     # The first document may begin within a line.
     lead = head.rpartition("\n")[2] if fix.document == 0 else ""
     offset = _lines_before(text)[fix.document] + 1
-    old, new = _lines(lead + parts[fix.document]), _lines(lead + after)
+    old, new = lines_of(lead + parts[fix.document]), lines_of(lead + after)
     for tag, start, end, begin, stop in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
             yield start + offset, end + offset, "".join(new[begin:stop])
-
-
-def unified(name: str, before: str, after: str) -> str:
-    """Return the difference of two versions of a file, as `git apply` reads it."""
-    old, new = _lines(before), _lines(after)
-    place = name.lstrip("/")
-    lines = difflib.unified_diff(old, new, _quoted(f"a/{place}"), _quoted(f"b/{place}"))
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
-
-
-def _quoted(name: str) -> str:
-    """Return a name as git writes it in a patch: within quotes, and with escapes, where it must be."""
-    if not _UNSAFE.search(name):
-        return name
-    escaped = re.sub(r'["\\]', r"\\\g<0>", name)
-    coded = _CODED.sub(
-        lambda match: "".join(f"\\{byte:03o}" for byte in match[0].encode(errors="surrogateescape")), escaped
-    )
-    return f'"{coded}"'
-
-
-def _lines(text: str) -> list[str]:
-    return _LINE.findall(text)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slicewright.core.document.difference import unified
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render import tree
 from slicewright.core.render.existing import Existing, edited
@@ -108,14 +108,3 @@ def _compared(
             diff = unified(path, before, after)
             found.append(Outdated(path, entry.workload.key, plan.cluster, plan.name, frozen.tool, diff))
     return tuple(found), noted
-
-
-def unified(path: str, before: str | None, after: str | None) -> str:
-    """Return the unified diff of a file; None stands for a file that is not there."""
-    lines = difflib.unified_diff(
-        (before or "").splitlines(keepends=True),
-        (after or "").splitlines(keepends=True),
-        "/dev/null" if before is None else f"a/{path}",
-        "/dev/null" if after is None else f"b/{path}",
-    )
-    return "".join(lines)

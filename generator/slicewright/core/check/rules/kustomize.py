@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 _SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
 """Kinds whose replicas `replicas` sets."""
 _REFERENCE = re.compile(r"[?&](ref|version)=[^&]+")
-_COMMIT_OR_TAG = re.compile(r"[?&](ref|version)=(v?[0-9]+\.[0-9]+.*|[0-9a-f]{7,40})(&|$)")
+_COMMIT_OR_TAG = re.compile(
+    r"[?&](ref|version)=((refs/)?tags/.+|v?[0-9][^/&]*|[^&]+/v[0-9]+\.[0-9]+\.[0-9]+[^/&]*|[0-9a-f]{7,40})(&|$)"
+)
+"""What is called like a commit or a tag: `v1`, `2024.1`, `kustomize/v5.1.0`; not `release-1.2`."""
 
 
 def _lists(value: Any, path: Path) -> Iterator[Path]:
