@@ -164,3 +164,57 @@ def test_baseline_is_replaced_as_a_whole(tmp_path: Path) -> None:
 
         assert text == old.read()
     assert ["a.yaml", "known.yaml"] == sorted(path.name for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--only", "TPU"),
+        ("--disable", "SCHEMA"),
+        ("--min-severity", "error"),
+        ("--schemas-only",),
+        ("--skip-kind", "ConfigMap"),
+        ("--exclude", "b.yaml"),
+    ],
+    ids=lambda options: options[0],
+)
+def test_only_what_a_check_could_find_is_gone(known: Path, options: tuple[str, ...]) -> None:
+    """An option that hides findings, or leaves checks out, is no proof that they were mended."""
+    done = run(known, "m", "--baseline", "known.yaml", *options, "-o", "json")
+
+    assert (0, []) == (done.code, done.ids)
+
+
+@pytest.mark.parametrize("text", ["a: [", "{{- if .x }}\napiVersion: v1\n  kind: a\n{{ end }}\n"])
+def test_finding_of_a_file_that_is_not_read_is_not_gone(known: Path, text: str) -> None:
+    """A file that is broken, or a template now, may have the finding still."""
+    write(known, {"m/b.yaml": f"apiVersion: v1\nkind: ConfigMap\n{text}"})
+
+    assert "IGN112" not in run(known, "m", "--baseline", "known.yaml", "-o", "json").ids
+
+
+def test_note_on_what_is_gone_is_chosen_like_any_other(known: Path) -> None:
+    """`--min-severity` and `--only` are about notes of baselines too."""
+    write(known, {"m/b.yaml": BAD_CONFIG_MAP.replace("1}", "'1'}")})
+    arguments = ("m", "--baseline", "known.yaml", "-o", "json")
+
+    assert ["IGN112"] == run(known, *arguments).ids
+    assert [] == run(known, *arguments, "--min-severity", "warning").ids
+    assert [] == run(known, *arguments, "--only", "SCHEMA").ids
+
+
+@pytest.mark.parametrize("options", [("--only", "TPU"), ("--disable", "SCHEMA"), ("--min-severity", "error")])
+def test_all_findings_are_written(known: Path, options: tuple[str, ...]) -> None:
+    """What is not shown is not lost: the next check without the option would report it as new."""
+    before = (known / "known.yaml").read_text()
+    run(known, "m", "--baseline", "known.yaml", "--write-baseline", *options)
+
+    assert before == (known / "known.yaml").read_text()
+
+
+@pytest.mark.parametrize("option", ["--schemas-only", "--fix", "--diff"])
+def test_baseline_of_a_part_is_refused(known: Path, option: str) -> None:
+    """A baseline has all findings, and of files as they are."""
+    done = run(known, "m", "--baseline", "known.yaml", "--write-baseline", option)
+
+    assert (2, True) == (done.code, "--write-baseline writes all problems: leave out" in done.err)

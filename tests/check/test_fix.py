@@ -247,3 +247,37 @@ def test_difference_is_the_only_form(tmp_path: Path) -> None:
     done = run(tmp_path, ".", "--diff", "-o", "json")
 
     assert (2, True) == (done.code, "--diff prints a patch, not a report: leave out -o json" in done.err)
+
+
+def test_findings_that_a_fix_brings_are_counted_and_named(tmp_path: Path) -> None:
+    """A mended count makes slices of a kind that shall not share a node pool: it is said."""
+    pod = (
+        "{nodeSelector: {cloud.google.com/gke-tpu-accelerator: tpu-v5-lite-podslice, "
+        "cloud.google.com/gke-tpu-topology: 4x4}, restartPolicy: Never, "
+        "containers: [{name: a, image: 'a:1', resources: {limits: {google.com/tpu: 4}}}]}"
+    )
+    job = f"{{parallelism: 2, completions: 2, backoffLimit: 0, template: {{spec: {pod}}}}}"
+    (tmp_path / "a.yaml").write_text(
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec:\n  replicatedJobs:\n"
+        f"  - name: slice\n    replicas: 2\n    template:\n      spec: {job}\n"
+    )
+
+    done = run(tmp_path, "a.yaml", "--diff")
+
+    expected = [
+        "would fix 2 of 2 findings and 1 that a fix brought, in 1 file",
+        "  brought: a.yaml:6:5: warning: TPU113",
+    ]
+    lines = done.err.splitlines()
+    assert expected == [lines[0], lines[1].partition(" 2 slices")[0]]
+
+
+def test_entry_of_a_baseline_that_a_fix_mends_is_no_finding(tmp_path: Path) -> None:
+    """The note that its line is gone is not counted as a finding that stayed."""
+    (tmp_path / "a.yaml").write_text(GUESS)
+    run(tmp_path, "a.yaml", "--baseline", "known.yaml", "--write-baseline")
+    (tmp_path / "a.yaml").write_text(f"{GUESS}imutable: true\ndata: {{a: b}}\n")
+
+    done = run(tmp_path, "a.yaml", "--fix", "--baseline", "known.yaml")
+
+    assert "fixed 1 of 1 finding in 1 file\n" == done.err

@@ -135,3 +135,20 @@ def test_clusters_of_a_tree_are_apart(tmp_path: Path) -> None:
 def _dangling(folder: Path, *options: str) -> list[dict[str, str]]:
     found = run(folder, "overlays", "-o", "json", *options).json
     return [problem for problem in found["problems"] if problem["id"] == "REF102"]
+
+
+@pytest.mark.parametrize("pattern", ["site", "site/", "./site", "./site/", "s*e", "{here}/site"])
+def test_path_is_excluded_however_it_is_written(tmp_path: Path, pattern: str) -> None:
+    """A slash at the end, a dot before it and an absolute path mean the same folder."""
+    write(tmp_path, {"site/a.yaml": BAD_CONFIG_MAP, "b.yaml": CONFIG_MAP})
+
+    done = run(tmp_path, ".", "--exclude", pattern.format(here=tmp_path), "-o", "json")
+    assert (0, []) == (done.code, done.ids)
+
+
+def test_pattern_that_excludes_nothing_is_reported(tmp_path: Path) -> None:
+    """A misspelt name would be checked without a word; of files that are named nothing is said."""
+    write(tmp_path, {"site/a.yaml": CONFIG_MAP, ".github/b.yaml": CONFIG_MAP})
+
+    assert ["IGN105"] == run(tmp_path, ".", "--exclude", "sitee", "--exclude", ".github", "-o", "json").ids
+    assert [] == run(tmp_path, "site/a.yaml", "--exclude", "sitee", "-o", "json").ids

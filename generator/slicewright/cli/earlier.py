@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from slicewright.core.check.examine import Report
+    from slicewright.core.check.selection import Selection
     from slicewright.workspace.change import Change
     from slicewright.workspace.discovery import Found
 
@@ -34,12 +35,16 @@ def baseline_at(file: Path, *, writes: bool) -> Baseline:
     return baseline
 
 
-def new(report: Report, before: Baseline, found: Found, *, writes: bool) -> Report:
-    """Return a report without what a baseline has; it is written first where somebody asks for that."""
-    folders = [*found.whole, *(unit.name for unit in found.units)]
+def new(
+    report: Report, before: Baseline, checked: Sequence[str], selection: Selection, *, writes: bool
+) -> Report:
+    """Return a report without what a baseline has; it is written first where somebody asks for that.
+
+    Files and folders that were `checked` by all rules are named as the report does it.
+    """
 
     def is_checked(file: str) -> bool:
-        return is_below(file, folders)
+        return is_below(file, checked)
 
     if writes:
         text = write_baseline(before, report, is_checked)
@@ -48,7 +53,8 @@ def new(report: Report, before: Baseline, found: Found, *, writes: bool) -> Repo
             message = f"the baseline {problem.message}"
             show.stop((Problem("FILE003", message, hint, file=before.file),))
         before, _ = read_baseline(text, before.file)
-    return before.of(report, is_checked)
+    left = before.of(report, is_checked)
+    return replace(left, problems=tuple(filter(selection.names, left.problems)))
 
 
 def of_working_tree(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicewright.cli import show
 from slicewright.cli.streams import exact, say
+from slicewright.core.check.baseline import mark_of
 from slicewright.core.document.difference import unified
 from slicewright.core.mend.files import mended
 from slicewright.core.problem import Problem, counted
@@ -19,6 +20,7 @@ from slicewright.workspace.write import byte_order_mark, refused, replace_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from slicewright.core.check.baseline import Mark
     from slicewright.core.check.examine import Report, Unit
     from slicewright.core.problem import Fix
 
@@ -46,17 +48,24 @@ class Mending:
     refused: dict[str, Problem] = field(default_factory=dict)
     found: int = 0
     fixed: int = 0
+    later: list[Problem] = field(default_factory=list)
+    """Findings that a fix brought, and a later one mended."""
     left: int = 0
     """Findings that an unsafe fix would mend."""
 
     def run(self, report: Report, check: Callable[[Sequence[Unit]], Report]) -> Report:
         """Mend what a report found, and return what is left."""
         self.found = len(report.problems)
+        first = Counter(map(mark_of, report.problems))
+        brought: dict[Mark, Problem] = {}
         rounds = 0
         while rounds < _ROUNDS and self._changes(report):
             rounds += 1
+            brought |= {mark: one for one in report.problems if (mark := mark_of(one)) not in first}
             report = check([self._unit(unit) for unit in self.units])
-        self.fixed = max(self.found - len(report.problems), 0)
+        last = Counter(map(mark_of, report.problems))
+        self.fixed = (first - last).total()
+        self.later = [one for mark, one in brought.items() if mark not in last]
         self.left = sum(1 for problem in report.problems if problem.fix and not problem.fix.safe)
         return replace(report, problems=(*report.problems, *self.refused.values()))
 
@@ -122,4 +131,7 @@ class Mending:
         verb = "fixed" if self.writes else "would fix"
         more = f"; --unsafe would fix {self.left} more" if self.left and not self.unsafe else ""
         files = counted(len(self.after), "file")
-        say(f"{verb} {self.fixed} of {counted(self.found, 'finding')} in {files}{more}", err=True)
+        also = f" and {len(self.later)} that a fix brought," if self.later else ""
+        say(f"{verb} {self.fixed} of {counted(self.found, 'finding')}{also} in {files}{more}", err=True)
+        for problem in self.later:
+            say(f"  brought: {problem.text().splitlines()[0]}", err=True)

@@ -183,16 +183,11 @@ def validate(
     PATH is a file, a folder, a folder with a kustomization (which is checked as it builds), or - for stdin.
     Without one the repository is checked: its input, every overlay as it builds, and custom/.
     """
-    if unsafe and not (fix or diff):
-        raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
-    if diff and output != "text":
-        raise click.UsageError(f"--diff prints a patch, not a report: leave out -o {output}")
-    if write_baseline and not baseline:
-        raise click.UsageError("--write-baseline needs the file: --baseline FILE")
-    if changed is not None and (write_baseline or STDIN in paths):
-        raise click.UsageError("--changed is for files, and a baseline has all problems: leave it out")
+    mends = fix or diff
+    _refuse_together(click.get_current_context().params)
+    selection = Selection(disable, only, min_severity, gitops or not paths)
     before = earlier.baseline_at(baseline, writes=write_baseline) if baseline else None
-    values = values_of(assignments, env_file, mends=fix or diff)
+    values = values_of(assignments, env_file, mends=mends)
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root()
     change = _change(root, changed, paths) if changed is not None else None
@@ -204,7 +199,7 @@ def validate(
         package.removed,
         requires_schemas=require_schemas or not paths,
     )
-    mending = _mending(found.units, root, unsafe=unsafe, writes=not diff) if fix or diff else None
+    mending = _mending(found.units, root, unsafe=unsafe, writes=not diff) if mends else None
     units = mending.units if mending else found.units
 
     def reads(units: Sequence[Unit]) -> Iterator[Examined]:
@@ -237,7 +232,7 @@ def validate(
             one_cluster=one_cluster or not paths,
             whole=() if schemas_only else found.whole,
             of_render=tuple if paths else lambda: _of_render(root),
-            selection=Selection(disable, only, min_severity, gitops or not paths),
+            selection=selection,
             each=problems_of_each,
             judged=second.judged if second else None,
         )
@@ -254,7 +249,8 @@ def validate(
         if change:
             with git_errors_shown():
                 report = earlier.of_working_tree(report, change, found, look_back)
-        return earlier.new(report, before, found, writes=write_baseline) if before else report
+        checked = () if schemas_only else [*found.whole, *(unit.name for unit in found.units)]
+        return earlier.new(report, before, checked, selection, writes=write_baseline) if before else report
 
     try:
         report = check(reading)
@@ -275,6 +271,28 @@ def validate(
 def _fails(report: Report, *, strict: bool) -> bool:
     failing: tuple[Severity, ...] = ("error", "warning") if strict else ("error",)
     return any(problem.severity in failing for problem in report.problems)
+
+
+def _refuse_together(given: Mapping[str, Any]) -> None:
+    """Refuse options that do nothing, or harm, together."""
+    mends, changed, writes = (
+        given["fix"] or given["diff"],
+        given["changed"] is not None,
+        given["write_baseline"],
+    )
+    if given["unsafe"] and not mends:
+        raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
+    if given["diff"] and given["output"] != "text":
+        raise click.UsageError(f"--diff prints a patch, not a report: leave out -o {given['output']}")
+    if writes and not given["baseline"]:
+        raise click.UsageError("--write-baseline needs the file: --baseline FILE")
+    if writes and (mends or changed or given["schemas_only"]):
+        message = (
+            "--write-baseline writes all problems: leave out --changed, --schemas-only, --fix and --diff"
+        )
+        raise click.UsageError(message)
+    if changed and STDIN in given["paths"]:
+        raise click.UsageError("--changed compares files with git: stdin has no earlier version")
 
 
 def _mending(units: Sequence[Unit], root: Path, *, unsafe: bool, writes: bool) -> Mending:

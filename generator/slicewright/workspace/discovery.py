@@ -50,9 +50,12 @@ class Discovery:
 
     def __init__(self, exclude: Iterable[str] = (), base: Path | None = None, *, helm: bool = False) -> None:
         """Take patterns of what to leave out, and the folder that reported names are relative to."""
-        self._exclude = tuple(exclude)
         self._helm = helm
         self._base = str((base or Path.cwd()).absolute())
+        # `./site` and `site/` are other spellings of `site`.
+        self._exclude = {self.name(os.path.normpath(os.path.join(self._base, one))): one for one in exclude}  # noqa: PTH118
+        self._unused = set(self._exclude)
+        self._has_walked = False
         self._kustomizations = Kustomizations()
         self._roots: dict[str, bool] = {}
 
@@ -67,6 +70,10 @@ class Discovery:
             else:  # a shell variable that is not set: the current folder is not meant
                 problem = Problem("FILE001", "an empty path was given", "name a file or a folder")
                 found.problems.append(problem)
+        for pattern in sorted(self._unused) if self._has_walked else ():
+            message = f"--exclude {self._exclude[pattern]} matches no folder or YAML file below the paths"
+            hint = "look at the spelling, or leave it out"
+            found.problems.append(Problem("IGN105", message, hint, "warning"))
         return _without_included(found, self._kustomizations)
 
     def _path(self, path: Path, found: Found, cluster: str) -> None:
@@ -91,6 +98,7 @@ class Discovery:
             found.problems.append(unreadable(self.name(error.filename or str(folder)), error))
 
         inside = chart = ""
+        self._has_walked = True
         top = os.path.realpath(folder)
         in_charts: Counter[str] = Counter()
         for base, folders, names in os.walk(folder, onerror=report):
@@ -142,14 +150,10 @@ class Discovery:
         return place["cluster"] if self._roots[root] else ""
 
     def _is_left_out(self, base: str, name: str, *, folder: bool = False) -> bool:
-        if name.startswith("." if folder else ".slicewright-"):  # our own: ignore files, baselines
-            return True
-        if not self._exclude:
-            return False
-        path = self.name(f"{base}/{name}")
-        return any(
-            fnmatch.fnmatch(path, pattern) or fnmatch.fnmatch(name, pattern) for pattern in self._exclude
-        )
+        path = self.name(f"{base}/{name}") if self._exclude else ""
+        by = {one for one in self._exclude if fnmatch.fnmatch(path, one) or fnmatch.fnmatch(name, one)}
+        self._unused -= by
+        return bool(by) or name.startswith("." if folder else ".slicewright-")  # ignore files, baselines
 
     def name(self, path: Path | str) -> str:
         """Return what a report calls a path: relative where it is below the base, else as it is."""

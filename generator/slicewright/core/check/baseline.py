@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from slicewright.core.check.selection import is_below, keeps_unchecked
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.write import write_document
 from slicewright.core.intent.source import Source, SourceFile
@@ -30,7 +32,8 @@ Mark = tuple[str, str]
 """The file of a finding; and its id, object and field."""
 
 
-def _mark(problem: Problem) -> Mark:
+def mark_of(problem: Problem) -> Mark:
+    """Return what a finding is known by, wherever it is in its file."""
     field = re.sub(r"\[\d+\]", "[]", problem.dotted())
     return problem.file, " ".join(part for part in (problem.id, problem.object, field) if part)
 
@@ -50,18 +53,34 @@ class Baseline:
     def of(self, report: Report, is_checked: Callable[[str], bool]) -> Report:
         """Return a report without the findings of the baseline, with a note on each that is gone.
 
-        Of files that are not checked nothing is known.
+        A finding that is hidden is not gone. Of what is not checked nothing is known.
         """
-        left, gone = _without(report.problems, self.marks)
+        left, unmet = _without(report.problems, self.marks)
+        _, gone = _without(report.hidden, unmet)
+        is_known = _known(report, is_checked)
         notes = [
             Problem(
-                "IGN112", f"gone: {file} {said}", _REWRITE, "note", self.file, self.lines.get((file, said), 0)
+                "IGN112", f"gone: {mark[0]} {mark[1]}", _REWRITE, "note", self.file, self.lines.get(mark, 0)
             )
-            for (file, said), number in gone.items()
-            if number and is_checked(file)
+            for mark, number in gone.items()
+            if number and is_known(mark)
         ]
         known = len(report.problems) - len(left)
         return replace(report, problems=in_order((*notes, *left)), baseline=known)
+
+
+def _known(report: Report, is_checked: Callable[[str], bool]) -> Callable[[Mark], bool]:
+    """Return what tells whether a run would have found a finding that is still there."""
+    problems = chain(report.problems, report.hidden)
+    blind = {one.file for one in problems if keeps_unchecked(one)}
+    blind |= {one.path for one in report.passed_by if not one.line}
+
+    def is_known(mark: Mark) -> bool:
+        file, said = mark
+        kind = said.split()[1:2]
+        return is_checked(file) and not is_below(file, blind) and report.skipped.keys().isdisjoint(kind)
+
+    return is_known
 
 
 _REWRITE = "remove the line, or write the file again: --write-baseline"
@@ -73,7 +92,7 @@ def _without(
     """Return the problems that have no mark of their own, and the marks that are left."""
     unmet, left = Counter(marks), []
     for problem in problems:
-        mark = _mark(problem)
+        mark = mark_of(problem)
         if unmet[mark] > 0 and not _is_always_reported(problem):
             unmet[mark] -= 1
         else:
@@ -105,9 +124,11 @@ _WRITE = "write it with --baseline FILE --write-baseline"
 
 
 def write_baseline(before: Baseline, report: Report, is_checked: Callable[[str], bool]) -> str:
-    """Return the text of a baseline with the findings of a report, and those of files not checked."""
-    marks = {mark: number for mark, number in before.marks.items() if not is_checked(mark[0])}
-    found = Counter(_mark(one) for one in report.problems if not _is_always_reported(one))
+    """Return the text of a baseline with all findings of a report, and those that it could not find."""
+    is_known = _known(report, is_checked)
+    marks = {mark: number for mark, number in before.marks.items() if not is_known(mark)}
+    problems = chain(report.problems, report.hidden)
+    found = Counter(mark_of(one) for one in problems if not _is_always_reported(one))
     by_file: dict[str, list[str]] = defaultdict(list)
     for (file, said), number in sorted((marks | found).items()):
         by_file[file] += [said] * number
@@ -119,7 +140,8 @@ def of_change(
 ) -> Report:
     """Return a report of what a change touched, and of what was not there `before` it."""
     others = [one for one in report.problems if not is_touched(one)]
-    left, _ = _without(others, Counter(map(_mark, before()))) if others else ([], {})
+    left, _ = _without(others, Counter(map(mark_of, before()))) if others else ([], {})
     new = set(left)
     problems = tuple(one for one in report.problems if one in new or is_touched(one))
-    return replace(report, problems=problems, unchanged=len(report.problems) - len(problems))
+    hidden = tuple(one for one in others if one not in new)
+    return replace(report, problems=problems, hidden=(*report.hidden, *hidden), unchanged=len(hidden))

@@ -111,6 +111,8 @@ class Report:
     """Objects that were let pass because their kind was named, by kind."""
     passed_by: tuple[PassedBy, ...]
     """Files that nobody named and that are not checked, documents and folders of them."""
+    hidden: tuple[Problem, ...] = ()
+    """Findings that nobody asks for: `--only`, `--disable` and the like leave them out."""
     baseline: int = 0
     """Findings that are left out because a baseline has them."""
     unchanged: int = 0
@@ -221,12 +223,14 @@ def examine(
         of_render,
         lambda file: file not in partly and is_below(file, whole),
     )
+    reported, hidden = selection.of(in_order(rules.without_repeats(left)), resources, ours)
     return Report(
-        selection.of(in_order(rules.without_repeats(left)), resources, ours),
+        reported,
         tuple(checked.resource for checked in objects),
         len(examined),
         Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),
         tuple(chain(passed_by, *(one.passed_by for one in examined))),
+        hidden,
     )
 
 

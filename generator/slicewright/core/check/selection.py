@@ -9,7 +9,7 @@ from slicewright.core.check.synced import about_gitops
 from slicewright.core.problem import SEVERITIES, Problem, Severity, family
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from slicewright.core.check.model import Resource
 
@@ -49,14 +49,21 @@ class Selection:
     """Whether all that is checked is synced by a GitOps tool."""
 
     def of(
-        self, problems: Iterable[Problem], resources: Iterable[Resource], ours: Collection[str]
-    ) -> tuple[Problem, ...]:
-        """Return the problems that are reported; `ours` are files and folders of our own tree."""
-        reported = SEVERITIES[: SEVERITIES.index(self.least) + 1]
-        left = tuple(one for one in problems if one.severity in reported and self._names(one))
-        return left if self.gitops else about_gitops(left, resources, ours)
+        self, problems: Sequence[Problem], resources: Iterable[Resource], ours: Collection[str]
+    ) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+        """Return the problems that are reported, and those that nobody asks for.
 
-    def _names(self, problem: Problem) -> bool:
+        `ours` are files and folders of our own tree.
+        """
+        apply = problems if self.gitops else about_gitops(problems, resources, ours)
+        reported = tuple(filter(self.names, apply))
+        hidden = () if len(reported) == len(apply) else tuple(one for one in apply if not self.names(one))
+        return reported, hidden
+
+    def names(self, problem: Problem) -> bool:
+        """Tell whether somebody asks for a problem."""
+        if SEVERITIES.index(problem.severity) > SEVERITIES.index(self.least):
+            return False
         if problem.id == "TOOL001":
             return True
         if self.only and not any(names(selector, problem.id) for selector in self.only):
