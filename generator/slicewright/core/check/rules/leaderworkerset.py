@@ -10,6 +10,7 @@ from slicewright.core.check.rules.deployments import is_set_up
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.tpu_provisioning import own_labels
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_pathways, shape
+from slicewright.core.check.spelling import meant_key
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, HOSTNAME, NODE_POOL, PODSET, SLICE_TOPOLOGY
 from slicewright.core.kubernetes.read import at, count, mapping, number, text
 from slicewright.core.mend import edits
@@ -199,7 +200,8 @@ def _key(resource: Resource, objects: ObjectSet) -> Findings:
     for key in (_EXCLUSIVE, _SUBGROUP_EXCLUSIVE):
         value = resource.annotations.get(key, "")
         own = objects.widest.once("labels of nodes", own_labels)
-        meant = nearest(value, (NODE_POOL, HOSTNAME)) if value not in {NODE_POOL, HOSTNAME, *own} else []
+        is_label = value in {NODE_POOL, HOSTNAME, *own}
+        meant = "" if is_label else meant_key(value) or "".join(nearest(value, (NODE_POOL, HOSTNAME)))
         if meant:
             path = ("metadata", "annotations", key)
-            yield Finding(path, f"GKE puts no label '{value}' on nodes", f"did you mean '{meant[0]}'?")
+            yield Finding(path, f"GKE puts no label '{value}' on nodes", f"did you mean '{meant}'?")

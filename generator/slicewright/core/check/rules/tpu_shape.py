@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules.limits import unlike_limits
 from slicewright.core.check.spelling import meant_key
 from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS, TEMPLATE_KINDS
 from slicewright.core.kubernetes.labels import (
@@ -21,8 +22,7 @@ from slicewright.core.kubernetes.labels import (
     TOPOLOGY,
     TPU,
 )
-from slicewright.core.kubernetes.quantity import amount
-from slicewright.core.kubernetes.read import at, number, texts
+from slicewright.core.kubernetes.read import at, mapping, number, texts
 from slicewright.core.mend import edits
 from slicewright.core.problem import did_you_mean
 
@@ -177,13 +177,14 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("TPU104", TEMPLATE_KINDS)
 def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, container in resource.containers:
-        requests, limits = (at(container, "resources", key, TPU) for key in ("requests", "limits"))
-        if requests is None or amount(requests) == amount(limits):
+        resources = mapping(container.get("resources"))
+        written = dict(unlike_limits(resources)).get(TPU)
+        if written is None:
             continue
-        written = "no limit" if limits is None else f"a limit of {limits}"
+        requests = resources["requests"][TPU]
         message = f"container requests {requests} of {TPU} with {written}"
         limit = {(*path, "resources", "limits", TPU): requests}
-        fix = edits.write(resource.data, limit, safe=limits is None)
+        fix = edits.write(resource.data, limit, safe=TPU not in mapping(resources.get("limits")))
         yield Finding((*path, "resources", "requests", TPU), message, fix=fix)
 
 

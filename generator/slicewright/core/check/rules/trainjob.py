@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules.limits import unlike_limits
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_placed_otherwise, shape, shapes
 from slicewright.core.check.training import (
     ANCESTOR,
@@ -18,11 +19,10 @@ from slicewright.core.check.training import (
     steps_of,
 )
 from slicewright.core.kubernetes.kinds import TRAINER_GROUP
-from slicewright.core.kubernetes.labels import ACCELERATOR, TOPOLOGY, TPU
-from slicewright.core.kubernetes.quantity import amount
+from slicewright.core.kubernetes.labels import ACCELERATOR, TOPOLOGY
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
 from slicewright.core.mend import edits
-from slicewright.core.problem import counted, did_you_mean, nearest
+from slicewright.core.problem import counted, did_you_mean, nearest, only_near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,13 @@ _CONTAINER = {
     "model-initializer": "model-initializer",
 }
 """The container that Trainer looks for, by the step of a replicatedJob."""
-_SHIPPED = re.compile(r"[a-z]+-distributed(-with-cache)?|torchtune-.+")
-"""The names of the runtimes that Trainer installs (manifests/base/runtimes)."""
+_SHIPPED = (
+    *("deepspeed-distributed", "jax-distributed", "mlx-distributed", "torch-distributed"),
+    *("torch-distributed-with-cache", "xgboost-distributed"),
+)
+"""The names of the runtimes that Trainer installs (manifests/base/runtimes), but those of models."""
+_LIKE_SHIPPED = re.compile(r"[a-z]+-distributed(-with-cache)?|torchtune-.+")
+"""Names that a release of Trainer may install."""
 
 
 @rule("TRAIN101", _JOB)
@@ -54,12 +59,22 @@ def _runtime(resource: Resource, objects: ObjectSet) -> Findings:
     elif group not in (None, TRAINER_GROUP):
         message = f"Trainer has no runtime of API group '{group}'"
         yield Finding(("spec", "runtimeRef", "apiGroup"), message, f"write {TRAINER_GROUP}")
-    elif name and not runtimes_of(resource, objects) and not _SHIPPED.fullmatch(name):
+    elif name and kind == "ClusterTrainingRuntime" and (meant := _meant_runtime(name, objects)):
+        message = f"Trainer has no runtime '{name}', and {kind} '{name}' is not defined"
+        yield Finding(("spec", "runtimeRef", "name"), message, f"did you mean '{meant}'?")
+    elif name and not runtimes_of(resource, objects) and not _LIKE_SHIPPED.fullmatch(name):
         known = {one.name: one.namespace for one in objects.of_kind(kind)}
         if known and (objects.is_cluster or not objects.has(kind, name, resource.namespace)):
             elsewhere = f"it is in namespace {known[name]}" if known.get(name) else ""
             message = f"{kind} '{name}' is not defined"
             yield Finding(("spec", "runtimeRef", "name"), message, elsewhere or did_you_mean(name, known))
+
+
+def _meant_runtime(name: str, objects: ObjectSet) -> str:
+    """Return the runtime of Trainer that a misspelt name means, empty for other names."""
+    meant, is_sure = only_near(name, _SHIPPED)
+    is_own = name in _SHIPPED or objects.has("ClusterTrainingRuntime", name) or re.search("[0-9]", name)
+    return meant if is_sure and not is_own else ""
 
 
 @rule("TRAIN102", _JOB)
@@ -122,13 +137,9 @@ def _chips(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("TRAIN105", _JOB)
 def _limits(resource: Resource, _objects: ObjectSet) -> Findings:
     resources = mapping(at(resource.data, "spec", "trainer", "resourcesPerNode"))
-    limits = mapping(resources.get("limits"))
-    for name, written in mapping(resources.get("requests")).items():
-        request, limit = amount(written), amount(limits.get(name))
-        if request is None or limit is None or request == limit or (request < limit and name != TPU):
-            continue
-        way = ("spec", "trainer", "resourcesPerNode")
-        message = f"a node requests {written} of {name} with a limit of {limits[name]}"
+    for name, limit in unlike_limits(resources):
+        way, written = ("spec", "trainer", "resourcesPerNode"), resources["requests"][name]
+        message = f"a node requests {written} of {name} with {limit}"
         fix = edits.write(resource.data, {(*way, "limits", name): written}, safe=False)
         yield Finding((*way, "requests", name), message, fix=fix)
 
