@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-from tests.rules.verdicts import CORPUS, FILES, ROWS, changed, errors, expected, refusals
+from tests.rules.verdicts import (
+    CONTROLLED,
+    CORPUS,
+    FILES,
+    ROWS,
+    changed,
+    controlled,
+    errors,
+    expected,
+    refusals,
+)
 
 from slicewright.core.check.model import Resource
 
@@ -39,6 +49,19 @@ def test_verdicts_of_changed_objects_are_those_of_the_server(of: str) -> None:
         stricter = set(row.get("stricter", ()))
         verdict = "refused" if ids - stricter else "accepted"
         assert (row["ops"], row["verdict"], stricter) == (row["ops"], verdict, ids & stricter)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of", CONTROLLED)
+def test_verdicts_are_those_of_controllers(of: str) -> None:
+    """We refuse what controllers of other projects refuse or fail at; where we differ, the row says why."""
+    for row in CONTROLLED[of]:
+        items = [Resource(data, "a.yaml") for data in controlled(row)]
+        ids = {said.partition(" ")[0] for said in refusals(*items)}
+        stricter = set(row.get("stricter", ()))
+        verdict = "refused" if ids - stricter else "accepted"
+        theirs = "accepted" if row["verdict"] == "accepted" or "missed" in row else "refused"
+        assert (row["ops"], theirs, stricter) == (row["ops"], verdict, ids & stricter)
 
 
 def test_corpus_is_large_and_two_sided() -> None:

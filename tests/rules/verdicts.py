@@ -20,10 +20,19 @@ from slicewright.workspace.package import catalogue
 
 CORPUS = Path(__file__).parent / "corpus"
 FILES = sorted(CORPUS.glob("*.yaml"))
-ROWS: dict[str, list[dict[str, Any]]] = {}
+
+
+def _rows(name: str) -> dict[str, list[dict[str, Any]]]:
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in yaml.load((CORPUS.parent / name).read_text(encoding="utf-8"), yaml.CSafeLoader):
+        rows.setdefault(row["of"], []).append(row)
+    return rows
+
+
+ROWS = _rows("corpus.yaml")
 """Objects with one value changed and their verdicts, by the object that is changed."""
-for _row in yaml.load((CORPUS.parent / "corpus.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader):
-    ROWS.setdefault(_row["of"], []).append(_row)
+CONTROLLED = _rows("controllers.yaml")
+"""Objects of controllers/ with a value changed and the verdicts of their controllers, by file."""
 
 
 @cache
@@ -47,6 +56,15 @@ def changed(row: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def controlled(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the objects of a row of `CONTROLLED`, in the order in which they are created."""
+    text = (CORPUS.parent / "controllers" / f"{row['of']}.yaml").read_text(encoding="utf-8")
+    made: list[dict[str, Any]] = patch.apply(
+        copy.deepcopy(row["ops"]), list(yaml.load_all(text, yaml.CSafeLoader))
+    )
+    return made
+
+
 def _version(data: dict[str, Any]) -> str:
     return str(data["apiVersion"]).rpartition("/")[2]
 
@@ -59,12 +77,10 @@ def errors(path: Path) -> list[str]:
     return refusals(item)
 
 
-def refusals(item: Resource) -> list[str]:
-    """Return the ids and messages of the errors in one object by itself."""
+def refusals(*items: Resource) -> list[str]:
+    """Return the ids and messages of the errors in objects that nothing else is beside."""
     engine = _engine()
-    found = [
-        *engine.schema_problems(item),
-        *engine.key_problems(item),
-        *run(ObjectSet([item], catalogue())),
-    ]
+    found = [problem for item in items for problem in engine.schema_problems(item)]
+    found += [problem for item in items for problem in engine.key_problems(item)]
+    found += run(ObjectSet(items, catalogue()))
     return sorted({f"{problem.id} {problem.message}" for problem in found if problem.severity == "error"})

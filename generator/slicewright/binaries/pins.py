@@ -111,15 +111,15 @@ def tools() -> Mapping[str, Tool]:
             ask=("version",),
             stamps={"github.com/opentofu/opentofu/version.dev": "no"},
         ),
-        _tool("lws", pin["lws"], "sigs.k8s.io/lws", 60, "/cmd", ask=(), asked=True),
+        _tool("lws", pin["lws"], "sigs.k8s.io/lws", 110, "/cmd", ask=(), asked=True),
         _tool(
-            *("trainer", pin["trainer"], "github.com/kubeflow/trainer/v2", 60),
+            *("trainer", pin["trainer"], "github.com/kubeflow/trainer/v2", 110),
             command="/cmd/trainer-controller-manager",
             ask=(),
             asked=True,
         ),
         _tool(
-            "kuberay", pin["kuberay"], "github.com/ray-project/kuberay/ray-operator", 60, ask=(), asked=True
+            "kuberay", pin["kuberay"], "github.com/ray-project/kuberay/ray-operator", 50, ask=(), asked=True
         ),
         _tool(
             *("argocd", pin["argoCDTested"], "github.com/argoproj/argo-cd/v3", 390, "/cmd"),

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _KIND = frozenset({"LeaderWorkerSet"})
 _TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
 _SIZE = (*_TEMPLATE, "size")
+_MAX_OWNER = 52
+"""The label controller-revision-hash of its pods is the name, a hyphen and up to 10 characters."""
 _EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 _SUBGROUP_EXCLUSIVE = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 
@@ -164,11 +166,14 @@ def _rollout(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("LWS107", _KIND)
 def _name(resource: Resource, _objects: ObjectSet) -> Findings:
-    last = f"{resource.name}-{max(0, count(at(resource.data, 'spec', 'replicas')) - 1)}"
+    owner, last = resource.name, f"{resource.name}-{max(0, count(at(resource.data, 'spec', 'replicas')) - 1)}"
     if _size(resource) > 1:
-        last += f"-{_size(resource) - 1}"
+        owner, last = last, f"{last}-{_size(resource) - 1}"
     against = against_dns1035(last)
-    if against and resource.name:
+    if len(owner) > _MAX_OWNER:
+        message = f"the name '{owner}' of a StatefulSet has {len(owner)} characters, {_MAX_OWNER} at most"
+        yield Finding(("metadata", "name"), message)
+    elif against and resource.name:
         yield Finding(("metadata", "name"), f"the name '{last}' of a pod {against}")
 
 
