@@ -337,6 +337,7 @@ def test_scalars_that_are_not_disputed_have_one_value(text: str) -> None:
         ("2001-01-01", []),
         ("9007199254740993", []),
         ("{8080: a, <<: {p: 1}, p: 2}", []),
+        ("{defaultMode: 0400, items: [{mode: 0644}], uid: 0400}", ["a.yaml:5:54: warning: YAML006"]),
     ],
 )
 def test_what_readers_dispute_is_a_warning(text: str, expected: list[str]) -> None:

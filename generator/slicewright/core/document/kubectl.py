@@ -32,16 +32,19 @@ def tagged(text: str, name: str) -> Scalar:
     raise NotPortableError(f"'{text}' cannot be read as !!{name}", "")
 
 
-def disputed(text: str, value: Scalar) -> tuple[str, str]:
-    """Return the id and the message of a scalar that YAML 1.2 takes for another value than kubectl does."""
+def disputed(text: str, value: Scalar) -> tuple[str, str, str]:
+    """Return id, message and hint of a scalar that YAML 1.2 takes for another value than kubectl does."""
     ident = "YAML007"
     try:
         if read_plain(text) == value:  # kustomize alone may differ
-            return "", ""
+            return "", "", ""
     except NotPortableError:
         ident = "YAML006"
     shown = "text" if isinstance(value, str) else json.dumps(value)
-    return ident, f"kubectl reads {text} as {shown}, and YAML 1.2 reads it differently"
+    hint = "write what is meant; text goes in quotes"
+    if ident == "YAML006" and type(value) is int and value >= 0:
+        hint = f"write {value} or 0o{value:o} if it is a number, '{text}' in quotes if it is text"
+    return ident, f"kubectl reads {text} as {shown}, and YAML 1.2 reads it differently", hint
 
 
 def refused_start(event: Any, first: Any) -> tuple[str, str]:

@@ -108,6 +108,7 @@ class _Reader:
         self._tracked = tracked
         self._undisputed = undisputed
         self._lenient = lenient
+        self._is_mode = False
         self._lines = 0
         self._index = 0
         self._anchors: dict[str, Anchored] = {}
@@ -174,7 +175,7 @@ class _Reader:
                     event = get_event()
                     continue
             else:
-                node = self._leaf(event, len(stack))
+                node = self._leaf(event, stack)
                 if stack and self._is_key(stack[-1], node.value, event):
                     event = get_event()
                     continue
@@ -187,9 +188,10 @@ class _Reader:
             self._put(stack[-1], node, event)
             event = get_event()
 
-    def _leaf(self, event: Any, depth: int) -> Anchored:
+    def _leaf(self, event: Any, stack: list[Open]) -> Anchored:
         """Return what a scalar or an alias stands for."""
         if isinstance(event, yaml.ScalarEvent):
+            self._is_mode = bool(stack) and stack[-1].key in _MODES
             node = Anchored(self._scalar(event))
             self._anchor(event.anchor, node)
             return node
@@ -197,7 +199,7 @@ class _Reader:
         if found is None:
             self._report("YAML005", f"alias '*{event.anchor}' has no anchor before it", event)
             return Anchored(None)
-        if depth + found.height > MAX_DEPTH:
+        if len(stack) + found.height > MAX_DEPTH:
             raise _Refused(self._told("YAML004", f"nested deeper than {MAX_DEPTH} levels", event))
         return found
 
@@ -328,9 +330,9 @@ class _Reader:
         if known is not UNUSUAL:
             return cast("Scalar", known)
         value = read_kubernetes(text)
-        ident, message = disputed(text, value)
-        if ident:
-            self._report(ident, message, event, "write what is meant; text goes in quotes", "warning")
+        ident, message, hint = disputed(text, value)
+        if ident and not (ident == "YAML006" and self._is_mode):
+            self._report(ident, message, event, hint, "warning")
         return value
 
     def _ignored(self, event: Any) -> None:
@@ -373,6 +375,8 @@ class _Reader:
 
 
 _OF_YAML = "tag:yaml.org,2002:"
+_MODES = frozenset({"mode", "defaultMode"})
+"""Fields whose value the documentation of Kubernetes writes as `0400`."""
 _UNTAG = "leave the tag out; text that looks like a number goes in quotes"
 
 
