@@ -313,3 +313,28 @@ def test_kustomize_has_no_network() -> None:
     assert environment["PATH"] == ""
     assert environment["HTTPS_PROXY"] == "http://127.0.0.1:9"
     assert "NO_PROXY" not in environment
+
+
+@pytest.mark.tools
+def test_files_that_a_kustomization_names_are_read_for_its_rules(tmp_path: Path) -> None:
+    """A patch in a file that deletes its target matches; a built-in transformer in a file needs no flag."""
+    kustomization = (
+        "resources: [cm.yaml, gone.yaml]\n"
+        "transformers: [prefix.yaml]\n"
+        "patches:\n- {path: delete.yaml, target: {kind: Secret, name: token}}\n"
+    )
+    prefix = "apiVersion: builtin\nkind: PrefixSuffixTransformer\nmetadata: {name: a}\nprefix: x-\n"
+    write(
+        tmp_path,
+        {
+            "a/kustomization.yaml": kustomization,
+            "a/cm.yaml": CONFIG_MAP,
+            "a/gone.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\n",
+            "a/prefix.yaml": prefix + "fieldSpecs: [{path: metadata/name}]\n",
+            "a/delete.yaml": "$patch: delete\napiVersion: v1\nkind: Secret\nmetadata: {name: token}\n",
+        },
+    )
+    assert [] == run(tmp_path, "a", "-o", "json").ids
+
+    write(tmp_path, {"a/prefix.yaml": prefix.replace("builtin", "example.com/v1")})
+    assert {"KUS011", "KUS021", "KUS108"} == set(run(tmp_path, "a", "-o", "json").ids)

@@ -65,6 +65,13 @@ class Kustomizations:
             for name in {entry, entry.partition("=")[2] or entry}:
                 yield os.path.normpath(os.path.join(folder, name)), key in RESOURCES  # noqa: PTH118 - a text
 
+    def merged_by(self, folder: str) -> Iterator[str]:
+        """Yield the paths of patches, and of configurations of generators, transformers and validators."""
+        spec = self.spec_of(folder)
+        for key, entry in paths_in(spec[1] if spec else {}):
+            if key in _MERGED and "\n" not in entry:
+                yield os.path.normpath(os.path.join(folder, entry))  # noqa: PTH118 - a text
+
     def included_by(self, folder: str) -> set[str]:
         """Return every folder that a kustomization includes, directly or through another one."""
         included: set[str] = set()
@@ -104,6 +111,7 @@ def _load(folder: str) -> tuple[str, dict[str, Any]] | None:
 _Node = tuple[str, bool]
 """A folder, and whether what it makes configures a generator, transformer or validator."""
 _PLUGINS = ("generators", "transformers", "validators")
+_MERGED = frozenset({*_PLUGINS, "path", "patchesstrategicmerge"})
 RESOURCES = frozenset({"resources", "bases", "components"})
 _FOLDERS = RESOURCES.union(_PLUGINS)
 _PATHS = _FOLDERS | {

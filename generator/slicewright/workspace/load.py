@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import posixpath
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +47,8 @@ class Loaded:
     documents: tuple[Document, ...] = ()
     problems: tuple[Problem, ...] = ()
     kustomizations: tuple[tuple[str, str], ...] = ()
-    """Name and text of the hand-written kustomizations that a folder is built from, for rules about them."""
+    """Name and text of the hand-written kustomizations that a folder is built from, and of the patches and
+    configurations that they name, for rules about them."""
     passed_by: tuple[PassedBy, ...] = ()
     """A file that nobody named and of which nothing is checked, or its documents that are templates."""
     instead: tuple[Unit, ...] = ()
@@ -199,10 +202,27 @@ def _compose(unit: Unit) -> Loaded:
     problems = (*(_named(problem, folder, unit) for problem in explained(folder, found)), *notes)
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
     written = tuple(
-        (_shown(f"/{path}", folder, unit), text) for path, text in sorted(tree.kustomizations.items())
+        (_shown(f"/{path}", folder, unit), text)
+        for path, text in sorted((tree.kustomizations | _merged(tree.kustomizations)).items())
     )
     by_hand = written if of_controllers is None else ()
     return Loaded(unit, "", documents, problems, by_hand, instead=tuple(instead))
+
+
+_MERGES = re.compile(r"patches|generators|transformers|validators")
+
+
+def _merged(kustomizations: Mapping[str, str]) -> dict[str, str]:
+    """Return the files of patches and configurations that some kustomizations name."""
+    known = Kustomizations()
+    found = {}
+    for path, text in kustomizations.items():
+        folder = posixpath.dirname(f"/{path}")
+        for file in known.merged_by(folder) if _MERGES.search(text) else ():
+            held = read_file(file, file) if os.path.isfile(file) else None  # noqa: PTH113 - any text
+            if isinstance(held, str):
+                found[file.lstrip("/")] = held
+    return found
 
 
 def _built(folder: str, unit: Unit, tree: _Tree) -> tuple[list[Any], tuple[Problem, ...]]:

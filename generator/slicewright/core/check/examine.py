@@ -10,12 +10,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.check.filling import not_taken
-from slicewright.core.check.model import Resource
+from slicewright.core.check.model import MERGED, Resource
 from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
 from slicewright.core.check.scopes import Scope, object_sets
 from slicewright.core.check.selection import ALL, Selection, is_below
 from slicewright.core.check.suppress import inputs, suppress
 from slicewright.core.check.unfinished import VARIANTS, Placeholders, certain, fill
+from slicewright.core.compose.spec import FILE_NAME, OTHER_NAMES
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import KUSTOMIZATION_VERSION
@@ -300,14 +301,23 @@ def _variants(checks: Iterable[Checked]) -> list[Mapping[int, Resource]]:
 
 
 def _kustomizations(examined: Iterable[Examined]) -> Iterator[tuple[str, Resource]]:
-    """Yield the hand-written kustomizations of each cluster, each once: they have rules, and no schema."""
+    """Yield the hand-written kustomizations of each cluster and the files that they merge, each once.
+
+    They have rules, and no schema.
+    """
     seen: set[tuple[str, str]] = set()
     for one in examined:
         for name, text in one.kustomizations:
-            documents, _ = read_documents(text, name)
-            if (one.unit.cluster, name) in seen or len(documents) != 1:
+            if (one.unit.cluster, name) in seen:
                 continue
+            documents, _ = read_documents(text, name)
             seen.add((one.unit.cluster, name))
+            if name.rpartition("/")[2] not in (FILE_NAME, *OTHER_NAMES):
+                merged = {"apiVersion": "v1", "kind": MERGED, "documents": [each.data for each in documents]}
+                yield one.unit.cluster, Resource(merged, name)
+                continue
+            if len(documents) != 1:
+                continue
             data = documents[0].data
             if isinstance(data, dict):
                 # Both may be left out of a kustomization, and rules go by them.

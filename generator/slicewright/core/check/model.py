@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 
+MERGED = "MergedFile"
+"""The kind of a file that a kustomization merges or is configured by, which holds its documents."""
+
 
 @dataclass(frozen=True)
 class Resource:

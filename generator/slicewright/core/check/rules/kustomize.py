@@ -10,7 +10,10 @@ from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource,
 from slicewright.core.check.rules.kustomize_build import (
     KUSTOMIZATIONS,
     built,
+    deleted,
+    documents_of,
     foreign,
+    names_of,
     patches,
     selects,
 )
@@ -20,7 +23,7 @@ from slicewright.core.kubernetes.labels import NEEDS_HASH
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from slicewright.core.problem import Path
 
@@ -70,11 +73,38 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
 def _prefix(resource: Resource, objects: ObjectSet) -> Findings:
     if "configurations" in resource.data:
         return
-    for key in ("namePrefix", "nameSuffix"):
-        foreigners = [found for found in built(resource, objects) if foreign(found.kind, found.group)]
-        if resource.data.get(key) and foreigners:
-            message = f"'{key}' changes names, and not the references of {foreigners[0].kind} to them"
-            yield Finding((key,), message)
+    keys = [key for key in ("namePrefix", "nameSuffix") if resource.data.get(key)]
+    contents = built(resource, objects) if keys else []
+    names = {id(found): names_of(found, objects) for found in contents}
+    for found in contents:
+        others = set().union(*(names[id(one)] for one in contents if one is not found))
+        if foreign(found.kind, found.group) and (named := _named_by(found, others)):
+            for key in keys:
+                message = f"'{key}' renames '{named}', but not where {found.kind} '{found.name}' names it"
+                yield Finding((key,), message)
+            return
+
+
+_REFERS = ("name", "ref", "clusterqueue")
+_OWN_NAMES = frozenset(
+    {"containers", "initContainers", "volumes", "volumeMounts", "env", "ports", "replicatedJobs"}
+)
+"""Lists whose elements have names of their own."""
+
+
+def _named_by(resource: Resource, names: Collection[str]) -> str:
+    """Return the first of some names that a field or a label of an object refers to; empty for none."""
+    stack: list[tuple[str, Any]] = [("", {**resource.data, "metadata": {"labels": resource.labels}})]
+    while stack:
+        key, value = stack.pop()
+        if isinstance(value, dict):
+            stack += value.items()
+        elif isinstance(value, list):
+            below = [mapping(one) for one in value] if key in _OWN_NAMES else value
+            stack += ((key, {**one, "name": ""} if key in _OWN_NAMES else one) for one in below)
+        elif isinstance(value, str) and value in names and key.lower().endswith(_REFERS):
+            return value
+    return ""
 
 
 @rule("KUS104", KUSTOMIZATIONS, "warning")
@@ -114,7 +144,10 @@ def _mentions(value: Any, name: str) -> bool:
 @rule("KUS105", KUSTOMIZATIONS, "warning")
 def _targets(resource: Resource, objects: ObjectSet) -> Findings:
     contents = built(resource, objects)
+    gone = objects.once("deleted by patches", deleted)
     for found in patches(resource, objects):
+        if found.deletes or (found.target.get("kind", ""), found.target.get("name", "")) in gone:
+            continue
         if found.target and contents and not any(selects(found.target, entry, objects) for entry in contents):
             said = " ".join(f"{key}: {value}" for key, value in found.target.items())
             yield Finding((*found.path[:2], "target"), f"the target ({said}) matches no object")
@@ -141,14 +174,28 @@ def _needs_hash(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 @rule("KUS108", KUSTOMIZATIONS, "warning")
-def _functions(resource: Resource, _objects: ObjectSet) -> Findings:
+def _functions(resource: Resource, objects: ObjectSet) -> Findings:
     for key in ("generators", "transformers", "validators"):
-        if sequence(resource.data.get(key)):
-            message = f"'{key}' other than kustomize's own need flags that Argo CD does not pass"
-            yield Finding((key,), message)
+        for index, entry in words(resource.data.get(key)):
+            for kind, api in _plugins(documents_of(entry, resource, objects)):
+                if api != "builtin":
+                    message = f"{kind} of {api} is a plugin: the build needs --enable-alpha-plugins"
+                    yield Finding((key, index), message)
+                elif kind == _CHART:
+                    yield Finding((key, index), f"{kind} needs the flag --enable-helm")
     for key in ("helmCharts", "helmChartInflationGenerator"):
         if sequence(resource.data.get(key)):
-            yield Finding((key,), f"'{key}' needs a flag that Argo CD does not pass")
+            yield Finding((key,), f"'{key}' needs the flag --enable-helm")
+
+
+_CHART = "HelmChartInflationGenerator"
+
+
+def _plugins(documents: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Yield kind and apiVersion of configurations; `builtin` is what kustomize has itself."""
+    for data in map(mapping, documents):
+        if text(data.get("kind")) not in ("", *KUSTOMIZATIONS):
+            yield text(data.get("kind")), text(data.get("apiVersion"))
 
 
 @rule("KUS109", KUSTOMIZATIONS)

@@ -6,8 +6,9 @@ import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.model import MERGED
 from slicewright.core.document.read import read_documents
-from slicewright.core.kubernetes.read import entries, text, texts, words
+from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, words
 from slicewright.core.pattern import whole
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 KUSTOMIZATIONS = frozenset({"Kustomization", "Component"})
+_NOT_BUILT = KUSTOMIZATIONS | {MERGED}
 _BUILT_IN = frozenset(
     {
         "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps",
@@ -41,6 +43,8 @@ class Patch:
     path: Path
     target: dict[str, str]
     content: Any
+    deletes: bool = False
+    """Whether it deletes what it is for, which no built object shows then."""
 
 
 def foreign(kind: str, api: str) -> bool:
@@ -70,7 +74,7 @@ def built(resource: Resource, objects: ObjectSet) -> list[Resource]:
     while waiting:
         current = waiting.pop()
         folder = posixpath.dirname(current.file) or "."
-        composed = [found for found in by_file.get(folder, ()) if found.kind not in KUSTOMIZATIONS]
+        composed = [found for found in by_file.get(folder, ()) if found.kind not in _NOT_BUILT]
         contents |= {id(found): found for found in composed}
         for file in () if composed else _included(current, folder):
             if file in seen:
@@ -95,27 +99,56 @@ def patches(resource: Resource, objects: ObjectSet) -> Iterator[Patch]:
     """Yield the patches of a kustomization: inline ones, and files that are under examination."""
     by_file = objects.once("resources by file", _by_file)
     folder = posixpath.dirname(resource.file)
-    for key in ("patches", "patchesJson6902"):
-        for index, entry in entries(resource.data.get(key)):
-            target = texts(entry.get("target"))
-            for content in _contents(entry, folder, by_file):
-                yield Patch((key, index), target, content)
-    for index, written in words(resource.data.get("patchesStrategicMerge")):
-        entry = {"patch": written} if "\n" in written else {"path": written}
+    for path, entry in _entries(resource.data):
+        target = texts(entry.get("target"))
         for content in _contents(entry, folder, by_file):
-            yield Patch(("patchesStrategicMerge", index), {}, content)
+            yield Patch(path, target, content, _deletes(content))
+        for content in () if "patch" in entry else documents_of(text(entry.get("path")), resource, objects):
+            if _deletes(content):
+                yield Patch(path, target, content, deletes=True)
+
+
+def _entries(data: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    for key in ("patches", "patchesJson6902"):
+        for index, entry in entries(data.get(key)):
+            yield (key, index), entry
+    for index, written in words(data.get("patchesStrategicMerge")):
+        yield ("patchesStrategicMerge", index), {"patch" if "\n" in written else "path": written}
+
+
+def _deletes(content: Any) -> bool:
+    return mapping(content).get("$patch") == "delete"
 
 
 def _contents(entry: dict[str, Any], folder: str, by_file: dict[str, list[Resource]]) -> list[Any]:
     written = entry.get("patch")
     if isinstance(written, str):
-        documents, _ = read_documents(written, "")
-        return [document.data for document in documents]
+        return [document.data for document in read_documents(written, "")[0]]
     path = entry.get("path")
     if isinstance(path, str):
         file = posixpath.normpath(posixpath.join(folder, path))
-        return [found.data for found in by_file.get(file, ())] or [None]
+        return [found.data for found in by_file.get(file, ()) if found.kind != MERGED] or [None]
     return []
+
+
+def documents_of(entry: str, resource: Resource, objects: ObjectSet) -> list[Any]:
+    """Return what a text of a kustomization holds, or the file that it names; nothing of an unknown file."""
+    if "\n" in entry:
+        return [document.data for document in read_documents(entry, "")[0]]
+    by_file = objects.once("resources by file", _by_file)
+    held = by_file.get(posixpath.normpath(posixpath.join(posixpath.dirname(resource.file), entry)), ())
+    return [data for one in held if one.kind == MERGED for data in one.data["documents"]]
+
+
+def deleted(objects: ObjectSet) -> frozenset[tuple[str, str]]:
+    """Return kind and name of what patches delete: kustomize finds it, and the build does not show it."""
+    found = set()
+    for resource in (one for kind in sorted(KUSTOMIZATIONS) for one in objects.of_kind(kind)):
+        for patch in patches(resource, objects):
+            if patch.deletes:
+                named = patch.target or {**patch.content, "name": at(patch.content, "metadata", "name")}
+                found.add((text(named.get("kind")), text(named.get("name"))))
+    return frozenset(found)
 
 
 def selects(target: dict[str, str], resource: Resource, objects: ObjectSet) -> bool:
@@ -125,11 +158,7 @@ def selects(target: dict[str, str], resource: Resource, objects: ObjectSet) -> b
     suffix or another namespace.
     """
     changes = objects.once("changes of names", _changes)
-    names = {resource.name}
-    for start in changes.prefixes:
-        names |= {name.removeprefix(start) for name in names}
-    for end in changes.suffixes:
-        names |= {name.removesuffix(end) for name in names}
+    names = names_of(resource, objects)
     have = dict(
         zip(
             _FIELDS,
@@ -146,6 +175,17 @@ def selects(target: dict[str, str], resource: Resource, objects: ObjectSet) -> b
         if not any(map(matches, have[key])):
             return False
     return True
+
+
+def names_of(resource: Resource, objects: ObjectSet) -> set[str]:
+    """Return the names that an object may have had before prefixes and suffixes, and the one it has."""
+    changes = objects.once("changes of names", _changes)
+    names = {resource.name}
+    for start in changes.prefixes:
+        names |= {name.removeprefix(start) for name in names}
+    for end in changes.suffixes:
+        names |= {name.removesuffix(end) for name in names}
+    return names
 
 
 @dataclass(frozen=True, slots=True)
