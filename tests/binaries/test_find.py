@@ -110,7 +110,8 @@ def test_nothing_there(tool: Tool, tmp_path: Path) -> None:
     expected = Problem(
         id="TOOL001",
         message="tiny-tool v1.2.3 is missing",
-        hint="run 'slicewright tools build', or set SLICEWRIGHT_TINY_TOOL to the path of tiny-tool v1.2.3",
+        hint="run 'slicewright tools build', put tiny-tool v1.2.3 on PATH, "
+        "or set SLICEWRIGHT_TINY_TOOL to its path",
     )
     assert expected == locate(tool, environ(tmp_path))
 
@@ -123,7 +124,7 @@ def test_what_is_built_only_where_it_is_named(tool: Tool, tmp_path: Path) -> Non
         message="tiny-tool v1.2.3 is missing",
         hint=(
             "run 'slicewright tools build tiny-tool', "
-            "or set SLICEWRIGHT_TINY_TOOL to the path of tiny-tool v1.2.3"
+            "put tiny-tool v1.2.3 on PATH, or set SLICEWRIGHT_TINY_TOOL to its path"
         ),
     )
     assert expected == found
@@ -139,7 +140,7 @@ def test_nothing_there_in_an_installed_package(
         message="tiny-tool v1.2.3 is missing",
         hint=(
             f"run {sys.executable} -m pip install 'slicewright[testbed]' or 'slicewright tools build', "
-            "or set SLICEWRIGHT_TINY_TOOL to the path of tiny-tool v1.2.3"
+            "put tiny-tool v1.2.3 on PATH, or set SLICEWRIGHT_TINY_TOOL to its path"
         ),
     )
     assert expected == locate(tool, environ(tmp_path))

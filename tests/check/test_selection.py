@@ -142,11 +142,12 @@ def test_application_set_without_runs_deletes_none(tmp_path: Path, folder: str, 
     assert expected == ids(tmp_path, "--only", "GIT118")
 
 
-def test_namespace_of_a_cluster_scoped_object_is_reported_without_a_tool(tmp_path: Path) -> None:
-    """GIT111 and GIT124 are about kubectl as well."""
+def test_duplicate_object_is_reported_without_a_tool(tmp_path: Path) -> None:
+    """GIT124 is about kubectl as well. GIT111 is not: the API server drops the namespace."""
     queue = (
         "{apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, metadata: {name: a, namespace: b}, spec: {}}\n"
     )
     write(tmp_path, {"a.yaml": f"{queue}---\n{queue}"})
 
-    assert ["a.yaml GIT111", "a.yaml GIT111", "a.yaml GIT124"] == sorted(ids(tmp_path))
+    assert ["a.yaml GIT124"] == ids(tmp_path)
+    assert ["a.yaml GIT111", "a.yaml GIT111", "a.yaml GIT124"] == sorted(ids(tmp_path, "--gitops"))

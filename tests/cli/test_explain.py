@@ -69,6 +69,13 @@ def test_unknown_name_is_a_usage_error(repo: Repo) -> None:
     )
 
 
+def test_id_of_a_rule_leads_to_the_command_for_rules(repo: Repo) -> None:
+    """`explain TPU103` says which command explains ids."""
+    assert repo.run("explain", "TPU103", code=2).err.endswith(
+        "Error: 'TPU103' is an id, and no workload has it; did you mean: slicewright rule TPU103\n"
+    )
+
+
 def test_what_keeps_pods_apart_is_explained(repo: Repo) -> None:
     """Tolerations and node affinity have their reason; a PathwaysJob carries neither."""
     repo.cluster(

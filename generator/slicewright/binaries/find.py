@@ -63,7 +63,7 @@ def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Probl
         if version == tool.version:
             return Found(path, "PATH")
         others.append(f"{path} is {version}" if version else f"{path} does not say its version")
-    hint = f"{_get(tool)}, or set {tool.variable} to the path of {tool.title}"
+    hint = f"{_get(tool)}, put {tool.title} on PATH, or set {tool.variable} to its path"
     return Problem("TOOL001", "; ".join((f"{tool.title} is missing", *others)), hint)
 
 

@@ -15,6 +15,7 @@ from slicewright.core.plan.explain import explain as facts_of
 from slicewright.core.problem import errors, in_order
 from slicewright.core.record import plain
 from slicewright.core.render.plans import Planned, plan_all
+from slicewright.workspace.meaning import all_rules
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -29,6 +30,10 @@ def explain(name: str, output: str) -> None:
 
     NAME is a workload, as name or namespace/name.
     """
+    if name.isupper() and name in {one.id for one in all_rules()}:
+        raise show.unknown(
+            f"'{name}' is an id, and no workload has it", f"did you mean: slicewright rule {name}"
+        )
     checkout = open_checkout()
     chosen = workloads_named([name], checkout.repository) or frozenset()
     planned, planning = plan_all(checkout.repository)

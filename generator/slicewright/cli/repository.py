@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from slicewright.core.render.repository import Repository
 
 
-def repository_root(folder: Path | None = None) -> Path:
-    """Return the root of the repository at or above a folder, the current one by default. Raises Refused."""
+def repository_root(folder: Path | None = None, instead: str = "") -> Path:
+    """Return the root of the repository at or above a folder, the current one by default. Raises Refused.
+
+    A hint says what one may do `instead`.
+    """
     try:
         return find_root(folder or Path())
     except (NoRepositoryError, OSError) as error:  # OSError: the current folder is deleted or closed to us
         hint = "go to the repository, name it with -C, or write an empty slicewright.yaml"
-        raise show.Refused("USE002", str(error), hint) from None
+        raise show.Refused("USE002", str(error), f"{instead}; else {hint}" if instead else hint) from None
 
 
 @contextlib.contextmanager

@@ -189,7 +189,7 @@ def validate(
     before = earlier.baseline_at(baseline, writes=write_baseline) if baseline else None
     values = values_of(assignments, env_file, mends=mends)
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
-    root = Path() if paths else repository_root()
+    root = Path() if paths else repository_root(instead="to check the manifests here: slicewright validate .")
     change = _change(root, changed, paths) if changed is not None else None
     found = Discovery(exclude, helm=helm).find(paths) if paths else _of_repository(root, exclude)
     # Other processes read and check by schemas while this one imports the rules and reads the input.

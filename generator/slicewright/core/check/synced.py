@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import Resource
     from slicewright.core.problem import Problem
 
-_KUBECTL_TOO = frozenset({"GIT111", "GIT124"})
-"""Rules about what kubectl meets as well."""
+_KUBECTL_TOO = frozenset({"GIT124"})
+"""Rules about what kubectl meets as well. It does not meet GIT111: the API server drops the namespace."""
 _OF_RUNS = frozenset({"GIT117", "GIT118"})
 """Rules about what an Application does to runs."""
 _ARGOCD = frozenset({"Application", "ApplicationSet", "AppProject"})

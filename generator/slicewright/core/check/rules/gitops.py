@@ -162,7 +162,9 @@ def _fixed_name(resource: Resource, _objects: ObjectSet) -> Findings:
 def _namespaced(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.namespace and not is_namespaced(resource.group, resource.kind):
         path = ("metadata", "namespace")
-        yield Finding(path, f"{resource.kind} has no namespace", fix=edits.remove(path))
+        yield Finding(
+            path, f"{resource.kind} is cluster-scoped, but metadata.namespace is set", fix=edits.remove(path)
+        )
 
 
 @rule("GIT115", RUN_KINDS, "warning")
