@@ -76,6 +76,7 @@ def test_no_removed_api_has_a_schema_and_every_successor_that_is_ours_has_one() 
     [
         ("kueue.x-k8s.io/v1", "ClusterQueue", "known versions: v1beta1, v1beta2"),
         ("jobset.x-k8s.o/v1alpha2", "JobSet", "did you mean 'jobset.x-k8s.io/v1alpha2'?"),
+        ("batch.x-k8s.io/v1alpha2", "JobSet", "did you mean 'jobset.x-k8s.io/v1alpha2'?"),
         ("ray.io/v1", "RayClsuter", "did you mean 'RayCluster'?"),
         ("v1", "Servcie", "did you mean 'Service'?"),
         ("apps/v1", "Widget", "or let it pass: --skip-kind Widget"),

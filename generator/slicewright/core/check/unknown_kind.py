@@ -18,6 +18,8 @@ _WHOLE = frozenset({"apps", "autoscaling", "batch", "extensions", "policy"})
 """Groups of Kubernetes that hold no kind without a schema, unless it was removed."""
 _BY_RELEASE = (".authorization.k8s.io", "admissionregistration.k8s.io", "resource.k8s.io")
 """Groups of Kubernetes whose versions come and go with its releases."""
+_OF_ONE_GROUP = frozenset({"JobSet", "LeaderWorkerSet"})
+"""Kinds of SIGs of Kubernetes whose names no other API has."""
 _CONVERT = "convert its CRD: slicewright schema CRD.yaml --output-dir DIR; then validate --schema DIR"
 
 
@@ -73,5 +75,7 @@ def _mistakes(resource: Resource, api_version: str, schemas: KindSchemas) -> Ite
     yield f"known versions: {', '.join(versions)}; or {_CONVERT}" if versions else ""
     near, is_sure = only_near(api_version, schemas.api_versions(resource.kind))
     yield f"did you mean '{near}'?" if is_sure else ""
+    served = schemas.api_versions(resource.kind) if resource.kind in _OF_ONE_GROUP else []
+    yield f"did you mean '{served[-1]}'?" if served else ""
     near, is_sure = only_near(resource.kind, schemas.kinds(api_version))
     yield f"did you mean '{near}'?" if is_sure else ""
