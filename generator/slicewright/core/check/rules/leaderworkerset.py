@@ -160,6 +160,8 @@ def _rollout(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding(
                 (*path, key), f"{key} is {value!r}, and must be a number or a percentage up to 100%"
             )
+    if (partition := number(config.get("partition")) or 0) < 0:
+        yield Finding((*path, "partition"), f"partition is {partition}", "write 0 or more")
     if replicas and unavailable == 0 and _scaled(config.get("maxSurge", 0), replicas, up=True) == 0:
         yield Finding((*path, "maxUnavailable"), "maxUnavailable and maxSurge are both 0")
 

@@ -164,6 +164,9 @@ def _job(resource: Resource, _objects: ObjectSet) -> Findings:
     elif not shuts_down and has_cluster and not selects and QUEUE in resource.labels:
         message = "a queued RayJob keeps its cluster, and Kueue refuses it"
         yield Finding(_of(spec, "shutdownAfterJobFinishes"), message)
+    for key, least in (("activeDeadlineSeconds", 1), ("preRunningDeadlineSeconds", 1), ("backoffLimit", 0)):
+        if (value := number(spec.get(key), least)) is not None and value < least:
+            yield Finding(("spec", key), f"{key} is {value}", f"write {least} or more")
     retries = number(spec.get("backoffLimit")) or 0
     if retries > 0 and (selects or spec.get("submissionMode") == "InteractiveMode"):
         way = "clusterSelector" if selects else "InteractiveMode"
