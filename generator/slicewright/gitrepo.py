@@ -10,6 +10,7 @@ import contextlib
 import os
 import posixpath
 import subprocess
+from errno import EINVAL
 from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -314,11 +315,22 @@ def write_tree(root: Path, name: str, folder: Path) -> None:
     """Write the texts of a revision into a folder; links are left out. Raises GitError."""
     with objects(root) as store:
         for mode, blob, path in _blobs(root, name):
-            text = store.text(blob) if mode in _FILE and ".." not in path.split("/") else None
+            text = store.text(blob) if mode in _FILE else None
             if text is not None:
-                file = folder / path
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(text, encoding="utf-8", newline="")
+                try:
+                    _write(folder, path, text)
+                except OSError as error:
+                    hint = "see what git fsck says, and whether the temporary folder has space"
+                    message = f"the commit {name:.12} cannot be written to compare it: {error.strerror}"
+                    raise GitError(Problem("GIT002", message, hint, file=path)) from error
+
+
+def _write(folder: Path, path: str, text: str) -> None:
+    if not {"..", ".git"}.isdisjoint(path.lower().split("/")):
+        raise OSError(EINVAL, "git allows no such name")
+    file = folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8", newline="")
 
 
 def _followed(path: str, links: dict[str, str], store: Objects) -> str:

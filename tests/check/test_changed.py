@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
@@ -28,11 +29,13 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]
 """
 
 
-def git(folder: Path, *arguments: str) -> None:
-    """Run git in a folder."""
+def git(folder: Path, *arguments: str) -> str:
+    """Run git in a folder, and return what it prints."""
     who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    subprocess.run(["git", *who, *arguments], cwd=folder, env=environ, check=True, capture_output=True)
+    command = ["git", *who, *arguments]
+    done = subprocess.run(command, cwd=folder, env=environ, check=True, capture_output=True)
+    return done.stdout.decode().strip()
 
 
 def commit(folder: Path, files: dict[str, str]) -> None:
@@ -265,3 +268,63 @@ def test_finding_of_the_baseline_outside_the_change_is_not_gone(past: Path) -> N
     run(past, ".", "--baseline", "known.yaml", "--write-baseline")
 
     assert [] == found(past, ".", "--baseline", "known.yaml", rev="HEAD")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [[b".git"], [b".GIT"], [b"a", b"a/"], [b"n" * 256], [b"/".join([b"n" * 250] * 17)]],
+    ids=["git's own", "git's own in capitals", "a file beside its folder", "a long name", "a long path"],
+)
+def test_tree_that_cannot_be_written_has_no_verdict(past: Path, names: list[bytes]) -> None:
+    """Programs can write trees into git that no file system takes; the past is unknown then."""
+
+    def stored(kind: str, content: bytes) -> bytes:
+        command = ["git", "hash-object", "-t", kind, "-w", "--literally", "--stdin"]
+        answer = subprocess.run(command, cwd=past, input=content, check=True, capture_output=True).stdout
+        return bytes.fromhex(answer.decode())
+
+    def tree(entries: list[tuple[bytes, bytes, bytes]]) -> bytes:
+        return stored("tree", b"".join(b"%s %s\0%s" % entry for entry in entries))
+
+    blob = stored("blob", b"a: b\n")
+    entries = [(b"100644", b"b.yaml", stored("blob", BAD_CONFIG_MAP.encode()))]
+    for name in names:
+        first, *within = reversed(name.rstrip(b"/").split(b"/"))
+        entry = (b"100644", first, blob)
+        if name.endswith(b"/"):
+            entry = (b"40000", first, tree([(b"100644", b"b", blob)]))
+        for folder in within:
+            entry = (b"40000", folder, tree([entry]))
+        entries.append(entry)
+    entries.sort(key=lambda entry: entry[1] + (b"/" if entry[0] == b"40000" else b""))
+    git(past, "update-ref", "HEAD", git(past, "commit-tree", "-m", "odd", tree(entries).hex()))
+
+    done = run(past, ".", "--changed", "HEAD")
+
+    assert (3, True) == (done.code, "GIT002 the commit" in done.err)
+
+
+def test_file_whose_name_is_odd_is_part_of_the_change(past: Path) -> None:
+    """Names that a terminal cannot show are compared, and reported to programs, as they are."""
+    names = ["\u3000wide.yaml", "bell\x07.yaml", "line\nbreak.yaml", "\udcff.yaml", "\u202eturned.yaml"]
+    write(past, dict.fromkeys(names, BAD_CONFIG_MAP))
+
+    done = run(past, ".", "--changed", "HEAD", "-o", "json")
+    assert sorted(names) == sorted(one["file"] for one in done.json["problems"])
+
+    assert 0 == run(past, ".", "--baseline", ".b", "--write-baseline").code
+    assert 0 == run(past, ".", "--baseline", ".b").code
+
+    report = run(past, ".", "--changed", "HEAD", "-o", "sarif").json
+    places = [one["locations"][0]["physicalLocation"] for one in report["runs"][0]["results"]]
+    uris = [one["artifactLocation"]["uri"] for one in places]
+    assert sorted(names) == sorted(unquote(uri, errors="surrogateescape") for uri in uris)
+
+
+def test_folder_that_was_a_file_has_no_past(past: Path) -> None:
+    """A check in it has nothing to compare with."""
+    commit(past, {"f": "a file\n"})
+    (past / "f").unlink()
+    write(past, {"f/g/a.yaml": BAD_CONFIG_MAP})
+
+    assert ["a.yaml SCHEMA003"] == found(past / "f/g", ".", "../../b.yaml")

@@ -24,7 +24,7 @@ from slicewright.core.check.passed_by import HELM
 from slicewright.core.check.selection import Selection, keeps_unchecked
 from slicewright.core.problem import SEVERITIES, Problem, Severity, did_you_mean, selectors
 from slicewright.workspace import package
-from slicewright.workspace.discovery import STDIN, Discovery, Found, of_overlays, printable
+from slicewright.workspace.discovery import STDIN, Discovery, Found, of_overlays
 from slicewright.workspace.ignore_files import read_ignore_files
 from slicewright.workspace.kinds import kind_schemas, packaged
 from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
@@ -315,7 +315,7 @@ def _nothing_in(paths: Sequence[str], report: Report) -> Problem:
     only = paths[0] if len(paths) == 1 else ""
     has_charts = any(one.reason == HELM for one in report.passed_by)
     hint = "render its Helm charts: --helm" if has_charts else "check the path, and what --exclude leaves out"
-    file = "stdin" if only == STDIN else printable(only)
+    file = "stdin" if only == STDIN else only
     return Problem("FILE006", "there is no Kubernetes object to check", hint, file=file)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-OBEYED = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff"
-"""Control characters but tab and line feed, other ends of lines, and what turns the direction of writing."""
+OBEYED = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+)
+"""Control characters but tab and newline, other ends of lines, turned writing, and bytes that are no text."""
 _CHARACTER = re.compile(f"[{OBEYED}]")
 _IN_A_LINE = re.compile(f"[\n{OBEYED}]")
 _COMMAND = re.compile(r"(?m)^([^\S\n]*)([:`~])(?=:|``|~~)|(#)(#)(?=\[)")

@@ -60,5 +60,6 @@ class Change:
             within = [os.path.relpath(os.path.realpath(path), self.top) for path in self._paths]
             there = [f"{tree}/{path}" for path in within if path.split("/")[0] != ".."]
             root = Path(os.path.normpath(f"{tree}/{os.path.relpath(self._root, self.top)}"))
-            root.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError, NotADirectoryError):  # a file was there then
+                root.mkdir(parents=True, exist_ok=True)
             yield root, [path for path in there if os.path.lexists(path)], tree

@@ -125,7 +125,7 @@ class Discovery:
             shown = self.name(base)
             for name in sorted(names):
                 if name.endswith(SUFFIXES) and not self._is_left_out(base, name):
-                    called = printable(name if shown == "." else f"{shown}/{name}")
+                    called = name if shown == "." else f"{shown}/{name}"
                     unit = Unit("file", f"{base}/{name}", called, cluster, inside=bool(inside))
                     found.units.append(unit)
                 elif is_template(name) and not self._is_left_out(base, name):
@@ -160,7 +160,7 @@ class Discovery:
         text = os.fspath(path)
         if text == self._base:
             return "."
-        return printable(text.removeprefix(self._base.rstrip("/") + "/"))
+        return text.removeprefix(self._base.rstrip("/") + "/")
 
 
 def _is_below(folder: str, above: str) -> bool:
@@ -176,11 +176,6 @@ def _is_library(chart: str) -> bool:
 def _is_of_helm(folder: str, chart: str) -> bool:
     """Tell whether Helm reads a folder of a chart; a repository may be a chart and hold more."""
     return folder == chart or folder.removeprefix(f"{chart}/").partition("/")[0] in HELM_FOLDERS
-
-
-def printable(name: str) -> str:
-    """Return a name with what a report cannot hold escaped: line breaks, control characters, no UTF-8."""
-    return name if name.isprintable() else name.encode("unicode_escape", "backslashreplace").decode()
 
 
 def _straight(path: str) -> Path:

@@ -97,4 +97,4 @@ def _lines(problems: Iterable[Problem]) -> str:
 
 
 def _text(text: str) -> str:
-    return shown(_FORBIDDEN.sub("\ufffd", text))
+    return _FORBIDDEN.sub("\ufffd", shown(text))

@@ -35,7 +35,8 @@ Mark = tuple[str, str]
 def mark_of(problem: Problem) -> Mark:
     """Return what a finding is known by, wherever it is in its file."""
     field = re.sub(r"\[\d+\]", "[]", problem.dotted())
-    return problem.file, " ".join(part for part in (problem.id, problem.object, field) if part)
+    file = problem.file.encode(errors="backslashreplace").decode()  # the name may be no UTF-8
+    return file, " ".join(part for part in (problem.id, problem.object, field) if part)
 
 
 def _is_always_reported(problem: Problem) -> bool:

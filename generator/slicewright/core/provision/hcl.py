@@ -63,7 +63,7 @@ _WIDTH = 100
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _TEMPLATE = re.compile(r"([$%])\{")
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_SPECIAL = re.compile(f'["\\\\\n\t\ud800-\udfff{OBEYED}]')
+_SPECIAL = re.compile(f'["\\\\\n\t{OBEYED}]')
 """What HCL asks to escape, and what an editor would obey and not show."""
 
 
