@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
+import pytest
+
 from slicewright.core.document.read import read_manifests
+from slicewright.core.document.write import write_document
 from slicewright.core.mend import text
 from slicewright.core.mend.files import mended, replacements
 from slicewright.core.problem import Edit, Fix
 
 if TYPE_CHECKING:
-    import pytest
+    from slicewright.core.problem import Path
 
 TEXT = "\ufeff# head\n---\na: 1\nb: {c: 2}\nl: [x, y]\n---\n---\na: 3 # three"
 
@@ -84,3 +88,51 @@ def test_replacements_are_lines() -> None:
 def test_replaced_line_of_an_indented_document_is_whole() -> None:
     """Blanks before the first key belong to its line."""
     assert [(1, 2, "  b: 1\n")] == list(replacements("  a: 1\n", fix(0, Edit("move", ("b",), source=("a",)))))
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "- a: {{b: {}}}  # {}\n",
+        "- a:\n    b: {}  # {}\n",
+        "-\n  a: {{b: {}}} # {}\n",
+        "- a: {{b: {}, c: &x {}}}\n",
+    ],
+)
+def test_replacements_of_a_list_are_those_of_its_text(item: str) -> None:
+    """A fix of an item replaces the line of the item that the whole text shows changed."""
+    body = "kind: List\nitems:\n" + "".join(item.format(at, at) for at in range(4)) + "more: 1\n"
+    for at in range(4):
+        (start, end, written), *_ = replacements(body, fix(0, Edit("replace", ("items", at, "a", "b"), 9)))
+        lines = body.splitlines(keepends=True)
+        expected = body.replace(f"b: {at}", "b: 9")
+
+        assert expected == "".join((*lines[: start - 1], written, *lines[end - 1 :]))
+
+
+@pytest.mark.parametrize(
+    "path", [("items", 0), ("items", 7, "a"), ("items", "x", "a"), ("b", "c", "d"), ("items", 0, "a", "b")]
+)
+@pytest.mark.parametrize(
+    "body", ["items: [{a: 1}]\n", "items: {x: {a: 1}}\n", "items: []\n", "a: [\n", "a: 1\na: 2\n", "- 1\n"]
+)
+def test_replacements_are_those_of_a_mended_text(body: str, path: Path) -> None:
+    """What a fix replaces, and whether it can be written at all, is what `mended` makes of it."""
+    one = fix(0, Edit("replace", path, 9))
+    changed, applied = mended(body, [one])
+
+    assert [(1, 2, changed)] * len(applied) == list(replacements(body, one))
+
+
+def test_fix_of_an_item_reads_no_other_item(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole List is read once, however many fixes it has, in YAML and in JSON."""
+    reading = Mock(wraps=read_manifests)
+    monkeypatch.setattr(text, "read_manifests", reading)
+    many = {"kind": "List", "items": [{"a": at} for at in range(50)]}
+    for body in (write_document(many), json.dumps(many, indent=1)):
+        reading.reset_mock()
+        for at in range(50):
+            assert 1 == len(list(replacements(body, fix(0, Edit("replace", ("items", at, "a"), "x")))))
+
+        lengths = [len(call.args[0]) for call in reading.call_args_list]
+        assert [len(body)] == [length for length in lengths if length > len(body) / 5]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -69,15 +70,21 @@ def _fixes(problem: Problem, text: str) -> dict[str, Any]:
     if not (problem.fix and text):
         return {}
     artifact = {"uri": quote(problem.file, errors="surrogateescape")}
-    lines = text.split("\n")
+    lines, columns = _size(text)
     changes = []
     for start, end, written in replacements(text, problem.fix):
         last = {"endLine": end, "endColumn": 1}
-        if end > len(lines):  # the last line has no end
-            last = {"endLine": len(lines), "endColumn": len(lines[-1]) + 1}
+        if end > lines:  # the last line has no end
+            last = {"endLine": lines, "endColumn": columns + 1}
         region = {"startLine": start, "startColumn": 1, **last}
         changes.append({"deletedRegion": region, "insertedContent": {"text": written}})
     if not changes:
         return {}
     change = {"artifactLocation": artifact, "replacements": changes}
     return {"fixes": [{"description": {"text": problem.fix.title}, "artifactChanges": [change]}]}
+
+
+@lru_cache(maxsize=2)
+def _size(text: str) -> tuple[int, int]:
+    """Return the number of lines, and of columns of the last one."""
+    return text.count("\n") + 1, len(text) - text.rfind("\n") - 1

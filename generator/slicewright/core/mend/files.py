@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import re
 from collections import defaultdict
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, compress, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from slicewright.core.document.difference import lines_of
+from slicewright.core.document.document import same
 from slicewright.core.document.mask import masked, unmasked
-from slicewright.core.mend.text import patched, patched_together
-from slicewright.core.mend.tree import documents
+from slicewright.core.mend.text import patched, patched_together, read
+from slicewright.core.mend.tree import documents, tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Fix, Path
 
 _MARK = "\ufeff"
+_ANCHOR = re.compile(r"(?<![^\s\[{,:])&[^\s&]")
+"""What may be an anchor: other items may repeat its value."""
+_FIRST: Path = ("items", 0)
 
 
 def mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
@@ -105,19 +111,58 @@ def _lines_before(text: str) -> tuple[int, ...]:
     return tuple(accumulate(part.count("\n") for part in _split(text)))
 
 
+@lru_cache(maxsize=2)
+def _items(text: str) -> tuple[tuple[int, ...], list[Any]]:
+    """Return where the lines of each item of a List begin and the last ones end, and the items; or none."""
+    data = read(text)
+    items = data.get("items") if isinstance(data, dict) and not _ANCHOR.search(text) else None
+    holder = tree(text).at(("items",)) if items else None
+    if not (isinstance(items, list) and holder):
+        return (), []
+    ends = (text.find("\n", value.end - 1) + 1 or len(text) for _, value in holder.children)
+    return (text.rfind("\n", 0, holder.children[0][0].start) + 1, *ends), items
+
+
+def _narrowed(text: str, fix: Fix) -> tuple[int, str, Fix]:
+    """Return a document without the items of a List that a fix leaves alone, and the fix of the rest.
+
+    The number is that of the lines that are missing before the item. Nothing is missing where the item would
+    read otherwise.
+    """
+    ways = [way for edit in fix.edits for way in (edit.path, edit.source) if way]
+    starts: tuple[int, ...] = ()
+    items: list[Any] = []
+    if all(way[0] == "items" and way[:2] == ways[0][:2] and len(way) > len(_FIRST) for way in ways):
+        starts, items = _items(text)
+    index = ways[0][1] if items else None
+    if isinstance(index, int) and index < len(items):
+        rest = text[: starts[0]] + text[starts[index] : starts[index + 1]] + text[starts[-1] :]
+        alone = read(rest)
+        if isinstance(alone, dict) and same(alone.get("items"), [items[index]]):
+            own = (
+                replace(edit, path=_FIRST + edit.path[2:], source=edit.source and _FIRST + edit.source[2:])
+                for edit in fix.edits
+            )
+            return text.count("\n", starts[0], starts[index]), rest, replace(fix, edits=tuple(own))
+    return 0, text, fix
+
+
 def replacements(text: str, fix: Fix) -> Iterator[tuple[int, int, str]]:
     """Yield the lines that a fix replaces: the first, the one behind the last, from 1, and what they become.
 
-    Nothing where it cannot be written. Only its own document is read again, for a file may hold many.
+    Nothing where it cannot be written. Only its own document or item is read again: a file may hold many.
     """
-    head, *parts = _split(text)
-    after = patched(parts[fix.document], fix.edits) if fix.document < len(parts) else None
-    if after is None:
+    parts = _split(text)
+    if fix.document + 1 >= len(parts):
         return
     # The first document may begin within a line.
-    lead = head.rpartition("\n")[2] if fix.document == 0 else ""
-    offset = _lines_before(text)[fix.document] + 1
-    old, new = lines_of(lead + parts[fix.document]), lines_of(lead + after)
+    lead = parts[0].rpartition("\n")[2] if fix.document == 0 else ""
+    before, part, own = _narrowed(parts[fix.document + 1], fix)
+    after = patched(part, own.edits)
+    if after is None:
+        return
+    offset = _lines_before(text)[fix.document] + before + 1
+    old, new = lines_of(lead + part), lines_of(lead + after)
     for tag, start, end, begin, stop in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
             yield start + offset, end + offset, "".join(new[begin:stop])

@@ -33,12 +33,12 @@ def patched(text: str, edits: Iterable[Edit]) -> str | None:
     for edit in edits:
         # What a way of writing means is not argued but read again.
         try:
-            wanted = apply([edit.record()], copied(_read(text)))
+            wanted = apply([edit.record()], copied(read(text)))
         except PatchError:
             return None  # what is changed is not written: it comes from an alias, or from the list around it
         changes = _Writer(text).changes(edit)
         ways = (text[:start] + new + text[end:] for start, end, new in changes)
-        written = next((way for way in ways if same(wanted, _read(way))), None)
+        written = next((way for way in ways if same(wanted, read(way))), None)
         if written is None:
             return None
         text = written
@@ -67,7 +67,7 @@ def patched_together(text: str, fixes: Sequence[Fix]) -> tuple[str, list[Fix]]:
 def _at_once(text: str, edits: Sequence[Edit]) -> str | None:
     """Return a text after edits that are written in their tidiest ways; None where it reads otherwise."""
     try:
-        wanted = apply([edit.record() for edit in edits], copied(_read(text)))
+        wanted = apply([edit.record() for edit in edits], copied(read(text)))
     except PatchError:
         return None
     writer = _Writer(text)
@@ -79,10 +79,11 @@ def _at_once(text: str, edits: Sequence[Edit]) -> str | None:
     ends = [0, *(end for _, end, _ in changes)]
     parts = [text[end:start] + new for end, (start, _, new) in zip(ends, changes, strict=False)]
     written = "".join((*parts, text[ends[-1] :]))
-    return written if same(wanted, _read(written)) else None
+    return written if same(wanted, read(written)) else None
 
 
-def _read(text: str) -> Any:
+def read(text: str) -> Any:
+    """Return the value of a text of one document, and None for any other."""
     documents, _ = read_manifests(text, "")
     return documents[0].data if len(documents) == 1 else None
 
