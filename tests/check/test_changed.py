@@ -27,6 +27,14 @@ kind: Job
 metadata: {name: train, namespace: default, labels: {kueue.x-k8s.io/queue-name: tpus}}
 spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
 """
+CLUSTER_QUEUE = """apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: tpus}
+spec: {namespaceSelector: {}}
+"""
+BUILD = "resources: [q.yaml, j.yaml]\nnamespace: team\n"
+SET = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: default}}\n"
+MOUNTS = JOB.replace("image: a}", "image: a, envFrom: [{configMapRef: {name: settings}}]}")
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -328,3 +336,42 @@ def test_folder_that_was_a_file_has_no_past(past: Path) -> None:
     write(past, {"f/g/a.yaml": BAD_CONFIG_MAP})
 
     assert ["a.yaml SCHEMA003"] == found(past / "f/g", ".", "../../b.yaml")
+
+
+@pytest.mark.parametrize(
+    ("files", "removed", "expected"),
+    [
+        ({"a/q.yaml": QUEUE, "a/j.yaml": JOB}, "a/q.yaml", ["a/j.yaml REF101"]),
+        ({"a/q.yaml": QUEUE, "b/j.yaml": JOB}, "a/q.yaml", []),
+        ({"a/q.yaml": QUEUE, "b/q.yaml": QUEUE, "b/j.yaml": JOB}, "a/q.yaml", []),
+        ({"a.yaml": QUEUE.replace("default", "x"), "j.yaml": JOB}, "a.yaml", []),
+        ({"a.yaml": SET, "j.yaml": MOUNTS}, "a.yaml", ["j.yaml REF121"]),
+        ({"a.yaml": CLUSTER_QUEUE, "j.yaml": QUEUE}, "a.yaml", ["j.yaml REF102"]),
+        (
+            {"k/kustomization.yaml": BUILD, "k/q.yaml": QUEUE, "k/j.yaml": JOB},
+            "k/q.yaml",
+            ["k REF101"],
+        ),
+    ],
+)  # fmt: skip
+def test_last_object_that_is_deleted_breaks_what_refers_to_it(
+    tmp_path: Path, files: dict[str, str], removed: str, expected: list[str]
+) -> None:
+    """A kind of which nothing is left is known to have been there, in the same folder or build."""
+    git(tmp_path, "init")
+    commit(tmp_path, files)
+    if "k/q.yaml" in files:
+        write(tmp_path, {"k/kustomization.yaml": BUILD.replace("q.yaml, ", "")})
+    (tmp_path / removed).unlink()
+
+    assert expected == found(tmp_path, ".", "--only", "REF", rev="HEAD")
+
+
+def test_object_that_moves_is_not_lost(tmp_path: Path) -> None:
+    """Another file of the folder has it now, or another folder."""
+    git(tmp_path, "init")
+    commit(tmp_path, {"a/q.yaml": QUEUE, "a/j.yaml": JOB})
+    (tmp_path / "a/q.yaml").unlink()
+    write(tmp_path, {"b/new.yaml": QUEUE})
+
+    assert [] == found(tmp_path, ".", "--only", "REF", rev="HEAD")

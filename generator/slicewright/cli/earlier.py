@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicewright.cli import show
+from slicewright.cli.repository import git_errors_shown
 from slicewright.core.check.baseline import Baseline, of_change, read_baseline, write_baseline
 from slicewright.core.check.selection import is_below
 from slicewright.core.problem import Problem
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from slicewright.core.check.examine import Report
+    from slicewright.core.check.model import Resource
     from slicewright.core.check.selection import Selection
     from slicewright.workspace.change import Change
     from slicewright.workspace.discovery import Found
@@ -57,14 +60,30 @@ def new(
     return replace(left, problems=tuple(filter(selection.names, left.problems)))
 
 
-def of_working_tree(
-    report: Report, change: Change, found: Found, look: Callable[[Path, Sequence[str]], Report]
-) -> Report:
-    """Return a report of what a change touched or brought; `look` checks the tree before it."""
+class Past:
+    """The tree before a change, which is checked once at most: `look` does it."""
 
-    def before() -> tuple[Problem, ...]:
-        with change.before() as (root, paths, tree):
-            problems = look(root, paths).problems
-        return tuple(replace(one, file=one.file.replace(tree, str(change.top), 1)) for one in problems)
+    def __init__(self, change: Change, look: Callable[[Path, Sequence[str]], Report]) -> None:
+        self._change, self._look = change, look
 
-    return of_change(report, change.touches(found.units), before)
+    @cached_property
+    def _report(self) -> Report:
+        with git_errors_shown(), self._change.before() as (root, paths, tree):
+            report = self._look(root, paths)
+
+            def now(file: str) -> str:
+                return file.replace(tree, str(self._change.top), 1)
+
+            return replace(
+                report,
+                problems=tuple(replace(one, file=now(one.file)) for one in report.problems),
+                objects=tuple(replace(one, file=now(one.file)) for one in report.objects),
+            )
+
+    def objects(self) -> tuple[Resource, ...]:
+        """Return the objects that were there; none where nothing changed."""
+        return self._report.objects if self._change.files else ()
+
+    def without(self, report: Report, found: Found) -> Report:
+        """Return a report of what the change touched or brought."""
+        return of_change(report, self._change.touches(found.units), lambda: self._report.problems)

@@ -34,10 +34,11 @@ from slicewright.workspace.repository_reader import catalogue_at, read_input
 from slicewright.workspace.rules import added, semantic_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from slicewright.cli.mending import Mending
     from slicewright.core.check.examine import Examined, Unit
+    from slicewright.core.check.model import Resource
     from slicewright.core.check.origin import Origins
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.workspace.change import Change
@@ -186,7 +187,7 @@ def validate(
     mends = fix or diff
     _refuse_together(click.get_current_context().params)
     selection = Selection(disable, only, min_severity, gitops or not paths)
-    before = earlier.baseline_at(baseline, writes=write_baseline) if baseline else None
+    had = earlier.baseline_at(baseline, writes=write_baseline) if baseline else None
     values = values_of(assignments, env_file, mends=mends)
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root(instead="to check the manifests here: slicewright validate .")
@@ -214,7 +215,12 @@ def validate(
     def known() -> list[str]:
         return [rule.id for rule in all_rules()]
 
-    def look(root: Path, found: Found, reading: Iterator[Examined]) -> Report:
+    def look(
+        root: Path,
+        found: Found,
+        reading: Iterator[Examined],
+        before: Callable[[], Iterable[Resource]] = tuple,
+    ) -> Report:
         of_input, sites, origins = ((), {}, None) if paths else _input(root)
         report = examine(
             _with_progress(reading, len(found.units)),
@@ -235,6 +241,7 @@ def validate(
             selection=selection,
             each=problems_of_each,
             judged=second.judged if second else None,
+            before=before,
         )
         if paths and not (report.objects or report.problems):
             return replace(report, problems=(_nothing_in(paths, report),))
@@ -244,13 +251,13 @@ def validate(
         was = Discovery(exclude, root, helm=helm).find(there) if paths else _of_repository(root, exclude)
         return look(root, was, reads(was.units))
 
+    past = earlier.Past(change, look_back) if change else None
+
     def check(reading: Iterator[Examined]) -> Report:
-        report = look(root, found, reading)
-        if change:
-            with git_errors_shown():
-                report = earlier.of_working_tree(report, change, found, look_back)
+        report = look(root, found, reading, past.objects if past else tuple)
+        report = past.without(report, found) if past else report
         checked = () if schemas_only else [*found.whole, *(unit.name for unit in found.units)]
-        return earlier.new(report, before, checked, selection, writes=write_baseline) if before else report
+        return earlier.new(report, had, checked, selection, writes=write_baseline) if had else report
 
     try:
         report = check(reading)

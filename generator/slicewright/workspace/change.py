@@ -31,7 +31,7 @@ class Change:
         self._commit = gitrepo.merge_base(root, rev, "HEAD")
         self.top = gitrepo.top(root)
         names = gitrepo.changed_files(self.top, self._commit)
-        self._files = frozenset(f"{self.top}/{name}" for name in names)
+        self.files = frozenset(f"{self.top}/{name}" for name in names)
 
     def touches(self, units: Iterable[Unit]) -> Callable[[Problem], bool]:
         """Return what tells whether a problem's file differs, or one in a folder that its build includes."""
@@ -40,11 +40,11 @@ class Change:
 
         @cache
         def is_touched(name: str) -> bool:
-            if os.path.normpath(f"{self._root}/{name}" if name[:1] != "/" else name) in self._files:
+            if os.path.normpath(f"{self._root}/{name}" if name[:1] != "/" else name) in self.files:
                 return True
             folder = builds.get(name)
             folders = (folder, *kustomizations.included_by(folder)) if folder else ()
-            return any(file.startswith(f"{one}/") for one in folders for file in self._files)
+            return any(file.startswith(f"{one}/") for one in folders for file in self.files)
 
         return lambda problem: is_touched(problem.file) or is_touched(problem.folder)
 

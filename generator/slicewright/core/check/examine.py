@@ -158,13 +158,15 @@ def examine(
     of_render: Callable[[], Sequence[Problem]] = tuple,
     selection: Selection = ALL,
     judged: Judge | None = None,
+    before: Callable[[], Iterable[Resource]] = tuple,
     each: Each = lambda work, count: chain.from_iterable(map(work, range(count))),
 ) -> Report:
     """Check what was read, object by object, beside problems that were found before.
 
     `origins` leads from what was rendered to the line that a person wrote, `known` returns the ids of all
     rules. Of `values` that no placeholder takes there is a warning. `judged` may ask another engine about the
-    schemas, and `each` may share the work among processes.
+    schemas, and `each` may share the work among processes. `before` is asked, when all is read, for the
+    objects that were there before a change.
     All objects that no TPUCluster is declared for belong to `one_cluster`, or else to scopes.
     All below the folders `whole` is checked by all rules, '' being a whole repository with its input. Nothing
     is said about reasons elsewhere that suppress nothing. Before that is said, `of_render` returns what a
@@ -201,7 +203,9 @@ def examine(
         return origins.placed(one, rendered.get((one.file, one.object))) if origins else one
 
     remaining = [checked for checked in others if rules or not checked.clean]
-    sets = partial(object_sets, catalogue=catalogue(), sites=sites or {}, one_cluster=one_cluster)
+    sets = partial(
+        object_sets, catalogue=catalogue(), sites=sites or {}, one_cluster=one_cluster, before=tuple(before())
+    )
     problems_of = _object_check(engine, rules, others, scopes, sets)
     of_objects = each(lambda number: map(placed, problems_of(remaining[number])), len(remaining))
     problems = [*map(placed, problems), *of_objects]

@@ -177,12 +177,14 @@ class ObjectSet:
         *,
         beyond: ObjectSet | None = None,
         is_cluster: bool = True,
+        before: Iterable[Resource] = (),
     ) -> None:
         """Take the objects, the TPU catalogue, the TPUCluster when there is one, and what is `beside` them.
 
         That is what the repository holds for all of its clusters, in custom/: it can be referred to. A scope
-        takes the objects of all scopes as well.
+        takes the objects of all scopes as well, and these what was there `before` a change.
         """
+        self.before = tuple(before)
         self.beside = tuple(beside)
         self.all = tuple(resources)
         self.catalogue = catalogue
@@ -271,6 +273,16 @@ class ObjectSet:
             return bool(self._by_name.get((kind, name)))
         return self.find(kind, name, namespace) is not None
 
+    def lost(self, kind: str, name: str, namespace: str = "") -> bool:
+        """Tell whether a change took away what a reference means: it was in this cluster or scope before."""
+        before = self.widest.once("before", _by_kind_and_name).get((kind, name), ())
+        if not before or self.has(kind, name, namespace):
+            return False
+        places = self.once("places", lambda objects: set(map(_place, objects.all)))
+        return any(
+            _means(one, name, namespace) and (self.is_cluster or _place(one) in places) for one in before
+        )
+
     def is_platform(self, resource: Resource) -> bool:
         """Tell whether an object is rendered for the platform of the TPUCluster."""
         return self.site is not None and resource.file.startswith(platform_folder(self.site.cluster.name))
@@ -281,6 +293,19 @@ class ObjectSet:
             self._made[name] = make(self)
         made: Made = self._made[name]
         return made
+
+
+def _by_kind_and_name(objects: ObjectSet) -> dict[tuple[str, str], list[Resource]]:
+    """Return what was there before a change."""
+    found: dict[tuple[str, str], list[Resource]] = defaultdict(list)
+    for resource in objects.before:
+        found[resource.kind, resource.name].append(resource)
+    return found
+
+
+def _place(resource: Resource) -> str:
+    """Return the folder of a file with an object, or the one that a kustomization builds it in."""
+    return resource.file.rpartition("/")[0] if resource.source else resource.file
 
 
 def _means(resource: Resource, name: str, namespace: str) -> bool:

@@ -35,7 +35,7 @@ _PARAMETERS = {"ProvisioningRequestConfig", "MultiKueueConfig"}
 def _dangling(objects: ObjectSet, kind: str, name: str, path: Path) -> Findings:
     """Yield a finding where objects of a kind are known and one that is named is not among them."""
     known = [resource.name for resource in objects.of_kind(kind)]
-    if known and name and not objects.has(kind, name):
+    if name and (objects.lost(kind, name) or (known and not objects.has(kind, name))):
         yield Finding(path, f"{kind} '{name}' is not defined", did_you_mean(name, known))
 
 
@@ -43,7 +43,9 @@ def _dangling(objects: ObjectSet, kind: str, name: str, path: Path) -> Findings:
 def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     known, name = quota_read.quotas(objects), resource.labels.get(QUEUE)
     namespace = resource.namespace or "default"
-    if name is None or not known.has_queues or (namespace, name) in known.local or RUN in resource.labels:
+    if name is None or (namespace, name) in known.local or RUN in resource.labels:
+        return
+    if not known.has_queues and not objects.lost("LocalQueue", name, resource.namespace):
         return
     if not objects.is_cluster and (name == _DEFAULT or objects.has("LocalQueue", name, resource.namespace)):
         return

@@ -166,10 +166,12 @@ def _namespaced(kind: str) -> Check:
         if not objects.is_cluster:
             own = [*own, known.get("default", set())] if resource.namespace else list(known.values())
         in_file = resource.file in objects.once(f"files with {kind}", files)
-        for pods in resource.pods if any(own) else ():
+        for pods in resource.pods if any(own) or objects.widest.before else ():
             for found in references(pods):
+                is_lost = objects.lost(found.kind, found.name, resource.namespace)
                 if (
                     found.kind == kind
+                    and (is_lost or any(own))
                     and not any(found.name in names for names in own)
                     and found.name not in _INJECTED
                     and is_subdomain(found.name)
@@ -177,7 +179,7 @@ def _namespaced(kind: str) -> Check:
                 ):
                     names = set().union(*own)
                     message = f"{kind} '{found.name}' is not defined in namespace '{namespace}'"
-                    if objects.is_cluster or enough((in_file, bool(nearest(found.name, names)))):
+                    if is_lost or objects.is_cluster or enough((in_file, bool(nearest(found.name, names)))):
                         yield Finding(found.path, message, did_you_mean(found.name, names))
 
     return check
@@ -243,7 +245,8 @@ def _priority(resource: Resource, objects: ObjectSet) -> Findings:
     known = [found.name for found in objects.of_kind("PriorityClass")]
     for pods in resource.pods:
         name = text(pods.spec.get("priorityClassName"))
-        if known and name and name not in _BUILT_IN and not objects.has("PriorityClass", name):
+        is_lost = objects.lost("PriorityClass", name)
+        if is_lost or (known and name and name not in _BUILT_IN and not objects.has("PriorityClass", name)):
             path = (*pods.spec_path, "priorityClassName")
             yield Finding(path, f"PriorityClass '{name}' is not defined", did_you_mean(name, known))
 
@@ -255,7 +258,8 @@ def _compute_class(resource: Resource, objects: ObjectSet) -> Findings:
         known.append(text(entry.get("name")))
     for pods in resource.pods:
         name = pods.selector.get(COMPUTE_CLASS, "")
-        if known and name and name not in (*known, *_GKE_CLASSES) and not objects.has("ComputeClass", name):
+        is_known = not name or name in (*known, *_GKE_CLASSES) or objects.has("ComputeClass", name)
+        if not is_known and (known or objects.lost("ComputeClass", name)):
             path = pods.selector_path(COMPUTE_CLASS)
             yield Finding(path, f"ComputeClass '{name}' is not defined", did_you_mean(name, known))
 

@@ -161,7 +161,9 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
         unfit = [finding for finding in (_unfit(one, resource, pods, path) for one in services) if finding]
         if services:
             yield from unfit[:1] if len(unfit) == len(services) else ()
-        elif objects.of_kind("Service") and not objects.has("Service", name, resource.namespace):
+        elif objects.lost("Service", name, resource.namespace) or (
+            objects.of_kind("Service") and not objects.has("Service", name, resource.namespace)
+        ):
             yield Finding(path, f"Service '{name}' is not among the objects")
 
 

@@ -64,7 +64,8 @@ def _runtime(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding(("spec", "runtimeRef", "name"), message, f"did you mean '{meant}'?")
     elif name and not runtimes_of(resource, objects) and not _LIKE_SHIPPED.fullmatch(name):
         known = {one.name: one.namespace for one in objects.of_kind(kind)}
-        if known and (objects.is_cluster or not objects.has(kind, name, resource.namespace)):
+        is_lost = objects.lost(kind, name, resource.namespace)
+        if is_lost or (known and (objects.is_cluster or not objects.has(kind, name, resource.namespace))):
             elsewhere = f"it is in namespace {known[name]}" if known.get(name) else ""
             message = f"{kind} '{name}' is not defined"
             yield Finding(("spec", "runtimeRef", "name"), message, elsewhere or did_you_mean(name, known))
