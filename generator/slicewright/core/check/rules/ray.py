@@ -15,7 +15,7 @@ from slicewright.core.kubernetes.labels import ELASTIC, QUEUE, TPU
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
 from slicewright.core.mend import edits
-from slicewright.core.problem import counted, nearest
+from slicewright.core.problem import counted, did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -296,3 +296,14 @@ def _options(resource: Resource, _objects: ObjectSet) -> Findings:
             if near:
                 message = f"`ray start` has no option '{key}'"
                 yield Finding((*path, "rayStartParams", key), message, f"did you mean '{near[0]}'?")
+
+
+_MODES = ("HTTPMode", "InteractiveMode", "K8sJobMode", "SidecarMode")
+
+
+@rule("RAY115", {"RayJob"})
+def _mode(resource: Resource, _objects: ObjectSet) -> Findings:
+    mode = text(at(resource.data, "spec", "submissionMode"))
+    if mode and mode not in _MODES:
+        path = ("spec", "submissionMode")
+        yield Finding(path, f"KubeRay has no submissionMode '{mode}'", did_you_mean(mode, _MODES))
