@@ -41,6 +41,7 @@ _OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
     [
         ("a.yaml", _OBJECT, ""),
         ("a.yaml", "", NO_OBJECT),
+        ("a.yaml", "word\n", NO_OBJECT),
         ("values.yaml", "image: {tag: a}\n", NO_OBJECT),
         ("playbook.yml", "- hosts: all\n  tasks: [{name: '{{ a }}'}]\n", NO_OBJECT),
         ("vault.yml", "key: !vault |\n  abc\n", NO_OBJECT),
