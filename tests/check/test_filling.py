@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,10 +48,43 @@ def test_references_are_those_of_envsubst_and_their_like(text: str, expected: st
 
 def test_env_file_is_lines_of_names_and_values() -> None:
     """Comments and empty lines are left out, `export` and quotes are dropped, other lines are named."""
-    lines = ["A=1", "", "# B=2", "export C='3 4'", 'D="5"', "E=a=b", "F", "G="]
+    lines = ["A=1", "", "# B=2", "export C='3 4'", 'D="5"', "E=a=b", "F", "G=", "=x", "export\tH = 6\r"]
 
-    expected = [("A", "1"), ("C", "3 4"), ("D", "5"), ("E", "a=b"), 7, ("G", "")]
-    assert expected == list(read_values(lines))
+    expected = [("A", "1"), ("C", "3 4"), ("D", "5"), ("E", "a=b"), 7, ("G", ""), 9, ("H", "6")]
+    assert expected == list(read_values("\n".join(lines)))
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ('"a" # comment', "a"),
+        ("'a'\t# it's", "a"),
+        ('"a # b" # "c"', "a # b"),
+        ("a # comment", "a"),
+        (" # comment", ""),
+        ("a#b", "a#b"),
+        ('""', ""),
+        ('"a"b', '"a"b'),
+        ("a\f\x85\u2028b", "a\f\x85\u2028b"),
+    ],
+)
+def test_env_file_ends_a_value_at_its_comment(written: str, expected: str) -> None:
+    """A comment is behind a blank, and outside of quotes; only line feeds end lines."""
+    assert [("A", expected)] == list(read_values(f"A={written}"))
+
+
+def test_env_file_may_be_a_pipe(tmp_path: Path) -> None:
+    """So that a secret need not be in a file: `--env-file <(sops -d prod.env)`."""
+    write(tmp_path, {"a.yaml": _JOB})
+    reader, writer = os.pipe()
+    os.write(writer, b"NAME=train\nPODS=2\nnamespace=research\n")
+    os.close(writer)
+    try:
+        done = run(tmp_path, "a.yaml", "--env-file", f"/dev/fd/{reader}", "-o", "json", "--schemas-only")
+    finally:
+        os.close(reader)
+
+    assert [] == done.ids
 
 
 _JOB = """\
@@ -133,6 +167,7 @@ def test_value_that_nothing_takes_is_a_warning(tmp_path: Path) -> None:
         (("--set", "=a"), "--set =a: write --set NAME=VALUE"),
         (("--env-file", ".env"), ".env:2: write NAME=VALUE"),
         (("--env-file", "binary"), "binary: FILE002"),
+        (("--set", "A=b\nc"), "--set A: the value has a line break"),
         (("--set", "A=b", "--fix"), "--set and --env-file change no file"),
     ],
 )

@@ -8,7 +8,7 @@ import click
 
 from slicewright.core.check.filling import read_values
 from slicewright.core.problem import Problem
-from slicewright.workspace.text_file import read_file
+from slicewright.workspace.text_file import LARGEST, decoded, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,16 +24,24 @@ def values_of(assignments: Sequence[str], env_file: Path | None, *, mends: bool)
         name, sign, value = assignment.partition("=")
         if not (name and sign):
             raise click.UsageError(f"--set {assignment}: write --set NAME=VALUE")
+        if "\n" in value:
+            raise click.UsageError(
+                f"--set {name}: the value has a line break, and lines must keep their numbers"
+            )
         values[name] = value
     return values
 
 
 def _read(path: Path) -> dict[str, str]:
-    text = read_file(path, str(path))
+    if path.is_file():
+        text = read_file(path, str(path))
+    else:  # a pipe, such as <(sops -d prod.env)
+        with path.open("rb") as stream:
+            text = decoded(stream.read(LARGEST + 1), str(path))
     if isinstance(text, Problem):
         raise click.UsageError(text.text())
     values = {}
-    for entry in read_values(text.splitlines()):
+    for entry in read_values(text):
         if isinstance(entry, int):
             raise click.UsageError(f"{path}:{entry}: write NAME=VALUE")
         values[entry[0]] = entry[1]

@@ -16,7 +16,11 @@ _REFERENCE = re.compile(
     r"\$\{(?P<braced>[A-Za-z_]\w*)(?:(?P<sign>:?-)(?P<default>[^${}\n]*))?\}|\$(?P<bare>[A-Za-z_]\w*)"
     r"|\{\{\s*\.?(?P<curly>[\w.-]+)\s*\}\}|<(?P<angle>[^<>\n]+)>"
 )
-_QUOTED = re.compile(r"(['\"])(.*)\1")
+_LINE = re.compile(
+    r"(?:export[ \t]+)?(?P<name>[^\s=#](?:[^=]*[^\s=])?)[ \t]*=[ \t]*"
+    r"(?:(?P<quote>['\"])(?P<quoted>.*?)(?P=quote)[ \t]*)?(?P<plain>(?(quote)|.*?))(?:(?<=[ \t])#.*)?"
+)
+"""A line of an env file; a quote is plain where more than a comment follows its end."""
 
 
 def filled(text: str, values: Mapping[str, str]) -> tuple[str, frozenset[str]]:
@@ -50,16 +54,20 @@ def filled_object(
     return (documents[0].data if documents else None), problems, used
 
 
-def read_values(lines: Iterable[str]) -> Iterator[tuple[str, str] | int]:
+def read_values(text: str) -> Iterator[tuple[str, str] | int]:
     """Yield the names and values of an env file, and the number of each line that is neither.
 
-    Empty lines and those that begin with `#` are left out, `export` and quotes around a value dropped.
+    Empty lines and comments are left out, `export` and quotes around a value dropped.
     """
-    for number, line in enumerate(lines, start=1):
-        name, sign, value = line.strip().removeprefix("export ").partition("=")
-        if name and not name.startswith("#"):
-            quoted = _QUOTED.fullmatch(value)
-            yield (name.strip(), quoted[2] if quoted else value) if sign else number
+    for number, line in enumerate(text.split("\n"), start=1):
+        stripped = line.strip(" \t\r")
+        if stripped and not stripped.startswith("#"):
+            found = _LINE.fullmatch(stripped)
+            yield (
+                (found["name"], found["quoted"] if found["quote"] else found["plain"].rstrip())
+                if found
+                else number
+            )
 
 
 def not_taken(names: Iterable[str], used: Collection[str]) -> Iterator[Problem]:
