@@ -55,6 +55,8 @@ class Fix:
 
     def within(self, document: int, at: Path = ()) -> Fix:
         """Return the fix of an object as one of the document of a file in which it is, at a path."""
+        if not at:
+            return self if document == self.document else replace(self, document=document)
         edits = tuple(
             replace(edit, path=(*at, *edit.path), source=(*at, *edit.source) if edit.source else ())
             for edit in self.edits

@@ -14,7 +14,7 @@ from slicewright.core.check.model import MERGED, Resource
 from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
 from slicewright.core.check.scopes import Scope, object_sets
 from slicewright.core.check.selection import ALL, Selection, is_below
-from slicewright.core.check.suppress import inputs, suppress
+from slicewright.core.check.suppress import inputs, may_suppress, suppress
 from slicewright.core.check.unfinished import VARIANTS, Placeholders, certain, fill
 from slicewright.core.compose.spec import FILE_NAME, OTHER_NAMES
 from slicewright.core.document.read import read_documents
@@ -202,6 +202,12 @@ def examine(
     def placed(one: Problem) -> Problem:
         return origins.placed(one, rendered.get((one.file, one.object))) if origins else one
 
+    resources = [checked.resource for checked in (*objects, *others)]
+    resources += inputs(origins.sources) if origins else ()
+    ours = {checked.resource.file for checked in others if scopes[id(checked.resource)].cluster}
+    entries = ignores.entries if ignores else ()
+    if not may_suppress(resources, entries):  # a reason is of use where its rule would find something
+        rules = rules.without(selection.is_idle(resources, ours))
     remaining = [checked for checked in others if rules or not checked.clean]
     sets = partial(
         object_sets, catalogue=catalogue(), sites=sites or {}, one_cluster=one_cluster, before=tuple(before())
@@ -218,12 +224,9 @@ def examine(
     problems += map(placed, engine.without_schema(unknown))
     problems += engine.idle_skips(checked.resource for checked in objects)
 
-    resources = [checked.resource for checked in (*objects, *others)]
-    resources += inputs(origins.sources) if origins else ()
-    ours = {checked.resource.file for checked in others if scopes[id(checked.resource)].cluster}
     partly = set() if "" in whole else ours | {resource.file for resource in inputs_of_ours}
     left = _left(
-        partial(suppress, resources=resources, ignored=ignores.entries if ignores else (), known=known),
+        partial(suppress, resources=resources, ignored=entries, known=known),
         problems,
         of_render,
         lambda file: file not in partly and is_below(file, whole),

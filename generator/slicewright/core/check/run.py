@@ -31,11 +31,12 @@ class RuleSet:
 
         Rules of one kind run in this order, before those of all kinds.
         """
+        self._rules = tuple(rules)
         self._hint_of = hint_of
         self._of_all: list[Rule] = []
         self._by_kind: dict[str, list[Rule]] = {}
         self._says: dict[str, tuple[str, ...]] = {}
-        for rule in rules:
+        for rule in self._rules:
             if not rule.kinds:
                 self._of_all.append(rule)
             for kind in rule.kinds:
@@ -44,7 +45,11 @@ class RuleSet:
                 self._says[rule.id] = rule.says
 
     def __bool__(self) -> bool:
-        return bool(self._of_all or self._by_kind)
+        return bool(self._rules)
+
+    def without(self, is_out: Callable[[str], bool]) -> RuleSet:
+        """Return the rules but those with some ids."""
+        return RuleSet((rule for rule in self._rules if not is_out(rule.id)), self._hint_of)
 
     def problems(
         self, objects: ObjectSet, resources: Iterable[Resource] | None = None

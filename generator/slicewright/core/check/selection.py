@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.synced import about_gitops
+from slicewright.core.check.synced import about_gitops, is_gitops_seen, needs_gitops
 from slicewright.core.problem import SEVERITIES, Problem, Severity, family
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from slicewright.core.check.model import Resource
 
@@ -59,6 +59,11 @@ class Selection:
         reported = tuple(filter(self.names, apply))
         hidden = () if len(reported) == len(apply) else tuple(one for one in apply if not self.names(one))
         return reported, hidden
+
+    def is_idle(self, resources: Iterable[Resource], ours: Collection[str]) -> Callable[[str], bool]:
+        """Return what tells whether nothing is reported of a rule, whatever it finds in some objects."""
+        is_seen = self.gitops or bool(ours) or is_gitops_seen(resources)
+        return lambda ident: not is_seen and needs_gitops(ident)
 
     def names(self, problem: Problem) -> bool:
         """Tell whether somebody asks for a problem."""

@@ -35,13 +35,11 @@ def about_gitops(
 
     What is in `ours`, files and folders of our own tree, is synced.
     """
-    if not any(_needs_gitops(problem) for problem in problems):
+    if not any(needs_gitops(problem.id) for problem in problems):
         return tuple(problems)
     resources = [one for one in resources if one.file not in ours]
     tools = {(one.file, one.subject): _covered(one) for one in resources if _is_tool(one)}
-    marked = {
-        (one.file, one.subject) for one in resources if any(key.startswith(_MARKS) for key in one.annotations)
-    }
+    marked = {(one.file, one.subject) for one in resources if _is_marked(one)}
     covered = set().union(*tools.values())
     runs = {one.file for one in resources if one.kind in RUN_KINDS}
 
@@ -51,11 +49,21 @@ def about_gitops(
             return any(_is_below(file, tools.get(place, ())) for file in runs)
         return problem.file in ours or place in tools or place in marked or _is_below(problem.file, covered)
 
-    return tuple(one for one in problems if not _needs_gitops(one) or is_synced(one))
+    return tuple(one for one in problems if not needs_gitops(one.id) or is_synced(one))
 
 
-def _needs_gitops(problem: Problem) -> bool:
-    return problem.id.startswith("GIT1") and problem.id not in _KUBECTL_TOO
+def is_gitops_seen(resources: Iterable[Resource]) -> bool:
+    """Tell whether `about_gitops` may leave a problem of a GitOps rule, where nothing is ours."""
+    return any(_is_tool(one) or _is_marked(one) for one in resources)
+
+
+def needs_gitops(ident: str) -> bool:
+    """Tell whether a rule is about what a GitOps tool syncs alone."""
+    return ident.startswith("GIT1") and ident not in _KUBECTL_TOO
+
+
+def _is_marked(resource: Resource) -> bool:
+    return any(key.startswith(_MARKS) for key in resource.annotations)
 
 
 def _is_tool(resource: Resource) -> bool:
