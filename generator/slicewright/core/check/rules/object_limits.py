@@ -33,7 +33,7 @@ from slicewright.core.plan.names import MAX_LABEL
 
 
 def _always(value: Any, _within: dict[str, Any]) -> str:
-    return f"is {value}, and pods of this kind must have Always" if value not in (None, "Always") else ""
+    return f"is {value}, and pods of this kind must have Always" if value in ("Never", "OnFailure") else ""
 
 
 _WHOLE: dict[str, Test] = {

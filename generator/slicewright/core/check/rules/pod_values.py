@@ -46,7 +46,6 @@ def _operators(places: tuple[str, ...]) -> list[Way]:
 _OF_PODS: dict[Way, tuple[str, ...]] = {
     ("dnsPolicy",): ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
     ("preemptionPolicy",): ("Never", "PreemptLowerPriority"),
-    ("restartPolicy",): ("", "Always", "Never", "OnFailure"),
     ("os", "name"): ("linux", "windows"),
     ("securityContext", "fsGroupChangePolicy"): ("Always", "OnRootMismatch"),
     ("securityContext", "seccompProfile", "type"): _PROFILES,
