@@ -224,7 +224,7 @@ metadata: {name: a, annotations: {iam.gke.io/gcp-service-account: a@b-7.iam.gser
 apiVersion: v1
 kind: Service
 metadata: {name: a}
-spec: {type: LoadBalancer, clusterIP: None, ports: [{port: 80}]}
+spec: {type: LoadBalancer, ports: [{port: 80}]}
 """
 
 
