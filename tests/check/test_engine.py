@@ -56,11 +56,11 @@ def test_kind_that_is_named_is_let_pass(text: str) -> None:
 
 
 def test_deprecated_version_is_a_warning() -> None:
-    """v1beta1 of Kueue is valid, and reported as deprecated with the words of the CRD."""
+    """v1beta1 of Kueue is valid, and reported as deprecated with the first release of the other."""
     queue = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": {"name": "a"}}
     (problem,) = problems(queue)
     assert (problem.id, problem.severity) == ("SCHEMA009", "warning")
-    assert problem.hint == "This version is deprecated. Use v1beta2 instead."
+    assert problem.hint == "write kueue.x-k8s.io/v1beta2, which Kueue serves from 0.15 on"
 
 
 @pytest.mark.parametrize(

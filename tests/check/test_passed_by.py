@@ -172,7 +172,7 @@ def test_chart_is_passed_by_as_a_whole(tmp_path: Path) -> None:
     ] == done["summary"]["passedBy"]
     assert ([], 1) == (done["problems"], done["summary"]["objects"])
     assert run(tmp_path, ".", "--schemas-only").out.endswith(
-        "; passed by: 1 template, 1 Helm chart (5 files)\n"
+        "; skipped: 1 template, 1 Helm chart (5 files)\n"
     )
 
 
@@ -312,7 +312,7 @@ def test_only_templates_of_a_file_are_passed_by(tmp_path: Path) -> None:
     ] == done["summary"]["passedBy"]
     assert (2, []) == (done["summary"]["objects"], done["summary"]["withoutObject"])
     assert run(tmp_path, ".", "--schemas-only").out.endswith(
-        "; passed by: 1 template, 4 documents of files that are checked\n"
+        "; skipped: 1 template, 4 documents of files that are checked\n"
     )
 
 

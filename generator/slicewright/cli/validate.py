@@ -322,6 +322,8 @@ def _nothing_in(paths: Sequence[str], report: Report) -> Problem:
     only = paths[0] if len(paths) == 1 else ""
     has_charts = any(one.reason == HELM for one in report.passed_by)
     hint = "render its Helm charts: --helm" if has_charts else "check the path, and what --exclude leaves out"
+    if only == STDIN:
+        hint = "check the program before the pipe: it printed no Kubernetes object"
     file = "stdin" if only == STDIN else only
     return Problem("FILE006", "there is no Kubernetes object to check", hint, file=file)
 

@@ -44,7 +44,8 @@ def file_of(problem: Problem) -> str:
 def summary(report: Report) -> str:
     """Return the line at the end: what was looked at, what was found, what was not."""
     numbers = report.summary()
-    read = _count(numbers["read"], "file or folder", "files and folders")
+    held = numbers["read"] - len(numbers["withoutObject"])
+    read = _count(held, "file or folder", "files and folders")
     text = f"{_count(numbers['objects'], 'object')} in {read}: {tallied(report.problems)}"
     if report.skipped:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(report.skipped.items()))
@@ -57,7 +58,7 @@ def summary(report: Report) -> str:
     if unbuilt:
         text += f"; not built, and checked file by file: {_count(unbuilt, 'kustomization')}"
     if report.passed_by:
-        text += f"; passed by: {', '.join(counts(report.passed_by))}"
+        text += f"; skipped: {', '.join(counts(report.passed_by))}"
     return text
 
 

@@ -15,7 +15,7 @@ from slicewright.core.check.unknown_kind import unknown_kind
 from slicewright.core.check.unpack import nested, outside
 from slicewright.core.intent.fixes import vouched
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
-from slicewright.core.mend.kueue import to_v1beta2
+from slicewright.core.mend.kueue import FIRST, to_v1beta2
 from slicewright.core.problem import Problem, did_you_mean
 
 if TYPE_CHECKING:
@@ -196,9 +196,12 @@ class Engine:
 
 
 def _deprecated(resource: Resource, warning: str) -> Problem:
-    message = f"{resource.data['apiVersion']} {resource.kind} is deprecated"
-    fix = to_v1beta2(resource.data) if resource.group == KUEUE_GROUP else None
-    return resource.problem("SCHEMA009", ("apiVersion",), message, warning, severity="warning", fix=fix)
+    message, hint = f"{resource.data['apiVersion']} {resource.kind} is deprecated", warning
+    fix = None
+    if resource.group == KUEUE_GROUP:
+        fix = to_v1beta2(resource.data)
+        hint = f"write {KUEUE_GROUP}/v1beta2, which Kueue serves from {'.'.join(map(str, FIRST))} on"
+    return resource.problem("SCHEMA009", ("apiVersion",), message, hint, severity="warning", fix=fix)
 
 
 def _twice(resource: Resource, checks: KindChecks) -> Iterator[Problem]:

@@ -175,11 +175,14 @@ def _zones(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("CC107", _CLASS, "warning")
 def _repeated(resource: Resource, objects: ObjectSet) -> Findings:
-    seen: dict[str, int] = {}
+    seen: dict[str, tuple[int, Path]] = {}
     for index, rung in enumerate(_rungs(resource, objects.catalogue)):
-        first = seen.setdefault(repr(sorted(rung.data.items())), index)
+        first, path = seen.setdefault(repr(sorted(rung.data.items())), (index, rung.path))
         if first != index and rung.data:
-            yield Finding(rung.path, f"the rung repeats that at index {first}, and is never reached")
+            line = f" (line {resource.source.place((*resource.at, *path))[0]})" if resource.source else ""
+            yield Finding(
+                rung.path, f"the priority repeats the one at index {first}{line}, and is never reached"
+            )
 
 
 @rule("CC108", _CLASS)

@@ -29,6 +29,7 @@ _REASONS = (
     "MaxFailedIndexesExceeded",
     "PodFailurePolicy",
 )
+_UNCOUNTED = "RestartJobSetAndIgnoreMaxRestarts"
 _GATED_ACTIONS = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
 
 
@@ -85,13 +86,15 @@ def _gates(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "failurePolicy", "restartStrategy") == "InPlaceRestart":
         path: Path = ("spec", "failurePolicy", "restartStrategy")
         fix = edits.write(resource.data, {path: "Recreate"}, safe=False)
-        yield Finding(path, "InPlaceRestart is behind a feature gate that is off", fix=fix)
+        message = "InPlaceRestart needs JobSet's feature gate InPlaceRestart, which is off by default"
+        yield Finding(path, message, "write Recreate or BlockingRecreate", fix)
     for index, policy in _rules(resource):
         if policy.get("action") in _GATED_ACTIONS:
-            message = f"action {policy['action']} is behind a feature gate that is off"
+            message = f"{policy['action']} needs JobSet's feature gate RestartJob, which is off by default"
             path = (*_RULES, index, "action")
             action = policy["action"].replace("RestartJob", "RestartJobSet")
-            yield Finding(path, message, fix=edits.write(resource.data, {path: action}, safe=False))
+            fix = edits.write(resource.data, {path: action}, safe=False)
+            yield Finding(path, message, f"write {action}", fix)
 
 
 @rule("JS115", JOBSET, "warning")
@@ -175,4 +178,7 @@ def _success(resource: Resource, _objects: ObjectSet) -> Findings:
     needs = [policy for _, policy in _rules(resource) if policy.get("action") == "RestartJobSet"]
     if policy and needs and not restarts:
         path = ("spec", "failurePolicy")
-        yield Finding(path, "action RestartJobSet never restarts: maxRestarts is 0")
+        hint = (
+            f"{'raise' if 'maxRestarts' in policy else 'write'} maxRestarts, or write the action {_UNCOUNTED}"
+        )
+        yield Finding(path, "action RestartJobSet never restarts: maxRestarts is 0", hint)

@@ -49,6 +49,11 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
         return
     if not objects.is_cluster and (name == _DEFAULT or objects.has("LocalQueue", name, resource.namespace)):
         return
+    if not (resource.namespace or objects.is_cluster):
+        message = f"LocalQueue '{name}' is not defined in any namespace"
+        hint = did_you_mean(name, sorted({queue for _, queue in known.local}))
+        yield Finding(("metadata", "labels", QUEUE), message, hint)
+        return
     here = [queue for place, queue in known.local if place == namespace]
     elsewhere = sorted(place for place, queue in known.local if queue == name)
     hint = did_you_mean(name, here)

@@ -10,7 +10,7 @@ from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource,
 from slicewright.core.kubernetes.kinds import EACH, KUEUE_GROUP
 from slicewright.core.kubernetes.pods import along
 from slicewright.core.kubernetes.read import entries, mapping, text, words
-from slicewright.core.mend.kueue import to_v1beta2
+from slicewright.core.mend.kueue import FIRST, to_v1beta2
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ Version = tuple[int, ...]
 _NAMES = ("kueue", "jobset")
 _PINNED = re.compile(r"(kueue|jobset)(?:/releases/download/|[^?#\s]*\?ref=|:|\S*:)(v[0-9]+\.[0-9]+\.[0-9]+)")
 """A release in the address of its manifests, of a remote base, and in the name of its image."""
-_SERVED = {"v1beta1": ((0, 0), (0, 20)), "v1beta2": ((0, 15), (99,))}
+_SERVED = {"v1beta1": ((0, 0), (0, 20)), "v1beta2": (FIRST, (99,))}
 """The releases of Kueue that serve a version of its API: the first, and the first that does not."""
 _KINDS = frozenset(
     {
