@@ -121,8 +121,9 @@ _LINKS = 8
 class UnknownRevisionError(Exception):
     """Git knows no revision of a name; carries the name and those that it knows."""
 
-    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+    def __init__(self, name: str, known: tuple[str, ...], *, is_shallow: bool = False) -> None:
         super().__init__(f"git knows no revision '{name}'")
+        self.is_shallow = is_shallow  # Then commits are missing.
         self.name = name
         self.known = known
 
@@ -197,7 +198,7 @@ def resolve(root: Path, name: str) -> str:
         raise NoGitRepositoryError(f"{root} belongs to no git repository")
     if inside.returncode:
         raise GitError(_broken("rev-parse", inside.stderr.decode(errors="replace")))
-    raise UnknownRevisionError(name, _known(root))
+    raise _unknown(root, name)
 
 
 def merge_base(root: Path, one: str, other: str) -> str:
@@ -208,7 +209,7 @@ def merge_base(root: Path, one: str, other: str) -> str:
     for name in (one, other):
         resolve(root, name)
         if _run(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").returncode:
-            raise UnknownRevisionError(name, _known(root))
+            raise _unknown(root, name)
     done = _run(root, "merge-base", one, other)
     if done.returncode:
         raise UnrelatedError(f"git finds no commit that '{one}' and '{other}' have in common")
@@ -237,6 +238,11 @@ def base(root: Path) -> str:
         if not done.returncode:
             return done.stdout.decode().strip()
     raise UnknownRevisionError("origin/HEAD", ())
+
+
+def _unknown(root: Path, name: str) -> UnknownRevisionError:
+    is_shallow = _run(root, "rev-parse", "--is-shallow-repository").stdout == b"true\n"
+    return UnknownRevisionError(name, _known(root), is_shallow=is_shallow)
 
 
 def _known(root: Path) -> tuple[str, ...]:

@@ -375,3 +375,13 @@ def test_object_that_moves_is_not_lost(tmp_path: Path) -> None:
     write(tmp_path, {"b/new.yaml": QUEUE})
 
     assert [] == found(tmp_path, ".", "--only", "REF", rev="HEAD")
+
+
+def test_shallow_clone_is_named(past: Path) -> None:
+    """The checkout of a CI has one commit; the message says how to get the others."""
+    commit(past, {"c.yaml": CONFIG_MAP})
+    git(past, "clone", "--depth", "1", f"file://{past}", "shallow")
+
+    done = run(past / "shallow", ".", "--changed", "HEAD~1")
+    hint = "this clone is shallow: git fetch --unshallow, or fetch-depth: 0 of actions/checkout"
+    assert (2, f"Error: git knows no revision 'HEAD~1'; {hint}\n") == (done.code, done.err)

@@ -191,3 +191,39 @@ def test_a_comment_is_compared_with_its_own_lines_alone(
 
     assert not any("SCHEMA003" in one for one in said(tmp_path, "a.yaml"))
     assert 50 == len(compared)
+
+
+@pytest.mark.parametrize(
+    ("comment", "expected"),
+    [
+        ("disable SCHEMA003", ["a.yaml:1 IGN103"]),
+        ("ingore SCHEMA a reason", ["a.yaml:1 IGN103"]),
+        ("ignore-next-line: SCHEMA003", ["a.yaml:1 IGN103"]),
+        ("these numbers are meant", []),
+    ],
+)
+def test_comment_with_another_word_is_reported(tmp_path: Path, comment: str, expected: list[str]) -> None:
+    """Words of other linters ignore nothing, and a misspelt one neither; prose is no attempt."""
+    write(tmp_path, {"a.yaml": f"# slicewright: {comment}\n{BAD_CONFIG_MAP}"})
+
+    assert expected == [one for one in said(tmp_path, ".") if "IGN" in one]
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("object: ConfigMap b", "no SCHEMA003 finding is about an object 'ConfigMap b'"),
+        ("file: b.yaml", "no SCHEMA003 finding is in a file 'b.yaml'"),
+        (
+            "object: ConfigMap b, file: x/*",
+            "no SCHEMA003 finding is about an object 'ConfigMap b' in a file 'x/*'",
+        ),
+    ],
+)
+def test_unused_entry_says_what_it_is_about(tmp_path: Path, entry: str, expected: str) -> None:
+    """Others of its rule may be found beside it."""
+    ignore = f"ignore: [{{rule: SCHEMA003, {entry}, reason: r}}]\n"
+    write(tmp_path, {".slicewright-ignore.yaml": ignore, "a.yaml": BAD_CONFIG_MAP})
+
+    problems = run(tmp_path, ".", "-o", "json").json["problems"]
+    assert [expected] == [one["message"] for one in problems if one["id"] == "IGN102"]

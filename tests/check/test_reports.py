@@ -108,7 +108,7 @@ def test_sarif_has_rules_and_places(tree: Path) -> None:
         ("YAML001", "error", "c.yaml", 3),
         ("SCHEMA003", "error", "over/kustomization.yaml", None),
     ] == places
-    assert "shortDescription" in rules[0]
+    assert "https://slicewright.dev/docs/reference/rules/SCHEMA003/" == rules[0]["helpUri"]
 
 
 def test_github_annotates_lines(tree: Path) -> None:

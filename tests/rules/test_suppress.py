@@ -143,7 +143,7 @@ def test_file_that_is_no_ignore_file_is_reported(text: str, expected: str) -> No
     """The format is closed: what it does not know is a problem, never overlooked."""
     found = read_ignores(text, FILE_NAME, IDS)
 
-    assert [expected] == _ids(found.problems)
+    assert [(expected, "warning")] == [(one.id, one.severity) for one in found.problems]
     assert found.entries == ()
 
 

@@ -95,6 +95,9 @@ def workloads_named(names: Iterable[str], repository: Repository) -> frozenset[s
     return frozenset(chosen) if chosen else None
 
 
+_MORE_COMMITS = "git fetch --unshallow, or fetch-depth: 0 of actions/checkout"
+
+
 @contextlib.contextmanager
 def git_errors_shown() -> Iterator[None]:
     """End the command where git gives no answer. Raises Refused for what the user can correct."""
@@ -107,9 +110,11 @@ def git_errors_shown() -> Iterator[None]:
     except gitrepo.NoGitRepositoryError as error:
         raise show.Refused("GIT003", str(error), "git init, and commit") from None
     except gitrepo.UnrelatedError as error:
-        hint = "in a shallow clone: git fetch --unshallow; else name another revision"
+        hint = f"in a shallow clone: {_MORE_COMMITS}; else name another revision"
         raise show.unknown(str(error), hint) from None
     except gitrepo.UnknownRevisionError as error:
         near = did_you_mean(error.name, error.known).replace("one of: ", "branches and tags: ")
         hint = near or "name a branch, a tag or a commit; git fetch gets others"
+        if error.is_shallow and not near.startswith("did you mean"):
+            hint = f"this clone is shallow: {_MORE_COMMITS}"
         raise show.unknown(str(error), hint) from None

@@ -45,6 +45,7 @@ def _rule(ident: str, known: dict[str, Any]) -> dict[str, Any]:
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.why},
         "help": {"text": rule.hint},
+        **({"helpUri": rule.page} if rule.page else {}),
         "defaultConfiguration": {"level": rule.severity},
     }
 

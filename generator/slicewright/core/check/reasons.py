@@ -32,7 +32,12 @@ NO_REASON = "is ignored without a reason, so it is still reported"
 WHY = "add a reason: a reader must know why this is not a problem here"
 _FORM = "write # slicewright: ignore ID reason"
 _KEYS = ("rule", "object", "file", "reason")
-_COMMENT = re.compile(r"#\s*slicewright:\s*ignore\b\s*(?P<ids>[\w-]+(?:\s*,\s*[\w-]+)*)?\s*(?P<reason>.*)")
+_COMMENT = re.compile(
+    r"#\s*slicewright:\s*("
+    r"ignore\b\s*(?P<ids>[\w-]+(?:\s*,\s*[\w-]+)*)?\s*(?P<reason>.*)"
+    r"|(?P<word>[\w-]+)[\s,=:]+[A-Z]+[0-9]*\b)"
+)
+"""A comment that ignores, or one with another word and what looks like an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,8 @@ def read_ignores(
         data = mapping(document.data)
         if set(data) != {"ignore"} or not isinstance(data["ignore"], list):
             hint = "write ignore: with a list of {rule, object, reason}"
-            wrong.append(source.problem("IGN103", (), "expected a mapping with the one key 'ignore'", hint))
+            message = "expected a mapping with the one key 'ignore'"
+            wrong.append(source.problem("IGN103", (), message, hint, warning=True))
             continue
         for index, _ in enumerate(data["ignore"]):
             made = _entry(source, index, names, (below, here))
@@ -159,14 +165,17 @@ def _entry(source: Source, index: int, names: Collection[str], places: tuple[str
     if wrong or not text(written.get("rule")):
         message = f"an entry has no field '{wrong[0]}' of that kind" if wrong else "an entry names no rule"
         hint = "write rule and reason, and object or file: all are texts"
-        return source.problem("IGN103", path, message, hint)
+        return source.problem("IGN103", path, message, hint, warning=True)
     rule = written["rule"]
     if names and rule not in names:
         message = f"rule '{rule}' is not defined"
-        return source.problem("IGN103", (*path, "rule"), message, did_you_mean(rule, names))
+        return source.problem("IGN103", (*path, "rule"), message, did_you_mean(rule, names), warning=True)
     if not text(written.get("reason")).strip():
         return source.problem("IGN101", path, f"{rule} {NO_REASON}", WHY, warning=True)
-    unused = source.problem("IGN102", path, f"{UNUSED} {rule}", "remove the entry", warning=True)
+    about = [f"about an object '{written['object']}'"] if "object" in written else []
+    about += [f"in a file '{written['file']}'"] if "file" in written else []
+    message = f"no {rule} finding is {' '.join(about)}" if about else f"{UNUSED} {rule}"
+    unused = source.problem("IGN102", path, message, "remove the entry", warning=True)
     below, here = places
     return Entry(rule, written.get("object", "*"), f"{below}/{written.get('file', '*')}", unused, here)
 
@@ -184,6 +193,10 @@ def of_comments(texts: Iterable[tuple[SourceFile, bool]], known: Callable[[], Co
     names = selectors(known()) if written else ()
     for path, of_input, comment in written:
         at = Problem("", "", severity="warning", file=path, line=comment.line, column=comment.column)
+        if comment.text["word"]:
+            message = f"a comment of slicewright cannot say '{comment.text['word']}', so nothing is ignored"
+            wrong.append(replace(at, id="IGN103", message=message, hint=_FORM))
+            continue
         for rule in re.findall(r"[\w-]+", comment.text["ids"] or "") or [""]:
             if not rule:
                 wrong.append(replace(at, id="IGN103", message="a comment names no rule", hint=_FORM))
