@@ -281,3 +281,19 @@ def test_entry_of_a_baseline_that_a_fix_mends_is_no_finding(tmp_path: Path) -> N
     done = run(tmp_path, "a.yaml", "--fix", "--baseline", "known.yaml")
 
     assert "fixed 1 of 1 finding in 1 file\n" == done.err
+
+
+@pytest.mark.parametrize("option", ["--fix", "--diff"])
+def test_read_only_file_stays(tmp_path: Path, option: str) -> None:
+    """Somebody protected it: the others are mended, and it is a problem."""
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text(BROKEN)
+    (tmp_path / "a.yaml").chmod(0o444)
+
+    done = run(tmp_path, ".", option)
+
+    assert (True, True) == (bool(done.code), "a.yaml: FILE003 is read-only" in done.out + done.err)
+    assert (BROKEN, FIXED if option == "--fix" else BROKEN) == (
+        (tmp_path / "a.yaml").read_text(),
+        (tmp_path / "b.yaml").read_text(),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -227,3 +228,18 @@ def test_unused_entry_says_what_it_is_about(tmp_path: Path, entry: str, expected
 
     problems = run(tmp_path, ".", "-o", "json").json["problems"]
     assert [expected] == [one["message"] for one in problems if one["id"] == "IGN102"]
+
+
+@pytest.mark.parametrize("kind", ["a folder", "a pipe", "a link to nothing"])
+def test_ignore_file_that_cannot_be_read_is_an_error(tmp_path: Path, kind: str) -> None:
+    """Its entries would otherwise not apply, and nobody knew why."""
+    write(tmp_path, {"a.yaml": BAD_CONFIG_MAP})
+    file = tmp_path / ".slicewright-ignore.yaml"
+    if kind == "a folder":
+        file.mkdir()
+    elif kind == "a pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to("nothing")
+
+    assert [".slicewright-ignore.yaml:0 FILE001", "a.yaml:1 SCHEMA003"] == said(tmp_path, "a.yaml")

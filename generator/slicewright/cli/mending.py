@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -95,7 +96,7 @@ class Mending:
         if not applied:
             return False
         if path.name:
-            problems = replace_file(path, written) if self.writes else self._links(path)
+            problems = self._in_the_way(path) or (replace_file(path, written) if self.writes else ())
             if problems:
                 self.refused[name] = replace(problems[0], file=name)
                 return False
@@ -108,8 +109,10 @@ class Mending:
         unit = next((unit for unit in self.units if unit.name == name and unit.form != "folder"), None)
         return Path(unit.path) if unit else self.root / name
 
-    def _links(self, path: Path) -> tuple[Problem, ...]:
+    def _in_the_way(self, path: Path) -> tuple[Problem, ...]:
         """Return why a file would not be written, wherever the difference is applied."""
+        if not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):  # root may write all
+            return (Problem("FILE003", "is read-only", "make it writable: chmod u+w"),)
         return tuple(one for one in refused(path.parent, {path.name: ""}) if one.id == "FILE004")
 
     def _difference(self, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,12 +32,12 @@ def read_ignore_files(
     places = {place for folder in {here, *folders} for place in _above(folder, here, is_top)}
     found = []
     for folder in sorted(place for place in places if os.path.lexists(f"{place}/{FILE_NAME}")):
-        if not Path(folder, FILE_NAME).is_file():
-            continue
         name = os.path.relpath(f"{folder}/{FILE_NAME}", here)
         text = read_file(f"{folder}/{FILE_NAME}", name)
         if isinstance(text, Problem):
-            found.append(Ignores(problems=(text,)))
+            is_file = Path(folder, FILE_NAME).is_file()
+            said = text if is_file else replace(text, hint="put a file there, or delete it")
+            found.append(Ignores(problems=(said,)))
         else:
             found.append(read_ignores(text, name, known(), folder, here))
     return Ignores(
