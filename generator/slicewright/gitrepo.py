@@ -111,7 +111,7 @@ def _broken(command: str, said: str) -> Problem:
 
 _TREES = ("overlays", "provision")
 _FOLDERS = tuple(f"{name}/" for name in _TREES)
-_FILE, _LINK = ("100644", "100755"), "120000"
+_FILE, _LINK, _SUBMODULE = ("100644", "100755"), "120000", "160000"
 _BATCH = 128
 """Names that are sent at once: few enough that they fit into a pipe."""
 _LINKS = 8
@@ -318,9 +318,15 @@ def _no_filters(root: Path) -> dict[str, str]:
 
 
 def write_tree(root: Path, name: str, folder: Path) -> None:
-    """Write the texts of a revision into a folder; links are left out. Raises GitError."""
+    """Write the texts of a revision into a folder, with those of submodules that are there, without links.
+
+    Raises GitError.
+    """
     with objects(root) as store:
         for mode, blob, path in _blobs(root, name):
+            if mode == _SUBMODULE and (root / path / ".git").exists():
+                with contextlib.suppress(UnknownRevisionError, NoGitRepositoryError):
+                    write_tree(root / path, blob, folder / path)
             text = store.text(blob) if mode in _FILE else None
             if text is not None:
                 try:

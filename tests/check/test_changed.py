@@ -385,3 +385,35 @@ def test_shallow_clone_is_named(past: Path) -> None:
     done = run(past / "shallow", ".", "--changed", "HEAD~1")
     hint = "this clone is shallow: git fetch --unshallow, or fetch-depth: 0 of actions/checkout"
     assert (2, f"Error: git knows no revision 'HEAD~1'; {hint}\n") == (done.code, done.err)
+
+
+def test_submodule_has_the_past_of_its_commit(past: Path) -> None:
+    """What is in it is compared with the commit that the repository named before."""
+    (past / "sub").mkdir()
+    git(past / "sub", "init")
+    commit(past / "sub", {"a.yaml": BAD_CONFIG_MAP})
+    commit(past, {})
+    assert [] == found(past, rev="HEAD")
+
+    commit(past / "sub", {"b.yaml": BAD_CONFIG_MAP})
+    assert ["sub/b.yaml SCHEMA003"] == found(past, rev="HEAD")
+
+
+def test_submodule_without_its_commit_has_no_past(past: Path) -> None:
+    """A shallow clone may lack it: then its findings are reported, and none is hidden."""
+    (past / "sub").mkdir()
+    git(past / "sub", "init")
+    commit(past / "sub", {"a.yaml": BAD_CONFIG_MAP})
+    git(past, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
+    git(past, "commit", "--message", "m")
+
+    assert ["sub/a.yaml SCHEMA003"] == found(past, rev="HEAD")
+
+
+def test_what_git_ignores_has_no_past(past: Path) -> None:
+    """Git does not know what it was: its findings are reported, and `--exclude` leaves it out."""
+    commit(past, {".gitignore": "made/\n"})
+    write(past, {"made/a.yaml": BAD_CONFIG_MAP})
+
+    assert ["made/a.yaml SCHEMA003"] == found(past, rev="HEAD")
+    assert [] == found(past, ".", "--exclude", "made", rev="HEAD")
