@@ -134,6 +134,27 @@ def test_object_has_one_note_and_the_rest_is_checked(tmp_path: Path) -> None:
         ] == [(one["id"], one["severity"], one["line"], one["message"]) for one in found]
 
 
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("${PROJECT}", "fill them in: --set NAME=VALUE, or --env-file FILE"),
+        ("YOUR_PROJECT", "write the value in the file"),
+        (
+            "<project>-YOUR_NAME",
+            "--set NAME=VALUE fills in <project> and others with such marks; write the rest in the file",
+        ),
+    ],
+)
+def test_hint_names_an_option_only_where_it_fills_in(tmp_path: Path, written: str, hint: str) -> None:
+    """`--set YOUR_PROJECT=x` would find nothing to fill in."""
+    account = f"apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: a, namespace: '{written}'}}\n"
+    write(tmp_path, {"a.yaml": account})
+
+    assert [("FILE030", hint)] == [
+        (one["id"], one["hint"]) for one in run(tmp_path, "a.yaml", "-o", "json").json["problems"]
+    ]
+
+
 def test_many_placeholders_are_counted(tmp_path: Path) -> None:
     """A note lists eight, and says that there are more."""
     labels = "".join(f"    a{number}: $A{number}\n" for number in range(9))

@@ -23,6 +23,11 @@ _LINE = re.compile(
 """A line of an env file; a quote is plain where more than a comment follows its end."""
 
 
+def is_filled(token: str) -> bool:
+    """Tell whether a value can be given for a placeholder; one is not for `YOUR_NAME` and `$(NAME)`."""
+    return _REFERENCE.fullmatch(token) is not None
+
+
 def filled(text: str, values: Mapping[str, str]) -> tuple[str, frozenset[str]]:
     """Return a text with values in the place of its placeholders, and the names that it has.
 
@@ -75,4 +80,9 @@ def not_taken(names: Iterable[str], used: Collection[str]) -> Iterator[Problem]:
     for name in names:
         if name not in used:
             message = f"--set {name}: no file has such a placeholder"
-            yield Problem("FILE031", message, "check the spelling, or leave it out", "warning")
+            yield Problem(
+                "FILE031",
+                message,
+                "check the spelling; ${NAME}, $NAME, {{ NAME }} and <NAME> are filled in",
+                "warning",
+            )

@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.filling import is_filled
 from slicewright.core.check.partial import as_note
 from slicewright.core.check.placeholder import CAPITALS, EXPANSION, IN_KEY, TOKEN
 from slicewright.core.document.document import values_in
@@ -275,5 +276,14 @@ def _note(resource: Resource, held: Placeholders) -> Iterator[Problem]:
         listed = ", ".join(tokens[:_LISTED]) + more
         them = "it" if len(tokens) == 1 else "them"
         message = f"{counted(len(tokens), 'placeholder')}: {listed}; what depends on {them} is not checked"
-        hint = "fill them in: --set NAME=VALUE, or --env-file FILE"
-        yield resource.problem("FILE030", paths[0], message, hint, severity="note")
+        yield resource.problem("FILE030", paths[0], message, _way(tokens), severity="note")
+
+
+def _way(tokens: list[str]) -> str:
+    """Return how to fill in some placeholders."""
+    named = list(filter(is_filled, tokens))
+    if len(named) == len(tokens):
+        return "fill them in: --set NAME=VALUE, or --env-file FILE"
+    if named:
+        return f"--set NAME=VALUE fills in {named[0]} and others with such marks; write the rest in the file"
+    return f"write the {'value' if len(tokens) == 1 else 'values'} in the file"
