@@ -104,7 +104,7 @@ def test_folder_is_walked(tmp_path: Path) -> None:
     }
     text = run(tmp_path, "a", "--exclude", "a/*/h.yaml", "--exclude", "e.yml", "--schemas-only").out
     read = "2 objects in 2 files and folders: 0 errors, 0 warnings"
-    assert text == f"{read}; skipped: 2 files without Kubernetes objects\n"
+    assert text == f"{read}; skipped: 2 files without Kubernetes objects (a/empty.yaml, a/values.yaml)\n"
 
 
 def test_file_that_is_named_must_hold_an_object(tmp_path: Path) -> None:

@@ -139,15 +139,23 @@ def test_words_inside_of_json_that_was_read_are_no_object() -> None:
 
 
 def test_reasons_are_counted() -> None:
-    """The summary has a number for each reason, and that of the files in charts."""
+    """The summary has a number for each reason, and that of the files in charts; a few are named."""
     charts = [PassedBy("a", HELM, 12), PassedBy("b", HELM, 1)]
     files = [PassedBy("c", NO_OBJECT), PassedBy("d", TEMPLATE), PassedBy("e", NO_OBJECT)]
 
-    expected = ["2 Helm charts (13 files)", "2 files without Kubernetes objects", "1 template"]
+    expected = [
+        "2 Helm charts (a, b, 13 files)",
+        "2 files without Kubernetes objects (c, e)",
+        "1 template (d)",
+    ]
     assert expected == counts([*charts, *files])
-    assert ["1 file that a kustomization merges"] == counts([PassedBy("c", PATCH)])
+    assert ["1 file that a kustomization merges (c)"] == counts([PassedBy("c", PATCH)])
+    assert ["6 links to a folder (-o json lists them)"] == counts(PassedBy(name, LINK) for name in "abcdef")
     patches = [PassedBy("c", UNNAMED_PATCH), PassedBy("d", UNNAMED_PATCH), PassedBy("e", TEMPLATE, line=3)]
-    expected = ["2 patch files that no kustomization names", "1 document of files that are checked"]
+    expected = [
+        "2 patch files that no kustomization names (c, d)",
+        "1 document of files that are checked (e:3)",
+    ]
     assert expected == counts(patches)
 
 
@@ -172,7 +180,7 @@ def test_chart_is_passed_by_as_a_whole(tmp_path: Path) -> None:
     ] == done["summary"]["passedBy"]
     assert ([], 1) == (done["problems"], done["summary"]["objects"])
     assert run(tmp_path, ".", "--schemas-only").out.endswith(
-        "; skipped: 1 template, 1 Helm chart (5 files)\n"
+        "; skipped: 1 template (c.yaml.tftpl), 1 Helm chart (charts/a, 5 files)\n"
     )
 
 
@@ -312,7 +320,8 @@ def test_only_templates_of_a_file_are_passed_by(tmp_path: Path) -> None:
     ] == done["summary"]["passedBy"]
     assert (2, []) == (done["summary"]["objects"], done["summary"]["withoutObject"])
     assert run(tmp_path, ".", "--schemas-only").out.endswith(
-        "; skipped: 1 template, 4 documents of files that are checked\n"
+        "; skipped: 1 template (b.yaml), "
+        "4 documents of files that are checked (a.yaml:1, a.yaml:9, c.yaml:1, c.yaml:8)\n"
     )
 
 

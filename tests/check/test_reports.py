@@ -161,5 +161,5 @@ def test_passing_report_says_what_was_not_checked() -> None:
     text = writer("text")(Report((), (), 2, {"Thing": 2}, (PassedBy("a.yaml", NO_OBJECT),)))
     assert text == (
         "0 objects in 1 file or folder: 0 errors, 0 warnings; not checked, as asked: 2 Thing; "
-        "skipped: 1 file without Kubernetes objects\n"
+        "skipped: 1 file without Kubernetes objects (a.yaml)\n"
     )

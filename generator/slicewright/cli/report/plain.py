@@ -58,7 +58,7 @@ def summary(report: Report) -> str:
     if unbuilt:
         text += f"; not built, and checked file by file: {_count(unbuilt, 'kustomization')}"
     if report.passed_by:
-        text += f"; skipped: {', '.join(counts(report.passed_by))}"
+        text += visible(f"; skipped: {', '.join(counts(report.passed_by))}")
     return text
 
 

@@ -175,18 +175,23 @@ def _is_setting(data: dict[str, Any]) -> bool:
     return bool(_SETTINGS.fullmatch(version)) or (version, data.get("kind")) == ("v1", "Config")
 
 
+_PARTLY = "document of files that are checked"
+_NAMED = 5
+"""How many of a reason a summary names."""
+_BEHIND_NOUN = re.compile(r"(?= (?:of|that|to|without) )")
+
+
 def counts(passed: Iterable[PassedBy]) -> list[str]:
-    """Return `3 Helm charts (120 files)` for each reason, in the order of their first, then documents."""
+    """Return `1 template (a.j2)` for each reason, in order, then documents; few are named."""
     by_reason: dict[str, list[PassedBy]] = defaultdict(list)
-    documents: list[PassedBy] = []
-    for one in passed:
-        (documents if one.line else by_reason[one.reason]).append(one)
-    partly = f"{counted(len(documents), 'document')} of files that are checked"
-    return [*(_count(reason, found) for reason, found in by_reason.items()), *([partly] if documents else [])]
+    for one in sorted(passed, key=lambda one: bool(one.line)):
+        by_reason[_PARTLY if one.line else one.reason].append(one)
+    return [_count(reason, found) for reason, found in by_reason.items()]
 
 
 def _count(reason: str, found: Sequence[PassedBy]) -> str:
-    before, _, rest = reason.partition("file ")
-    noun, rest = (f"{before}file", rest) if rest else (reason, "")
-    files = f" ({counted(sum(one.files for one in found), 'file')})" if reason == HELM else ""
-    return f"{counted(len(found), noun)} {rest}".rstrip() + files
+    noun, *rest = _BEHIND_NOUN.split(reason, maxsplit=1)
+    said = [f"{one.path}:{one.line}" if one.line else one.path for one in found[: _NAMED + 1]]
+    said = said if len(said) <= _NAMED else ["-o json lists them"]
+    files = f", {counted(sum(one.files for one in found), 'file')}" if reason == HELM else ""
+    return f"{counted(len(found), noun)}{''.join(rest)} ({', '.join(said)}{files})"
