@@ -100,12 +100,16 @@ def _answer(root: Path, *arguments: str, settings: Mapping[str, str] | None = No
 
 def _broken(command: str, said: str) -> Problem:
     """Return the problem of a git that gave no answer."""
-    lines = [line for line in said.splitlines() if line.strip()]
+    lines = [line for line in said.partition("usage: ")[0].splitlines() if line.strip()]
     fatal = [line for line in lines if line.startswith("fatal: ")]
     why = (fatal or lines[-1:] or ["it said nothing"])[0]
     hint = "see what git fsck says; in a shallow or partial clone, fetch what is missing"
     if "dubious ownership" in why:
         hint = "another user owns the folder: git config --global --add safe.directory DIR, for its folder"
+    if "must be run in a work tree" in why:
+        hint = "run it in a clone with files: a bare repository has none"
+    if "Not a git repository" in why:
+        hint = "git config core.worktree names a folder that belongs to no repository: unset it"
     return Problem("GIT002", f"git {command} failed: {why.removeprefix('fatal: ')}", hint)
 
 

@@ -218,3 +218,14 @@ def test_baseline_of_a_part_is_refused(known: Path, option: str) -> None:
     done = run(known, "m", "--baseline", "known.yaml", "--write-baseline", option)
 
     assert (2, True) == (done.code, "--write-baseline writes all problems: leave out" in done.err)
+
+
+def test_baseline_is_no_pipe(known: Path) -> None:
+    """`-` would become a file of that name."""
+    done = run(known, "m", "--baseline", "-", "--write-baseline")
+
+    assert (2, True, False) == (
+        done.code,
+        "--baseline needs the name of a file: - is none" in done.err,
+        (known / "-").exists(),
+    )

@@ -417,3 +417,14 @@ def test_what_git_ignores_has_no_past(past: Path) -> None:
 
     assert ["made/a.yaml SCHEMA003"] == found(past, rev="HEAD")
     assert [] == found(past, ".", "--exclude", "made", rev="HEAD")
+
+
+def test_repository_without_files_is_named(past: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The hint is about a bare repository, and about files that are elsewhere."""
+    git(past, "clone", "--bare", ".", "bare")
+    bare = run(past / "bare", ".", "--changed", "HEAD")
+    git(past, "config", "core.worktree", str(tmp_path_factory.mktemp("elsewhere")))
+    elsewhere = run(past, ".", "--changed", "HEAD")
+
+    assert (3, True) == (bare.code, "a bare repository has none" in bare.err)
+    assert (3, True) == (elsewhere.code, "git config core.worktree names a folder" in elsewhere.err)

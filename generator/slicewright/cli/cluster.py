@@ -11,7 +11,7 @@ import click
 from slicewright.cli import candidates, show
 from slicewright.cli.command import BROKEN, HELP, command, epilog, output_option
 from slicewright.cli.streams import say
-from slicewright.core.problem import Problem, did_you_mean, errors
+from slicewright.core.problem import Problem, counted, did_you_mean, errors
 from slicewright.testbed import process_group
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.process_group import clusters_root
@@ -70,7 +70,7 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
             if resolved:
                 nodes = bed.add_nodes(resolved)
                 bed.note(cluster=resolved.cluster.name, nodes=nodes)
-                say(f"{show.count(nodes, 'simulated node')} of {resolved.cluster.name}", err=True)
+                say(f"{counted(nodes, 'simulated node')} of {resolved.cluster.name}", err=True)
             bed.detach()
     except BedError as error:
         if bed.logs:

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from slicewright.cli import show
 from slicewright.cli.repository import git_errors_shown
 from slicewright.core.check.baseline import Baseline, of_change, read_baseline, write_baseline
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 def baseline_at(file: Path, *, writes: bool) -> Baseline:
     """Return the baseline of a file; empty where there is none and it is to be written. Else this exits."""
     name = str(file)
+    if name == "-":
+        raise click.UsageError("--baseline needs the name of a file: - is none")
     if writes and not file.exists():
         return Baseline(name, {}, {})
     text = read_file(file, name)

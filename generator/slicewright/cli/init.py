@@ -15,7 +15,7 @@ from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, repository_root
 from slicewright.cli.streams import say
-from slicewright.core.problem import Problem, errors, in_order
+from slicewright.core.problem import Problem, counted, errors, in_order
 from slicewright.core.record import plain
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.initial import files
@@ -79,7 +79,7 @@ def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
     record = _record(root, there, () if problems else writes)
     problems += _outside_of_ci(root)
     if output == "text" and record["written"]:
-        say(f"{root}: {show.count(len(writes), 'file')} written, {len(there):,} kept")
+        say(f"{root}: {counted(len(writes), 'file')} written, {len(there):,} kept")
         first = "" if _git_top(root) else "git init, "
         say(f"next: {first}write your project into clusters/sample.yaml, make render, and commit")
         if not requirement:
@@ -200,7 +200,7 @@ def _say(record: dict[str, Any], runs: Iterable[Outdated]) -> None:
         say(f"  ~ {path}")
     for path in record["deleted"]:
         say(f"  - {path}")
-    written = show.count(len(record["written"]), "file")
+    written = counted(len(record["written"]), "file")
     changed = f"{written} written, {len(record['deleted']):,} deleted, {len(record['kept']):,} kept"
     say(f"bases and schemas are those of slicewright {__version__}: {changed}")
     for run in runs:

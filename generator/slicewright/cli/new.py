@@ -15,7 +15,7 @@ from slicewright.core.document.write import write_document
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.intent.workload import ProvisioningType
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
-from slicewright.core.problem import Problem, did_you_mean, errors, in_order
+from slicewright.core.problem import Problem, counted, did_you_mean, errors, in_order
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.render.repository import identities, read_repository
 from slicewright.workspace import write
@@ -120,7 +120,7 @@ def new(
     if output == "json":
         show.finish(record, problems, output)
     show.messages(problems)
-    say(f"{path}: {show.count(slices, 'slice')} of {shape.topology}, {show.count(chips, 'chip')} in all")
+    say(f"{path}: {counted(slices, 'slice')} of {shape.topology}, {counted(chips, 'chip')} in all")
     if not queue:
         say(_without_queue(_queues(checkout, chosen), namespace))
     say("the next render starts it: slicewright render")

@@ -10,7 +10,7 @@ from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, workloads_named
 from slicewright.cli.streams import say
-from slicewright.core.problem import errors
+from slicewright.core.problem import counted, errors
 from slicewright.core.record import plain
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.workspace.judge import acknowledged
@@ -38,6 +38,6 @@ def outdated(names: tuple[str, ...], exit_code: bool, output: str) -> None:
         for run in runs:
             say(f"  {run.cluster}/{run.workload}: {run.name}, rendered by slicewright {run.tool}")
         tail = "; adopt the difference with slicewright rerun NAME" if runs else ""
-        say(f"{show.count(len(runs), 'run')} would render differently today{tail}")
+        say(f"{counted(len(runs), 'run')} would render differently today{tail}")
         show.messages(problems)
     sys.exit(1 if errors(problems) or (runs and exit_code) else 0)

@@ -16,7 +16,7 @@ from slicewright.cli.repository import git_errors_shown, open_checkout, reposito
 from slicewright.cli.streams import exact, say
 from slicewright.core.document.difference import unified
 from slicewright.core.document.read import read_documents
-from slicewright.core.problem import Problem, did_you_mean, errors, in_order
+from slicewright.core.problem import Problem, counted, did_you_mean, errors, in_order
 from slicewright.core.record import plain
 from slicewright.core.render import tree
 from slicewright.core.render.changes import Rendering, RunChange
@@ -165,11 +165,11 @@ def _report(
         say(f"  {_SIGNS[change.effect]} {change.path} {change.effect}: {change.reason}")
     done = "would be " if check else ""
     say(
-        f"{show.count(len(rendering.planned), 'workload')} on "
-        f"{show.count(len(checkout.repository.sites), 'cluster')}: "
-        f"{show.count(sum(run.effect == 'starts' for run in rendering.runs), 'run')} to start, "
+        f"{counted(len(rendering.planned), 'workload')} on "
+        f"{counted(len(checkout.repository.sites), 'cluster')}: "
+        f"{counted(sum(run.effect == 'starts' for run in rendering.runs), 'run')} to start, "
         f"{len(rendering.ended):,} to end; "
-        f"{show.count(len(rendering.writes), 'file')} {done}written, "
+        f"{counted(len(rendering.writes), 'file')} {done}written, "
         f"{len(rendering.deletes):,} {done}deleted, {rendering.unchanged:,} unchanged"
     )
 

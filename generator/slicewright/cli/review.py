@@ -21,7 +21,7 @@ from slicewright.cli.report.plain import annotation, line
 from slicewright.cli.report.review import COMMENT, SUMMARY, Check, code, markdown
 from slicewright.cli.repository import repository_root
 from slicewright.cli.streams import exact, say
-from slicewright.core.problem import SEVERITIES, Problem, errors, foremost, tallied
+from slicewright.core.problem import SEVERITIES, Problem, counted, errors, foremost, tallied
 from slicewright.workspace.write import apply
 
 _CLUSTER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -97,7 +97,7 @@ def _failure(check: Check, problems: list[Problem]) -> Problem:
     """Return what is annotated of a failed check; `validate` has an annotation for each problem besides."""
     name = check.command.split(" ")[1]
     found = len(errors(problems)) if name == "validate" else 0
-    what = f"found {show.count(found, 'error')}" if found else "failed"
+    what = f"found {counted(found, 'error')}" if found else "failed"
     return Problem(f"slicewright {check.name}", f"slicewright {name} {what}: see the summary")
 
 
@@ -163,7 +163,7 @@ def _validate(problems: list[Problem]) -> Check:
         return Check("validate", called, ended or BROKEN, "The objects", words=f"{printed}\n{said}".strip())
     found = [_problem(record) for record in report["problems"]]
     problems += found
-    objects = show.count(report.get("summary", {}).get("objects", 0), "object")
+    objects = counted(report.get("summary", {}).get("objects", 0), "object")
     words, *others = (
         [line(problem) for problem in found if problem.severity == severity] for severity in SEVERITIES
     )

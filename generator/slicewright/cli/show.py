@@ -91,11 +91,6 @@ def messages(problems: Iterable[Problem]) -> None:
         say(tallied(listed), err=True)
 
 
-def count(number: int, noun: str) -> str:
-    """Return `1 error`, `2 errors`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def as_json(value: Any) -> None:
     """Print a result as JSON on stdout."""
     exact(in_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")

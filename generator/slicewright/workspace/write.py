@@ -185,4 +185,4 @@ def _remove_stages(root: Path) -> None:
 
 def _unwritable(name: str, error: OSError) -> Problem:
     message = f"cannot be written: {error.strerror}"
-    return Problem("FILE003", message, "check permissions and free space, then render again", file=name)
+    return Problem("FILE003", message, "check permissions and free space, then run it again", file=name)
