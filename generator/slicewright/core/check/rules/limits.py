@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from ipaddress import ip_address
 from itertools import product
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, Resource
 from slicewright.core.check.rules.dns import is_label_key, is_label_value, is_subdomain
-from slicewright.core.kubernetes.kinds import PODS_OF
+from slicewright.core.kubernetes.kinds import EACH, PODS_OF
 from slicewright.core.kubernetes.labels import TPU
-from slicewright.core.kubernetes.pods import along
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, mapping, number, sequence, text
 from slicewright.core.plan.names import MAX_LABEL
@@ -27,8 +26,18 @@ if TYPE_CHECKING:
 
 Test = Callable[[Any, dict[str, Any]], str]
 """What is wrong with a value in its holder, in words that follow the name of its field; empty for nothing."""
-Table = dict[str, list[tuple["Way", Test]]]
-"""Tests by the first key of their ways."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The tests of a field, and those of the fields in it by their keys, `*` for each entry of a list."""
+
+    tests: list[Test] = field(default_factory=list)
+    below: dict[str, Field] = field(default_factory=dict)
+
+
+Table = dict[str, Field]
+"""The tests of an object by its keys."""
 
 
 def ways(written: str) -> list[Way]:
@@ -37,24 +46,36 @@ def ways(written: str) -> list[Way]:
 
 
 def table(rows: Mapping[str, Test]) -> Table:
-    """Return the tests of written ways by their first keys."""
-    found: Table = {}
+    """Return the tests of written ways as a tree: an object is walked once for all of them."""
+    root = Field()
     for written, test in rows.items():
         for way in ways(written):
-            found.setdefault(way[0], []).append((way, test))
-    return found
+            place = root
+            for key in way:
+                place = place.below.setdefault(key, Field())
+            place.tests.append(test)
+    return root.below
 
 
 def against(tests: Table, holder: dict[str, Any], path: Path) -> Findings:
-    """Yield what the tests of a table say of the fields that a mapping has."""
-    for key in holder:
-        for way, test in tests.get(key, ()):
-            for place, steps in along(way, holder):
-                within, is_written = steps[-2], steps[-1] is not None
-                is_field = isinstance(within, dict) or is_written
-                if is_field and (said := test(steps[-1], mapping(within))):
-                    name = next(str(step) for step in reversed(place) if isinstance(step, str))
-                    yield Finding((*path, *(place if is_written else place[:-1])), f"{name} {said}")
+    """Yield what the tests of a table say of the fields that a mapping has, and of those that they lack."""
+    for key, value in holder.items():
+        if key in tests:
+            yield from _against(tests[key], key, value, holder, (*path, key))
+
+
+def _against(known: Field, name: str, value: Any, within: dict[str, Any], path: Path) -> Findings:
+    for test in known.tests:
+        if said := test(value, within):
+            yield Finding(path if value is not None else path[:-1], f"{name} {said}")
+    if isinstance(value, dict):
+        for key, below in known.below.items():
+            if key in value or below.tests:
+                yield from _against(below, key, value.get(key), value, (*path, key))
+    elif isinstance(value, list) and EACH in known.below:
+        for index, entry in enumerate(value):
+            if isinstance(entry, dict):
+                yield from _against(known.below[EACH], name, entry, {}, (*path, index))
 
 
 def number_from(least: int, most: int | None = None) -> Test:
