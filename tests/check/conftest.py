@@ -6,11 +6,14 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP
+from tests.check.past import commit, git
 
 from slicewright.core.check.cel import library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 def _forget() -> None:
@@ -27,3 +30,20 @@ def without_library() -> Iterator[None]:
         _forget()
         yield
     _forget()
+
+
+@pytest.fixture
+def past(tmp_path: Path) -> Path:
+    """Return a git repository with findings in two files and in a build."""
+    git(tmp_path, "init")
+    kustomization = "resources: [../base]\nnamePrefix: x-\n"
+    files = {
+        "a.yaml": BAD_CONFIG_MAP,
+        "b.yaml": BAD_CONFIG_MAP,
+        "k/base/kustomization.yaml": "resources: [cm.yaml]\n",
+        "k/base/cm.yaml": BAD_CONFIG_MAP,
+        "k/base/other.yaml": CONFIG_MAP,
+        "k/over/kustomization.yaml": kustomization.replace("namePrefix: x-\n", "namespace: x\n"),
+    }
+    commit(tmp_path, files)
+    return tmp_path
