@@ -350,7 +350,8 @@ def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
     found = Found(list(of_overlays(root)), whole=[] if exclude else [""])
     if (root / "custom").is_dir():
         custom = Discovery(exclude, root).find([str(root / "custom")])
-        found.units += custom.units
+        # What is beside a component is rendered into the runs that name it, and checked there.
+        found.units += (unit for unit in custom.units if not unit.inside)
         found.problems += custom.problems
         found.passed_by += custom.passed_by
     return found
