@@ -209,6 +209,8 @@ def test_anchor_and_its_aliases_change_together() -> None:
     fixes = [Fix("", (Edit("replace", (name,), 4),)) for name in "ab"]
 
     assert ("a: &x 4\nb: *x\n", fixes) == patched_together("a: &x 1\nb: *x\n", fixes)
+    both = [edit for fix in reversed(fixes) for edit in fix.edits]
+    assert "a: &x 4\nb: *x\n" == patched("a: &x 1\nb: *x\n", both)
 
 
 def test_comments_of_a_mapping_outlive_it() -> None:

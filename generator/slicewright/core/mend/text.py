@@ -17,7 +17,7 @@ from slicewright.core.document.write import write_document
 from slicewright.core.mend.tree import Node, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from slicewright.core.problem import Edit, Fix
 
@@ -28,8 +28,10 @@ _PROPERTIES = re.compile(r"(?:[&!]\S*\s*)*")
 """The anchor and the tag of a value."""
 
 
-def patched(text: str, edits: Iterable[Edit]) -> str | None:
+def patched(text: str, edits: Sequence[Edit]) -> str | None:
     """Return the text of one document after some edits; None where no way to write them reads as intended."""
+    if "*" in text and (written := _at_once(text, edits)) is not None:
+        return written  # an anchor and its aliases change together
     for edit in edits:
         # What a way of writing means is not argued but read again.
         try:
