@@ -338,3 +338,21 @@ def test_files_that_a_kustomization_names_are_read_for_its_rules(tmp_path: Path)
 
     write(tmp_path, {"a/prefix.yaml": prefix.replace("builtin", "example.com/v1")})
     assert {"KUS011", "KUS021", "KUS108"} == set(run(tmp_path, "a", "-o", "json").ids)
+
+
+def test_target_in_a_remote_base_is_not_missing(tmp_path: Path) -> None:
+    """What a kustomization builds is unknown where it is not built, so KUS105 says nothing."""
+    remote = "https://example.test/a?ref=v1.0.0"
+    patches = "patches:\n- {path: p.yaml, target: {kind: Deployment, name: far}}\n"
+    write(
+        tmp_path,
+        {
+            "a/kustomization.yaml": f"resources: [cm.yaml, '{remote}']\n{patches}",
+            "a/cm.yaml": CONFIG_MAP,
+            "a/p.yaml": "- {op: remove, path: /spec/replicas}\n",
+        },
+    )
+    found = run(tmp_path, "a", "-o", "json").ids
+
+    assert "KUS010" in found
+    assert "KUS105" not in found

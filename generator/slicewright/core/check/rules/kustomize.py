@@ -10,6 +10,7 @@ from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource,
 from slicewright.core.check.rules.kustomize_build import (
     KUSTOMIZATIONS,
     built,
+    composed,
     deleted,
     documents_of,
     foreign,
@@ -143,7 +144,7 @@ def _mentions(value: Any, name: str) -> bool:
 
 @rule("KUS105", KUSTOMIZATIONS, "warning")
 def _targets(resource: Resource, objects: ObjectSet) -> Findings:
-    contents = built(resource, objects)
+    contents = composed(resource, objects)
     gone = objects.once("deleted by patches", deleted)
     for found in patches(resource, objects):
         if found.deletes or (found.target.get("kind", ""), found.target.get("name", "")) in gone:

@@ -62,6 +62,13 @@ def _by_file(objects: ObjectSet) -> dict[str, list[Resource]]:
     return found
 
 
+def composed(resource: Resource, objects: ObjectSet) -> list[Resource]:
+    """Return the objects of a kustomization that was built; none where it was not, as with a remote base."""
+    by_file = objects.once("resources by file", _by_file)
+    folder = posixpath.dirname(resource.file) or "."
+    return [found for found in by_file.get(folder, ()) if found.kind not in _NOT_BUILT]
+
+
 def built(resource: Resource, objects: ObjectSet) -> list[Resource]:
     """Return the objects of a kustomization: as composed where that is known, else its resources.
 
@@ -73,10 +80,9 @@ def built(resource: Resource, objects: ObjectSet) -> list[Resource]:
     waiting = [resource]
     while waiting:
         current = waiting.pop()
-        folder = posixpath.dirname(current.file) or "."
-        composed = [found for found in by_file.get(folder, ()) if found.kind not in _NOT_BUILT]
-        contents |= {id(found): found for found in composed}
-        for file in () if composed else _included(current, folder):
+        there = composed(current, objects)
+        contents |= {id(found): found for found in there}
+        for file in () if there else _included(current, posixpath.dirname(current.file) or "."):
             if file in seen:
                 continue
             seen.add(file)
