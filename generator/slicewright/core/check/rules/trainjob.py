@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.limits import unlike_limits
+from slicewright.core.check.rules.dns import against_dns1035
+from slicewright.core.check.rules.limits import against, needed, number_from, table, unlike_limits
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_placed_otherwise, shape, shapes
 from slicewright.core.check.training import (
     ANCESTOR,
@@ -253,3 +254,34 @@ def _replicas(resource: Resource, objects: ObjectSet) -> Findings:
             path = together[-1].replicas_path
             where = path if path[-1] in mapping(at(resource.data, *map(str, path[:-1]))) else path[:-1]
             yield Finding(where, f"{counted(replicas, 'replica')} on TPUs, and {said}")
+
+
+_MPI_TYPES, _MPI_RESTARTS = ("Launcher", "Worker"), ("Never", "OnFailure")
+_MPI = table(
+    {
+        "spec.mpiReplicaSpecs.Launcher": needed,
+        "spec.mpiReplicaSpecs.Launcher.replicas": number_from(1, 1),
+        "spec.mpiReplicaSpecs.Worker.replicas": number_from(1),
+        "spec.mpiReplicaSpecs.Launcher|Worker.restartPolicy": lambda value, _: (
+            f"is '{value}', and must be {joined(_MPI_RESTARTS, 'or')}"
+            if value and value not in _MPI_RESTARTS
+            else ""
+        ),
+        "spec.slotsPerWorker": number_from(0),
+        "spec.runPolicy.activeDeadlineSeconds|backoffLimit|ttlSecondsAfterFinished": number_from(0),
+    }
+)
+
+
+@rule("TRAIN113", {"MPIJob"})
+def _mpi(resource: Resource, _objects: ObjectSet) -> Findings:
+    if resource.data["apiVersion"] != "kubeflow.org/v2beta1":
+        return
+    yield from against(_MPI, resource.data, ())
+    specs = mapping(at(resource.data, "spec", "mpiReplicaSpecs"))
+    for kind in specs.keys() - _MPI_TYPES:
+        message = f"an MPIJob has no replicas of type '{kind}'"
+        yield Finding(("spec", "mpiReplicaSpecs", kind), message, did_you_mean(kind, _MPI_TYPES))
+    workers = number(at(specs, "Worker", "replicas"), 1) or 1
+    if resource.name and (against_name := against_dns1035(f"{resource.name}-worker-{workers - 1}")):
+        yield Finding(("metadata", "name"), f"the name of worker {workers - 1} {against_name}")
