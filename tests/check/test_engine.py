@@ -63,6 +63,14 @@ def test_deprecated_version_is_a_warning() -> None:
     assert problem.hint == "write kueue.x-k8s.io/v1beta2, which Kueue serves from 0.15 on"
 
 
+def test_deprecation_of_another_kind_is_told_in_its_own_words() -> None:
+    """A schema of the user may have a deprecation warning: it is the hint."""
+    own = Engine(KindSchemas(lambda _: {"x-slicewright": {"deprecated": "write v2"}}))
+    item = Resource(THING, "file.yaml")
+    (problem,) = own.object_problems(item, own.verdict(item))
+    assert ("SCHEMA009", "write v2") == (problem.id, problem.hint)
+
+
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
