@@ -282,6 +282,24 @@ def test_word_in_capitals_counts_where_a_value_would_be_taken(
     assert [] == [one for one in ids if one.startswith(("JS", "SCHEMA", "TPU")) and one != expected]
 
 
+def test_objects_are_filled_in_together(tmp_path: Path) -> None:
+    """A Job with a placeholder selects a class whose name and topology have one: nothing is wrong."""
+    compute_class = (
+        "apiVersion: cloud.google.com/v1\nkind: ComputeClass\nmetadata: {name: 'tpu-${SHAPE}'}\n"
+        "spec: {priorities: [{tpu: {type: tpu7x, topology: '${SHAPE}', count: 4}}]}\n"
+    )
+    job = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: '${JOB_NAME}'}\nspec:\n  template:\n    spec:\n"
+        "      restartPolicy: Never\n"
+        "      nodeSelector:\n        cloud.google.com/compute-class: tpu-2x2x1\n"
+        "        cloud.google.com/gke-tpu-topology: 2x2x1\n"
+        "      containers: [{name: a, image: 'b:1', resources: {limits: {google.com/tpu: 4}}}]\n"
+    )
+    write(tmp_path, {"class.yaml": compute_class, "job.yaml": job})
+
+    assert [] == [one for one in run(tmp_path, ".", "-o", "json").ids if one.startswith("CC")]
+
+
 @pytest.mark.parametrize(
     "name", ["base/a.yaml", "base_pods/a.yaml", "my-base/a.yaml", "pod-template.yaml", "templates/a.yaml"]
 )

@@ -151,9 +151,9 @@ def _suspects(
     These are words in capitals with `_` or that name their field, quoted blanks and `{word}`. In a partial
     object these are empty values as well, and names that begin or end with the hyphen of a prefix or suffix.
     """
-    values = dict(values_in(data)) if refused else {}
-    for path in refused & values.keys():
-        value = values[path]
+    for path, value in values_in(data) if refused else ():
+        if path not in refused:
+            continue
         if value == " " or (is_partial and value in (None, "")):
             yield path, _BLANKS
         elif _is_braced(value):
@@ -206,13 +206,14 @@ def certain(
     if not (held or refused):
         yield from found
         return
-    every = {**(held or {}), **refused}
+    every = {**(held or {}), **refused, **(held or {})}
     yield from _note(resource, every)
     tokens = {token for some in every.values() for token in some}
     is_about = _about(every)
     left = [one for one in found if not (is_about(one) or any(token in one.message for token in tokens))]
     for number, variant in enumerate(VARIANTS, start=1) if left else ():
-        others = problems_of(0, fill(resource, every, variant)) if refused else problems_of(number)
+        filled = fill(resource, every, variant) if refused else None
+        others = problems_of(number if held else 0, filled)  # beside others with the same values
         left = _in_both(left, others)
     words = _words(resource, every, found, left) if left else []
     for word in words[:_WORDS]:
