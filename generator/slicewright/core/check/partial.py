@@ -23,4 +23,5 @@ def is_called_partial(name: str) -> bool:
 
 def as_note(problem: Problem) -> Problem:
     """Return a problem of a partial object: a note if something is missing."""
-    return replace(problem, severity="note") if problem.id in _COMPLETED else problem
+    is_missing = problem.id in _COMPLETED or problem.message.endswith(" is missing")
+    return replace(problem, severity="note") if is_missing else problem

@@ -67,7 +67,7 @@ def against(tests: Table, holder: dict[str, Any], path: Path) -> Findings:
 def _against(known: Field, name: str, value: Any, within: dict[str, Any], path: Path) -> Findings:
     for test in known.tests:
         if said := test(value, within):
-            yield Finding(path if value is not None else path[:-1], f"{name} {said}")
+            yield Finding(path if value is not None or name in within else path[:-1], f"{name} {said}")
     if isinstance(value, dict):
         for key, below in known.below.items():
             if key in value or below.tests:
@@ -186,15 +186,11 @@ def port_name(value: Any, _within: dict[str, Any]) -> str:
     return f"is '{value}', and the name of a port is 1 to 15 lower-case letters, digits and hyphens"
 
 
-def _above_zero(storage: Any) -> str:
-    found = amount(storage)
-    if storage is not None and (found is None or found > 0):
-        return ""
-    return (
-        "has no requests.storage"
-        if storage is None
-        else f"requests {storage} of storage, and must request some"
-    )
+def _above_zero(value: Any, _within: dict[str, Any]) -> str:
+    found = amount(value)
+    if value is None:
+        return "is missing"
+    return f"is {value}, and must be above 0" if found is not None and found <= 0 else ""
 
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -217,7 +213,8 @@ HANDLERS = "livenessProbe|readinessProbe|startupProbe", "lifecycle.postStart|pre
 _KEYED = "volumes.*.configMap|secret", "volumes.*.projected.sources.*.configMap|secret"
 CLAIM = {
     "accessModes": needed,
-    "resources": lambda value, _: _above_zero(at(value, "requests", "storage")),
+    "resources": lambda value, _: "" if mapping(at(value, "requests")) else "has no requests.storage",
+    "resources.requests.storage": _above_zero,
     "storageClassName|volumeAttributesClassName": NAME,
     "selector.matchExpressions.*": expression,
     "selector.matchLabels": labels,
