@@ -24,7 +24,7 @@ from slicewright.core.check.passed_by import HELM
 from slicewright.core.check.selection import Selection, keeps_unchecked
 from slicewright.core.problem import SEVERITIES, Problem, Severity, did_you_mean, selectors
 from slicewright.workspace import package
-from slicewright.workspace.discovery import STDIN, Discovery, Found, of_overlays
+from slicewright.workspace.discovery import STDIN, Discovery, Found, of_custom, of_overlays
 from slicewright.workspace.ignore_files import read_ignore_files
 from slicewright.workspace.kinds import kind_schemas, packaged
 from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
@@ -348,12 +348,10 @@ def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
 def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
     """Return the overlays and custom/ of a repository."""
     found = Found(list(of_overlays(root)), whole=[] if exclude else [""])
-    if (root / "custom").is_dir():
-        custom = Discovery(exclude, root).find([str(root / "custom")])
-        # What is beside a component is rendered into the runs that name it, and checked there.
-        found.units += (unit for unit in custom.units if not unit.inside)
-        found.problems += custom.problems
-        found.passed_by += custom.passed_by
+    custom = of_custom(root, exclude)
+    found.units += custom.units
+    found.problems += custom.problems
+    found.passed_by += custom.passed_by
     return found
 
 

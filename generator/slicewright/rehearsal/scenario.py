@@ -21,7 +21,7 @@ from slicewright.rehearsal.model.fault import validate_blocks
 from slicewright.rehearsal.model.offline import never_fits
 from slicewright.rehearsal.model.scenario_part import Known, is_run, part, run_key
 from slicewright.testbed.manifests import Installation, installation
-from slicewright.workspace.discovery import Discovery
+from slicewright.workspace.discovery import of_custom
 from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
 
 def _custom(root: Path) -> tuple[Object, ...]:
     """Return what pods may need of the hand-written objects of a repository."""
-    units = Discovery(base=root).find([str(root / "custom")]).units if (root / "custom").is_dir() else []
-    objects = [document.data for unit in units for document in load(unit).documents]
+    objects = [document.data for unit in of_custom(root).units for document in load(unit).documents]
     return tuple(item for item in objects if isinstance(item, dict) and item.get("kind") in KINDS)
 
 

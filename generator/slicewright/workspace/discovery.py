@@ -212,6 +212,14 @@ def _without_included(found: Found, kustomizations: Kustomizations) -> Found:
     return found
 
 
+def of_custom(root: Path, exclude: Iterable[str] = ()) -> Found:
+    """Return what is in custom/ of a repository, but what is beside a component: its runs bring that."""
+    folder = root / "custom"
+    found = Discovery(exclude, root).find([str(folder)]) if folder.is_dir() else Found()
+    found.units = [unit for unit in found.units if not unit.inside]
+    return found
+
+
 def of_overlays(root: Path) -> Iterator[Unit]:
     """Yield the folders of a repository's tree: each workload of each cluster, and what begins with '_'."""
     for cluster in _folders(root, "overlays"):
