@@ -179,7 +179,7 @@ def test_baseline_is_replaced_as_a_whole(tmp_path: Path) -> None:
     ids=lambda options: options[0],
 )
 def test_only_what_a_check_could_find_is_gone(known: Path, options: tuple[str, ...]) -> None:
-    """An option that hides findings, or leaves checks out, is no proof that they were mended."""
+    """An option that hides findings, or leaves checks out, does not prove that they were mended."""
     done = run(known, "m", "--baseline", "known.yaml", *options, "-o", "json")
 
     assert (0, []) == (done.code, done.ids)

@@ -232,7 +232,7 @@ def test_difference_is_no_pass_for_what_cannot_be_read(tmp_path: Path, path: str
 def test_difference_without_kustomize_has_its_own_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A missing tool is no difference: the code is that of a check without `--diff`."""
+    """With a missing tool, the exit code is that of a check without `--diff`."""
     missing = Problem("TOOL001", "kustomize v5 is missing", "run 'make tools'")
     monkeypatch.setattr(kustomize, "binary", lambda: missing)
     (tmp_path / "kustomization.yaml").write_text("resources: []\nnamePrefix: a\n")

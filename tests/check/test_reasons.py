@@ -204,7 +204,7 @@ def test_a_comment_is_compared_with_its_own_lines_alone(
     ],
 )
 def test_comment_with_another_word_is_reported(tmp_path: Path, comment: str, expected: list[str]) -> None:
-    """Words of other linters ignore nothing, and a misspelt one neither; prose is no attempt."""
+    """Comments of other linters ignore nothing, nor do misspelt ones; prose is left alone."""
     write(tmp_path, {"a.yaml": f"# slicewright: {comment}\n{BAD_CONFIG_MAP}"})
 
     assert expected == [one for one in said(tmp_path, ".") if "IGN" in one]

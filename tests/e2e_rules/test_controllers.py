@@ -35,7 +35,7 @@ FRAMEWORKS = (
 PODS = {"lws": 4, "raycluster": 5, "rayjob": 5, "rayservice": 5, "trainjob": 4}
 """How many pods the object of a file has, where its row does not say another number."""
 EXPECTED = {"Pod", "Workload"}
-"""Kinds whose warnings say that there is no node and no queue: this cluster has none."""
+"""Kinds whose warnings say that nodes and queues are missing: this cluster has none."""
 SECONDS = 60
 
 

@@ -214,7 +214,7 @@ def test_anchor_and_its_aliases_change_together() -> None:
 
 
 def test_comments_of_a_mapping_outlive_it() -> None:
-    """A mapping that another one replaces leaves its comments below that."""
+    """Where a mapping replaces another, the comments of the old one stay below the new one."""
     text = "a: # why\n  b: {c: 1, # first\n    d: 2} # last\n"
 
     after = patched(text, [Edit("replace", ("a",), {"e": 3})])

@@ -7,7 +7,7 @@ import re
 OBEYED = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
 )
-"""Control characters but tab and newline, other ends of lines, turned writing, and bytes that are no text."""
+"""Control characters but tab and newline, other ends of lines, marks of direction, bytes outside UTF-8."""
 _CHARACTER = re.compile(f"[{OBEYED}]")
 _IN_A_LINE = re.compile(f"[\n{OBEYED}]")
 _COMMAND = re.compile(r"(?m)^([^\S\n]*)([:`~])(?=:|``|~~)|(#)(#)(?=\[)")

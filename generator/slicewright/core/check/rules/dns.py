@@ -12,6 +12,7 @@ _SIGN = re.compile(r"[-a-z0-9]")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+_PORT = re.compile(r"(?=.*[a-z])(?!.{16})[a-z0-9]+(-[a-z0-9]+)*")
 _MAX_SUBDOMAIN = 253
 
 
@@ -38,6 +39,16 @@ def as_dns1035(name: str) -> str:
 def is_subdomain(name: str) -> bool:
     """Tell whether a name is a DNS-1123 subdomain."""
     return len(name) <= _MAX_SUBDOMAIN and _SUBDOMAIN.fullmatch(name) is not None
+
+
+def is_dns_label(name: str) -> bool:
+    """Tell whether a name is a DNS-1123 label."""
+    return is_subdomain(name) and "." not in name and len(name) <= MAX_LABEL
+
+
+def is_port_name(name: str) -> bool:
+    """Tell whether a text may be the name of a port: with a letter, and 15 characters at most."""
+    return _PORT.fullmatch(name) is not None
 
 
 def is_label_value(value: str) -> bool:

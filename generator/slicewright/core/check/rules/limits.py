@@ -11,12 +11,17 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, Resource
-from slicewright.core.check.rules.dns import is_label_key, is_label_value, is_subdomain
+from slicewright.core.check.rules.dns import (
+    is_dns_label,
+    is_label_key,
+    is_label_value,
+    is_port_name,
+    is_subdomain,
+)
 from slicewright.core.kubernetes.kinds import EACH, PODS_OF
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, mapping, number, sequence, text
-from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,11 +123,6 @@ def shaped(is_valid: Callable[[str], bool], what: str) -> Test:
     return test
 
 
-def is_dns_label(name: str) -> bool:
-    """Tell whether a name is a DNS-1123 label."""
-    return is_subdomain(name) and "." not in name and len(name) <= MAX_LABEL
-
-
 LABEL = shaped(is_dns_label, "1 to 63 lower-case letters, digits and hyphens")
 NAME = shaped(is_subdomain, "lower-case letters, digits, hyphens and dots")
 _KEY = shaped(is_label_key, "the key of a label")
@@ -181,7 +181,7 @@ def _domains(value: Any, within: dict[str, Any]) -> str:
 
 def port_name(value: Any, _within: dict[str, Any]) -> str:
     """Refuse a text that cannot be the name of a port."""
-    if not isinstance(value, str) or re.fullmatch(r"(?=.*[a-z])(?!.{16})[a-z0-9]+(-[a-z0-9]+)*", value):
+    if not isinstance(value, str) or is_port_name(value):
         return ""
     return f"is '{value}', and the name of a port is 1 to 15 lower-case letters, digits and hyphens"
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.dns import is_subdomain
+from slicewright.core.check.rules.dns import is_dns_label, is_subdomain
 from slicewright.core.check.rules.limits import (
     CLAIM,
     CONFIG_KEY,
@@ -18,7 +18,6 @@ from slicewright.core.check.rules.limits import (
     against,
     expression,
     filled,
-    is_dns_label,
     is_ip,
     labels,
     needed,

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.dns import is_label_key, is_label_value
+from slicewright.core.check.rules.dns import is_dns_label, is_label_key, is_label_value, is_port_name
 from slicewright.core.check.rules.kueue_flavors import of_tolerations
 from slicewright.core.check.rules.limits import (
     CONTAINER,
@@ -16,7 +16,6 @@ from slicewright.core.check.rules.limits import (
     SELECTORS,
     TERMS,
     against,
-    is_dns_label,
     of_resources,
     refused_later,
     ways,
@@ -75,8 +74,6 @@ _OF_JOBS: dict[Way, tuple[str, ...]] = {
     (*_RULES, "onPodConditions", EACH, "status"): ("True", "False", "Unknown"),
     ("podReplacementPolicy",): ("Failed", "TerminatingOrFailed"),
 }
-_PORT_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_LONGEST_PORT_NAME = 15
 _STANDARD = re.compile(r"cpu|memory|ephemeral-storage|storage|hugepages-.+|.+/.+")
 _NOT_NEGATIVE = (
     *("activeDeadlineSeconds", "backoffLimit", "backoffLimitPerIndex", "completions", "maxFailedIndexes"),
@@ -242,8 +239,7 @@ def _ports(container: dict[str, Any], path: Path) -> Findings:
     names: set[str] = set()
     for index, port in entries(container.get("ports")):
         name = text(port.get("name"))
-        is_name = _PORT_NAME.fullmatch(name) and len(name) <= _LONGEST_PORT_NAME and not name.isdigit()
-        if name and not is_name:
+        if name and not is_port_name(name):
             message = f"'{name}' is not a valid name of a port"
             yield Finding(
                 (*path, index, "name"), message, "write 1 to 15 lower-case letters, digits and hyphens"
