@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import slicewright
-from slicewright.testbed.errors import ApiError, BedError
+from slicewright.apiserver.errors import ApiError
+from slicewright.testbed.errors import BedError
 from slicewright.testbed.nodes import SIMULATED
 
 if TYPE_CHECKING:

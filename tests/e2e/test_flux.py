@@ -14,11 +14,11 @@ from tests.conftest import Repo
 from tests.gitops.flux_kit import applied, render, rendered
 from tests.testbed.kit import eventually
 
+from slicewright.apiserver import kubeconfig
+from slicewright.apiserver.client import Api
+from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.kubeconfig import Access
 from slicewright.core.gitops.flux import HEALTH
-from slicewright.testbed import kubeconfig
-from slicewright.testbed.api import Api
-from slicewright.testbed.errors import ApiError
-from slicewright.testbed.kubeconfig import Access
 
 from . import kit
 from .test_platform import remove_platform

@@ -11,7 +11,7 @@ from slicewright.testbed.cluster import Cluster
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.testbed.api import Api
+    from slicewright.apiserver.client import Api
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from tests.e2e_rules.modules import folder
 
+from slicewright.apiserver import kubeconfig
 from slicewright.binaries.find import find
-from slicewright.testbed import kubeconfig, manifests
+from slicewright.testbed import manifests
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from slicewright.testbed.errors import ApiError
+from slicewright.apiserver.errors import ApiError
 
 if TYPE_CHECKING:
-    from slicewright.testbed.api import Api
+    from slicewright.apiserver.client import Api
 
 STRANGER = yaml.safe_load((Path(__file__).parents[1] / "check/stranger.yaml").read_text(encoding="utf-8"))
 MESSAGES = {

@@ -13,13 +13,14 @@ from tests.e2e_rules import controllers
 from tests.rules.verdicts import CONTROLLED, controlled
 from tests.testbed.kit import keeping_logs
 
+from slicewright.apiserver.errors import ApiError
 from slicewright.testbed.cluster import Cluster
-from slicewright.testbed.errors import ApiError, BedError
+from slicewright.testbed.errors import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.testbed.api import Api
+    from slicewright.apiserver.client import Api
 
 pytestmark = pytest.mark.ci  # controllers that `make tools` does not build
 

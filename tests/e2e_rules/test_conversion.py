@@ -10,7 +10,7 @@ from slicewright.core.compose.patch import apply, copied
 from slicewright.core.mend.kueue import to_v1beta2
 
 if TYPE_CHECKING:
-    from slicewright.testbed.api import Api
+    from slicewright.apiserver.client import Api
 
 POD = {
     "metadata": {},

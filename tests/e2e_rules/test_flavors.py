@@ -17,8 +17,8 @@ from slicewright.testbed.wait import stretched
 from slicewright.workspace.package import package
 
 if TYPE_CHECKING:
+    from slicewright.apiserver.client import Api
     from slicewright.core.kubernetes.types import Object
-    from slicewright.testbed.api import Api
 
 pytestmark = pytest.mark.ci  # hundreds of queues
 

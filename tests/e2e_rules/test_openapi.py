@@ -14,7 +14,7 @@ from slicewright.core.schema.kind import KEY
 from slicewright.core.schema.openapi import from_openapi, trimmed
 
 if TYPE_CHECKING:
-    from slicewright.testbed.api import Api
+    from slicewright.apiserver.client import Api
 
 pytestmark = pytest.mark.ci  # what is committed is compared with pinned programs
 

@@ -13,16 +13,16 @@ from tests.check.kit import run
 from tests.e2e_rules.modules import folder
 from tests.rules.verdicts import refusals
 
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.check.model import Resource
 from slicewright.core.check.unpack import unpack
-from slicewright.testbed.errors import ApiError
 from slicewright.workspace.discovery import Discovery
 from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.testbed.api import Api
+    from slicewright.apiserver.client import Api
 
 pytestmark = pytest.mark.ci  # hundreds of manifests
 

@@ -10,14 +10,14 @@ import yaml
 from tests.rules.verdicts import FILES, ROWS, changed, expected
 from tests.schema_kinds.kit import rebuild
 
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.kinds import CRD_VERSION
-from slicewright.testbed.errors import ApiError
 from slicewright.testbed.wait import until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slicewright.testbed.api import Api
+    from slicewright.apiserver.client import Api
 
 pytestmark = pytest.mark.ci  # unit tests hold us to the committed verdicts
 

@@ -15,8 +15,8 @@ from slicewright.testbed.wait import until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slicewright.apiserver.client import Api
     from slicewright.core.kubernetes.types import Object
-    from slicewright.testbed.api import Api
 
 pytestmark = pytest.mark.ci  # unit tests hold the rule to these cases
 

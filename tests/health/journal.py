@@ -6,8 +6,8 @@ import http.client
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
-from slicewright.testbed import kubeconfig
-from slicewright.testbed.api import Api
+from slicewright.apiserver import kubeconfig
+from slicewright.apiserver.client import Api
 
 if TYPE_CHECKING:
     from collections.abc import Callable

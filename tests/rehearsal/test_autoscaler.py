@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.testbed.kit import eventually
 
+from slicewright.apiserver.errors import ApiError
 from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.model.clock import ClockSettings
 from slicewright.rehearsal.node_pools import NodePool
 from slicewright.rehearsal.timers import Clock
-from slicewright.testbed.errors import ApiError, BedError
+from slicewright.testbed.errors import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slicewright.apiserver.errors import ApiError
 from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.gang import begin_programs
 from slicewright.rehearsal.model.gang import ends_by_itself, gangs
 from slicewright.rehearsal.model.timeline import Timelines
 from slicewright.rehearsal.timers import Clock
-from slicewright.testbed.errors import ApiError
 
 from .kit import A, gone, job, jobset, pathwaysjob, pod, replicated_job, says
 

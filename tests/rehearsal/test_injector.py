@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slicewright.apiserver.errors import ApiError
 from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.faults.injector import Injector
@@ -14,7 +15,6 @@ from slicewright.rehearsal.model.gang import gangs
 from slicewright.rehearsal.model.scenario_part import run_key
 from slicewright.rehearsal.termination import Termination
 from slicewright.rehearsal.timers import Clock, Timers
-from slicewright.testbed.errors import ApiError
 
 from .kit import jobset, part_of, replicated_job
 

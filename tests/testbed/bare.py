@@ -10,7 +10,7 @@ from slicewright.testbed.bed import Bed, Connection, ControlPlane
 from slicewright.testbed.manifests import Installation
 
 if TYPE_CHECKING:
-    from slicewright.testbed.api import Api
+    from slicewright.apiserver.client import Api
     from slicewright.testbed.bed import BootContext
 
 

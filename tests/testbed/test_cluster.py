@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.resolved import resolve_text
 
-from slicewright.testbed import kubeconfig, nodes, supervisor, wait
-from slicewright.testbed.api import Api
+from slicewright.apiserver import kubeconfig
+from slicewright.apiserver.client import Api
+from slicewright.apiserver.errors import ApiError
+from slicewright.testbed import nodes, supervisor, wait
 from slicewright.testbed.cluster import Attached, Cluster
-from slicewright.testbed.errors import ApiError, BedError
+from slicewright.testbed.errors import BedError
 from slicewright.testbed.process_group import ProcessGroup
 
 from .kit import GUEST, assert_nothing_left, eventually, listening, processes

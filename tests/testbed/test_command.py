@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from slicewright.testbed import controllers, kubeconfig, process_group, supervisor
-from slicewright.testbed.api import Api
+from slicewright.apiserver import kubeconfig
+from slicewright.apiserver.client import Api
+from slicewright.testbed import controllers, process_group, supervisor
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.process_group import ProcessGroup
 
@@ -172,6 +173,6 @@ def test_operator_of_the_environment(tmp_path: Path) -> None:
 def test_commands_about_clusters_need_no_extra() -> None:
     """Without the packages of the extra `testbed`, `cluster status` works, and `rehearse` can say so."""
     modules = "slicewright.cli.cluster, slicewright.rehearsal.scenario"
-    code = f"import sys; sys.modules |= dict.fromkeys(['cryptography', 'urllib3']); import {modules}"
+    code = f"import sys; sys.modules |= dict.fromkeys(['cryptography']); import {modules}"
 
     assert 0 == subprocess.run([sys.executable, "-c", code], check=False).returncode

@@ -10,12 +10,12 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.check.scheduler import node_selector, tolerates
 from slicewright.core.kubernetes.labels import JOB_UID, NODE_POOL, TPU
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.rehearsal.event_log import alive
 from slicewright.rehearsal.model.simulate import OWNER_LABEL
-from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

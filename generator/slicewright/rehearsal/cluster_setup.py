@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.kinds import (
     KUEUE_VERSION,
     RBAC_VERSION,
@@ -21,16 +22,16 @@ from slicewright.core.problem import counted
 from slicewright.rehearsal.model.simulate import OWNER_LABEL, owned
 from slicewright.rehearsal.model.surroundings import volume
 from slicewright.testbed import wait
-from slicewright.testbed.errors import ApiError, BedError
+from slicewright.testbed.errors import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from slicewright.apiserver.client import Api
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
     from slicewright.rehearsal.model.surroundings import Need
     from slicewright.rehearsal.node_pools import Capacity
-    from slicewright.testbed.api import Api
     from slicewright.testbed.bed import Bed
 
 

@@ -7,6 +7,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
+from slicewright.apiserver.client import Api
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.kinds import KUEUE_VERSION, RUN_VERSIONS
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.problem import Problem, counted
@@ -14,15 +16,14 @@ from slicewright.rehearsal.model.event import Event, Kind
 from slicewright.rehearsal.model.observe import Observer
 from slicewright.rehearsal.model.timeline import Timelines
 from slicewright.rehearsal.node_pools import chips_of
-from slicewright.testbed.api import Api
-from slicewright.testbed.errors import ApiError, BedError
+from slicewright.testbed.errors import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from slicewright.apiserver.kubeconfig import Access
     from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.timers import Clock
-    from slicewright.testbed.kubeconfig import Access
 
 
 class EventLog:

@@ -11,9 +11,9 @@ from slicewright.rehearsal.model.simulate import SECONDS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slicewright.apiserver.client import Api
     from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.model.gang import Gangs
-    from slicewright.testbed.api import Api
 
 
 def begin_programs(api: Api, event_log: EventLog, runs: Mapping[str, tuple[Gangs, float]]) -> None:

@@ -11,16 +11,17 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
+from slicewright.apiserver.client import Api
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.problem import Problem
 from slicewright.rehearsal.model.simulate import OWNER_LABEL
-from slicewright.testbed.api import Api
-from slicewright.testbed.errors import ApiError, BedError
+from slicewright.testbed.errors import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from slicewright.apiserver.kubeconfig import Access
     from slicewright.core.kubernetes.types import Object
-    from slicewright.testbed.kubeconfig import Access
 
 
 LEASE = ("coordination.k8s.io/v1", "Lease")

@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
+from slicewright.apiserver import kubeconfig
+from slicewright.apiserver.errors import AccessError, ApiError
 from slicewright.core.check.origin import of_cluster
 from slicewright.core.problem import Problem
 from slicewright.rehearsal.autoscaler import Autoscaler
@@ -30,8 +32,7 @@ from slicewright.rehearsal.node_pools import capacity
 from slicewright.rehearsal.report.report import Report
 from slicewright.rehearsal.termination import Termination
 from slicewright.rehearsal.timers import Clock, Timers
-from slicewright.testbed import controllers, kubeconfig
-from slicewright.testbed.errors import ApiError, BedError
+from slicewright.testbed import controllers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -103,7 +104,7 @@ class Rehearsal:
             self._play(show)
         except KeyboardInterrupt:
             self._interrupted = True
-        except (ApiError, OSError, BedError) as error:
+        except (ApiError, OSError, AccessError) as error:
             self._against.append(self._cause(error))
         if not (self._clean and self._left):
             return
@@ -112,7 +113,7 @@ class Rehearsal:
             self._clear()
         except KeyboardInterrupt:
             self._interrupted = True
-        except (ApiError, OSError, BedError) as error:
+        except (ApiError, OSError, AccessError) as error:
             self._left = str(error).partition("\n")[0]
 
     def report(self) -> Report:
@@ -244,9 +245,9 @@ class Rehearsal:
         if self._lease:
             self._lease.check()
 
-    def _cause(self, error: ApiError | OSError | BedError) -> Problem:
+    def _cause(self, error: ApiError | OSError | AccessError) -> Problem:
         """Return why it cannot go on: the program that ended, where it is one of ours."""
-        if isinstance(error, BedError):
+        if isinstance(error, AccessError):
             return error.problem
         seen = self._bed.ended()
         if seen:

@@ -8,12 +8,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from slicewright.apiserver.errors import AccessError
+from slicewright.apiserver.kubeconfig import read
 from slicewright.rehearsal.lease import NAME, Lease
 from slicewright.rehearsal.rehearse import Rehearsal, not_run
 from slicewright.rehearsal.test_cluster_guard import admit
 from slicewright.testbed.cluster import Attached, Cluster
-from slicewright.testbed.errors import BedError
-from slicewright.testbed.kubeconfig import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,7 +125,7 @@ def run_scenario(
                         bed.stop()
         except KeyboardInterrupt:
             interruption.signal = interruption.signal or signal.SIGINT  # raised by somebody else
-        except BedError as error:
+        except AccessError as error:
             cause = error.problem
         # A Ctrl-C may have come before `try` was there to stop it, or while it was on its way out.
         with interruption.held_back():

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.apiserver.client import Api
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
 from slicewright.core.problem import Problem
 from slicewright.documentation import page
-from slicewright.testbed.api import Api
-from slicewright.testbed.errors import ApiError, BedError
+from slicewright.testbed.errors import BedError
 
 if TYPE_CHECKING:
-    from slicewright.testbed.kubeconfig import Access
+    from slicewright.apiserver.kubeconfig import Access
 
 MARK = "slicewright.dev/test-cluster"
 """The label of the namespace kube-system that says so."""

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from slicewright.apiserver.client import Api
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.problem import Problem
 from slicewright.testbed import nodes, process_group, wait
-from slicewright.testbed.api import Api
-from slicewright.testbed.errors import ApiError, BedError
+from slicewright.testbed.errors import BedError
 from slicewright.testbed.nodes import SIMULATED, simulated_nodes
 from slicewright.testbed.process_group import ProcessGroup
 
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from slicewright.apiserver.kubeconfig import Access
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.testbed.kubeconfig import Access
 
 START_SECONDS = 180
 """For how long a part of a bed may take to get ready; a machine that is busy gets longer, see `wait`."""

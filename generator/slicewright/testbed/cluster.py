@@ -10,27 +10,27 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from slicewright.apiserver import kubeconfig
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.kinds import CRD_VERSION, RUN_VERSIONS
 from slicewright.core.platform.release import JOBSET, KUEUE, PATHWAYS
 from slicewright.testbed import (
     control_plane,
     controllers,
     credentials,
-    kubeconfig,
     manifests,
     nodes,
     process_group,
 )
 from slicewright.testbed.bed import Bed, Connection, ControlPlane
-from slicewright.testbed.errors import ApiError
 from slicewright.testbed.manifests import Installation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from slicewright.apiserver.client import Api
     from slicewright.core.kubernetes.types import Object
-    from slicewright.testbed.api import Api
     from slicewright.testbed.bed import BootContext
     from slicewright.testbed.credentials import Credentials
 

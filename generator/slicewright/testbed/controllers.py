@@ -25,8 +25,8 @@ from slicewright.testbed.errors import BedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slicewright.apiserver.client import Api
     from slicewright.core.kubernetes.types import Object
-    from slicewright.testbed.api import Api
     from slicewright.testbed.credentials import Credentials
 
 _KUEUE_NAMESPACE = "kueue-system"

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from slicewright.testbed.kubeconfig import Access, write
+from slicewright.apiserver.kubeconfig import Access, write
 
 if TYPE_CHECKING:
     from pathlib import Path

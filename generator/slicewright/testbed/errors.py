@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from slicewright.apiserver.errors import AccessError
 from slicewright.binaries.find import in_checkout, install_testbed
 from slicewright.core.problem import Problem
 
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
 
-
-class BedError(Exception):
+class BedError(AccessError):
     """The test bed broke, or is not what was asked for; `problem` says how."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.text())
-        self.problem = problem
-
-
-class ApiError(Exception):
-    """The API server said no; `reason` is its word for it, `code` the HTTP status."""
-
-    def __init__(self, code: int, status: Object) -> None:
-        self.code = code
-        self.reason: str = status.get("reason", "")
-        self.message: str = status.get("message", "") or f"HTTP status {code}"
-        super().__init__(f"{code} {self.reason}: {self.message}")
 
 
 def missing_package(package: str | None, what: str) -> Problem:

@@ -13,10 +13,10 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slicewright.apiserver import kubeconfig
+from slicewright.apiserver.client import Api
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.kinds import RUN_VERSIONS
-from slicewright.testbed import kubeconfig
-from slicewright.testbed.api import Api
-from slicewright.testbed.errors import ApiError
 from slicewright.testbed.pathways_jobset import UnknownShapeError, jobset, shape_of
 from slicewright.workspace.repository_reader import catalogue_at
 

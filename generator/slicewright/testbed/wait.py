@@ -6,8 +6,9 @@ import os
 import time
 from typing import TYPE_CHECKING, TypeVar
 
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.problem import Problem
-from slicewright.testbed.errors import ApiError, BedError
+from slicewright.testbed.errors import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from pytest_kind import KindCluster  # type: ignore[import-untyped]
 
+from slicewright.apiserver import kubeconfig
+from slicewright.apiserver.client import Api
 from slicewright.binaries.find import cache_root
-from slicewright.testbed import kubeconfig, manifests, process_group, supervisor
-from slicewright.testbed.api import Api
+from slicewright.testbed import manifests, process_group, supervisor
 
 from . import controllers
 

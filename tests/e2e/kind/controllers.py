@@ -11,8 +11,8 @@ from slicewright.testbed.nodes import SIMULATED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from slicewright.apiserver.client import Api
     from slicewright.core.kubernetes.types import Object
-    from slicewright.testbed.api import Api
 
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"

@@ -11,10 +11,11 @@ import pytest
 from tests.e2e_rehearsal.kit import ROOT, wrong
 from tests.e2e_rehearsal.seeds import SEEDS, Seed
 
+from slicewright.apiserver import kubeconfig
+from slicewright.apiserver.client import Api
 from slicewright.rehearsal.model.simulate import OWNER_LABEL as REHEARSAL
 from slicewright.rehearsal.test_cluster_guard import MARK
-from slicewright.testbed import kubeconfig, wait
-from slicewright.testbed.api import Api
+from slicewright.testbed import wait
 from slicewright.testbed.cluster import Attached
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, PRIORITY_CLASS, QUEUE, TPU
 from slicewright.core.kubernetes.types import Object
@@ -15,7 +16,6 @@ from slicewright.core.problem import counted, did_you_mean
 from slicewright.rehearsal.model.fault import problem
 from slicewright.rehearsal.model.offline import advice, never_admitted
 from slicewright.rehearsal.model.scenario_part import FaultKind, is_queued, run_key
-from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

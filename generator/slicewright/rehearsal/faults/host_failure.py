@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.rehearsal.faults.injection import patch_if_there
 from slicewright.rehearsal.model.fault import check_target, one_host
 from slicewright.rehearsal.model.scenario_part import FaultKind
-from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.labels import COMPLETION_INDEX, JOB_INDEX, JOB_NAME, JOBSET_NAME
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.rehearsal.model.fault import one_host, whole_slice
 from slicewright.rehearsal.model.scenario_part import run_key
-from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from slicewright.apiserver.client import Api
     from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.cluster_setup import ClusterSetup
     from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.model.scenario_part import Fault, ScenarioPart
-    from slicewright.testbed.api import Api
 
     Undo = Callable[[], None] | None
     """What ends a fault, where it ends."""

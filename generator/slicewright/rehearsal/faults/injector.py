@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from slicewright.apiserver.errors import ApiError
 from slicewright.rehearsal.faults.higher_priority_arrival import KIND as ARRIVAL
 from slicewright.rehearsal.faults.higher_priority_arrival import starved
 from slicewright.rehearsal.faults.injection import Injection, Missed
 from slicewright.rehearsal.model.fault import Injected, all_faults, never_due, not_injected, not_undone
 from slicewright.rehearsal.model.scenario_part import run_key
-from slicewright.testbed.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from tests.testbed.kit import eventually
 
-from slicewright.testbed import kubeconfig
-from slicewright.testbed.api import Api
+from slicewright.apiserver import kubeconfig
+from slicewright.apiserver.client import Api
+from slicewright.apiserver.errors import AccessError, ApiError
+from slicewright.apiserver.kubeconfig import Access
 from slicewright.testbed.credentials import Authority
-from slicewright.testbed.errors import ApiError, BedError
-from slicewright.testbed.kubeconfig import Access
 
-from .kit import eventually
 from .stub import serving
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def test_plugin_that_prints_something_else(config: Config, printed: Any) -> None
     config.answer.write_text(printed if isinstance(printed, str) else json.dumps(printed))
 
     with pytest.raises(
-        BedError, match=r"BED009 the credential plugin .*/plugin printed no ExecCredential"
+        AccessError, match=r"BED009 the credential plugin .*/plugin printed no ExecCredential"
     ) as raised:
         Api(config.access())
 
@@ -236,7 +236,7 @@ def test_certificate_that_is_none(config: Config) -> None:
     """A plugin that prints no PEM is a problem of the certificates."""
     config.status(clientCertificateData="secret-1", clientKeyData="secret-2")
 
-    with pytest.raises(BedError, match=r"BED004 the certificates for https://.* cannot be used") as raised:
+    with pytest.raises(AccessError, match=r"BED004 the certificates for https://.* cannot be used") as raised:
         Api(config.access())
 
     assert "secret" not in str(raised.value)
@@ -247,7 +247,7 @@ def test_plugin_that_fails(config: Config) -> None:
     config.section["args"] = ["--client-secret=s1"]
     config.script("echo a >&2; echo b >&2; exit 7")
 
-    with pytest.raises(BedError) as raised:
+    with pytest.raises(AccessError) as raised:
         Api(config.access())
 
     assert raised.value.problem.text().splitlines() == [
@@ -270,7 +270,7 @@ def test_plugin_that_hangs(config: Config, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(kubeconfig, "_SECONDS", 1)
     config.script(f"sleep 300 & echo $! > {config.answer}; wait")
 
-    with pytest.raises(BedError, match=r"BED009 .* gave no credential within 1 s"):
+    with pytest.raises(AccessError, match=r"BED009 .* gave no credential within 1 s"):
         Api(config.access())
 
     eventually("what it started is gone", lambda: not is_alive(int(config.answer.read_text())))
@@ -280,7 +280,7 @@ def test_plugin_that_is_not_installed(config: Config) -> None:
     """The hint is the one that the kubeconfig gives."""
     config.section |= {"command": "no-such-plugin", "installHint": "install it for use with kubectl"}
 
-    with pytest.raises(BedError) as raised:
+    with pytest.raises(AccessError) as raised:
         Api(config.access())
 
     assert raised.value.problem.text().splitlines() == [
@@ -300,7 +300,7 @@ def test_plugin_that_cannot_be_used(config: Config, section: Object, why: str) -
     """What a rehearsal cannot give a plugin is said instead of tried."""
     config.section |= section
 
-    with pytest.raises(BedError, match=rf"BED009 .*{why}"):
+    with pytest.raises(AccessError, match=rf"BED009 .*{why}"):
         Api(config.access())
 
     assert config.runs() == []
@@ -313,7 +313,7 @@ def test_section_that_is_none(config: Config, section: Object) -> None:
     """A section with wrong values is a problem of the file."""
     config.section |= section
 
-    with pytest.raises(BedError, match=r"BED004 .* is not a kubeconfig"):
+    with pytest.raises(AccessError, match=r"BED004 .* is not a kubeconfig"):
         config.access()
 
 
@@ -376,7 +376,7 @@ def test_proxy(config: Config, server: Server) -> None:
     assert [] == server.users
 
     with pytest.raises(
-        BedError, match="proxy-url is supported for http:// and https://, not socks5"
+        AccessError, match="proxy-url is supported for http:// and https://, not socks5"
     ) as raised:
         config.access(**{"proxy-url": "socks5://ann:s3cret@127.0.0.1:9"})
     assert "s3cret" not in str(raised.value)

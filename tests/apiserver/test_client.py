@@ -7,13 +7,13 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.testbed.kit import eventually
 
-from slicewright.testbed.api import Api
+from slicewright.apiserver.client import Api
+from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.kubeconfig import Access
 from slicewright.testbed.credentials import Authority
-from slicewright.testbed.errors import ApiError
-from slicewright.testbed.kubeconfig import Access
 
-from .kit import eventually
 from .stub import serving
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def test_hang_up_ends_a_watch(api: Api, server: Server) -> None:
 
 def test_late_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server may have done what was asked, so it is not asked again."""
-    monkeypatch.setattr("slicewright.testbed.api._TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr("slicewright.apiserver.client._TIMEOUT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with (

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import urllib3
 import yaml
 
+from slicewright.apiserver.errors import AccessError
 from slicewright.core.problem import Problem
-from slicewright.testbed.errors import BedError
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
@@ -64,7 +64,7 @@ class Plugin:
     def credential(self) -> Credential:
         """Return a credential that has not expired; the program runs only where a new one is needed.
 
-        Raises BedError where it fails, takes too long or prints something else.
+        Raises AccessError where it fails, takes too long or prints something else.
         """
         with self._lock:
             if self._credential is None or (self._expiry and self._expiry <= dt.datetime.now(dt.UTC)):
@@ -82,7 +82,7 @@ class Plugin:
         if self.section.get("apiVersion") not in _VERSIONS:
             raise self._failed(f"uses apiVersion {self.section.get('apiVersion')}, not {_VERSIONS[0]}")
         if self.section.get("interactiveMode") == "Always":
-            raise self._failed("needs a terminal (interactiveMode: Always), and a rehearsal has none")
+            raise self._failed("needs a terminal (interactiveMode: Always), and gets none")
         try:
             process = subprocess.Popen(
                 [self.section["command"], *(self.section.get("args") or ())],
@@ -135,9 +135,9 @@ class Plugin:
         named = {entry["name"]: entry["value"] for entry in self.section.get("env") or ()}
         return {**os.environ, **named, "KUBERNETES_EXEC_INFO": json.dumps(info)}
 
-    def _failed(self, why: str, hint: str = "") -> BedError:
+    def _failed(self, why: str, hint: str = "") -> AccessError:
         hint = hint or "log in again; kubectl get nodes with the same context runs it too"
-        return BedError(Problem("BED009", f"the credential plugin {self.section['command']} {why}", hint))
+        return AccessError(Problem("BED009", f"the credential plugin {self.section['command']} {why}", hint))
 
 
 EXTENSION = "client.authentication.k8s.io/exec"
@@ -161,7 +161,7 @@ class Access:
     proxy: str = ""
 
     def resolved(self) -> Self:
-        """Return the access with the credential that the plugin gives now. Raises BedError."""
+        """Return the access with the credential that the plugin gives now. Raises AccessError."""
         return replace(self, **self.plugin.credential()._asdict()) if self.plugin else self
 
     def forget(self, refused: Access) -> bool:
@@ -171,7 +171,7 @@ class Access:
         return self.plugin is not None
 
     def context(self) -> ssl.SSLContext:
-        """Return how connections are made and trusted. Raises BedError for a certificate that is none."""
+        """Return how connections are made and trusted. Raises AccessError for a certificate that is none."""
         try:
             context = ssl.create_default_context(cadata=self.authority or None)
             if self.insecure:
@@ -185,7 +185,8 @@ class Access:
                     context.load_cert_chain(certificate, key)
         except (ssl.SSLError, UnicodeError) as error:
             message = f"the certificates for {self.server} cannot be used: {type(error).__name__}"
-            raise BedError(Problem("BED004", message, "get the credentials of the cluster again")) from error
+            hint = "get the credentials of the cluster again"
+            raise AccessError(Problem("BED004", message, hint)) from error
         return context
 
     def pool(self, size: int) -> urllib3.PoolManager:
@@ -225,7 +226,7 @@ def copy(source: Path, context: str, target: Path) -> Path:
 def read(path: Path, context: str = "") -> Access:
     """Return how a context of a kubeconfig file, else its current one, reaches its cluster.
 
-    Raises BedError. No credential plugin runs yet.
+    Raises AccessError. No credential plugin runs yet.
     """
     try:
         return _access(*_sections(path, context))
@@ -234,7 +235,7 @@ def read(path: Path, context: str = "") -> Access:
         reason = type(error).__name__ if may_quote else repr(error)
         message = f"{path} is not a kubeconfig that can be used here: {reason}"
         hint = "name a file with a context, a server and a client certificate, a token or a credential plugin"
-        raise BedError(Problem("BED004", message, hint)) from error
+        raise AccessError(Problem("BED004", message, hint)) from error
 
 
 def _write(path: Path, name: str, cluster: Object, user: Object) -> Path:

@@ -10,10 +10,11 @@ import pytest
 import yaml
 from cryptography import x509
 
-from slicewright.testbed import credentials, kubeconfig
+from slicewright.apiserver import kubeconfig
+from slicewright.apiserver.errors import AccessError
+from slicewright.apiserver.kubeconfig import Access
+from slicewright.testbed import credentials
 from slicewright.testbed.credentials import Authority
-from slicewright.testbed.errors import BedError
-from slicewright.testbed.kubeconfig import Access
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +59,7 @@ def test_no_kubeconfig(text: str, tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text(text)
 
-    with pytest.raises(BedError, match=f"{path} is not a kubeconfig"):
+    with pytest.raises(AccessError, match=f"{path} is not a kubeconfig"):
         kubeconfig.read(path)
 
 
@@ -69,13 +70,13 @@ def test_kubeconfig_without_credentials(access: Access, tmp_path: Path) -> None:
     document["users"][0]["user"] = {"auth-provider": {"name": "gcp"}}
     path.write_text(yaml.safe_dump(document))
 
-    with pytest.raises(BedError, match="no client certificate, no token and no credential plugin"):
+    with pytest.raises(AccessError, match="no client certificate, no token and no credential plugin"):
         kubeconfig.read(path)
 
 
 def test_missing_kubeconfig(tmp_path: Path) -> None:
     """A file that is not there is refused with its name."""
-    with pytest.raises(BedError, match="is not a kubeconfig"):
+    with pytest.raises(AccessError, match="is not a kubeconfig"):
         kubeconfig.read(tmp_path / "absent")
 
 

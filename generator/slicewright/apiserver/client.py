@@ -19,15 +19,15 @@ from urllib.parse import quote, urlencode
 import urllib3
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-from slicewright.testbed.errors import ApiError, BedError
+from slicewright.apiserver.errors import AccessError, ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from urllib3 import BaseHTTPResponse
 
+    from slicewright.apiserver.kubeconfig import Access
     from slicewright.core.kubernetes.types import Object
-    from slicewright.testbed.kubeconfig import Access
 
 MANAGER = "slicewright"
 _WORKERS = 16
@@ -91,7 +91,7 @@ class Resource:
 
 
 class Api:
-    """One cluster. Raises BedError where the program of a kubeconfig gives no credentials at the start."""
+    """One cluster. Raises AccessError where the program of a kubeconfig gives no credentials at the start."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -358,7 +358,7 @@ class Api:
                     self._pool = used.pool(_WORKERS)
                 self._used = used
                 return used, self._pool
-        except BedError as error:  # after the start it is as if the server did not answer
+        except AccessError as error:  # after the start it is as if the server did not answer
             raise ConnectionError(error.problem.message) from error
 
 

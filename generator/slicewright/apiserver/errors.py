@@ -1,0 +1,27 @@
+"""What goes wrong with a cluster that is reached, as exceptions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.core.problem import Problem
+
+
+class AccessError(Exception):
+    """A cluster cannot be used; `problem` says why."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.text())
+        self.problem = problem
+
+
+class ApiError(Exception):
+    """The API server said no; `reason` is its word for it, `code` the HTTP status."""
+
+    def __init__(self, code: int, status: Object) -> None:
+        self.code = code
+        self.reason: str = status.get("reason", "")
+        self.message: str = status.get("message", "") or f"HTTP status {code}"
+        super().__init__(f"{code} {self.reason}: {self.message}")

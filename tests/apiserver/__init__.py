@@ -1,0 +1,1 @@
+"""The client of the API server, and how a kubeconfig reaches one."""
