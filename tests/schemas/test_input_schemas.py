@@ -224,7 +224,7 @@ def test_good_input_uses_every_field(name: str) -> None:
     for path, document in POSITIVE:
         if schema_of(path, document) == name:
             used |= _places(document, "")
-    declared = {place for place, _ in walk(name, SCHEMAS[name]) if place and not place.endswith("{}")}
+    declared = {place for place, _ in walk(name, SCHEMAS[name]) if place and "{}" not in place}
     assert sorted(declared - used) == []
 
 

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
 _PLAIN = frozenset({"image", "command", "args", "script", "env", "name"})
 """Fields of a container with which no rule can find fault."""
-_OWN_AFFAIRS = frozenset({"container", "gcsFuse", "naming", "run", "onChange", "rehearsal", "failurePolicy"})
+_OWN_AFFAIRS = frozenset(
+    ("container", "failurePolicy", "gcsFuse", "matrix", "naming", "onChange", "rehearsal", "run")
+)
 """Fields of a workload that say nothing of what it wants of its cluster."""
 _OF_RUNS = tuple(rule for rule in RULES if rule.severity == "error" and rule.kinds & RUN_KINDS)
 _OF_PLACE = frozenset(_OF_RUNS).intersection((*rules_of(fit, fit_flavors), minimum_version))

@@ -100,7 +100,7 @@ class Origins:
 
 
 def _at(problem: Problem, source: Source, path: Path) -> Problem:
-    line, column = source.places.of(path)
+    line, column = source.place(path)
     placed = problem.at(source.file.path, line, column)
     return replace(placed, folder=problem.file, input_path=path)
 

@@ -22,14 +22,35 @@ class SourceFile:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """The sweep that a workload is an entry of."""
+
+    written: Source
+    """The TPUWorkload with its matrix."""
+    entry: str
+
+    @property
+    def name(self) -> str:
+        """The name of the sweep, which is that of the TPUWorkload."""
+        return str(self.written.data["metadata"]["name"])
+
+    @property
+    def most(self) -> int | None:
+        """How many of its runs may be admitted at once; None: as many as there is quota for."""
+        found: int | None = self.written.data["spec"]["matrix"].get("maxConcurrent")
+        return found
+
+
 @dataclass(frozen=True)
 class Source:
-    """One document of an input file."""
+    """One document of an input file, or an entry of its matrix as such a document."""
 
     file: SourceFile
     document: Document
     renamed: Mapping[Path, Path] = field(default_factory=dict)
     """Keys that are read as others than they are written, and their places."""
+    sweep: Sweep | None = None
 
     @property
     def data(self) -> Any:
@@ -39,7 +60,13 @@ class Source:
     @cached_property
     def places(self) -> Places:
         """Line and column of every value; the file is read once more for it, so only for problems."""
+        if self.sweep is not None:
+            return self.sweep.written.places
         return read_places(self.file.text, self.document.index)
+
+    def is_beside(self, other: Source) -> bool:
+        """Tell whether another source is the same document, or an entry of the same matrix."""
+        return (self.file, self.document.index) == (other.file, other.document.index)
 
     def place(self, path: Path, *, key: bool = False) -> tuple[int, int]:
         """Return line and column of a value (or of its key), else of the nearest value around it."""

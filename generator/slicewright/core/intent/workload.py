@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.resolve import TpuRequest
-    from slicewright.core.intent.source import Source
+    from slicewright.core.intent.source import Source, Sweep
     from slicewright.core.kubernetes.kinds import Api
     from slicewright.core.kubernetes.types import Object
 
@@ -138,6 +138,23 @@ class Workload:
     pathways: Pathways | None = None
     components: tuple[str, ...] = ()
     patches: tuple[Object, ...] = ()
+    matrix: Object = field(default_factory=dict)
+    """What an entry of a sweep has: its variables as `env`, and its `run` where it ran again."""
+
+    @property
+    def sweep(self) -> Sweep | None:
+        """The sweep that it is an entry of."""
+        return self.source.sweep
+
+    @property
+    def declared(self) -> str:
+        """How people name the TPUWorkload in its file: `namespace/name`, for an entry that of its sweep."""
+        return f"{self.namespace}/{self.sweep.name}" if self.sweep else self.key
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names by which a command line may call it alone, without its namespace."""
+        return (self.name, f"{self.sweep.name}/{self.sweep.entry}") if self.sweep else (self.name,)
 
     @property
     def ways(self) -> tuple[Provisioning, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
-from slicewright.core.kubernetes.labels import ACKNOWLEDGED, MAX_EXECUTION_TIME, QUEUE, RUN, WORKLOAD
+from slicewright.core.kubernetes.labels import ACKNOWLEDGED, MAX_EXECUTION_TIME, QUEUE, RUN, SWEEP, WORKLOAD
 from slicewright.core.plan import (
     accounts,
     names,
@@ -157,7 +157,7 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
         annotations={**_annotations(workload), **placed.annotations},
         node_selector=placed.node_selector,
         apart=apart(workload, shape, site),
-        env=dict(zip(reserved_fields.ENV, (workload.name, run), strict=True)) if run else {},
+        env=_env(workload, run),
         main_container=workload.main_container,
         container=workload.container,
         pod_template=workload.pod_template,
@@ -184,6 +184,12 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
         patches=workload.patches,
         left_out=() if standard else tuple(_left_out(workload)),
     )
+
+
+def _env(workload: Workload, run: str) -> dict[str, str]:
+    """Return what the run tells its pods: which it is, and the values of its entry in a sweep."""
+    told = dict(zip(reserved_fields.ENV, (workload.name, run), strict=True)) if run else {}
+    return {**told, **workload.matrix.get("env", {})}
 
 
 def _node_pool(cluster: Cluster, pool: str) -> str:
@@ -258,6 +264,8 @@ def _annotations(workload: Workload) -> dict[str, str]:
 
 def _labels(workload: Workload, run: str) -> dict[str, str]:
     labels = {**workload.labels, WORKLOAD: workload.name}
+    if workload.sweep:
+        labels[SWEEP] = workload.sweep.name
     if run:
         labels[RUN] = run
     if workload.queue_name:

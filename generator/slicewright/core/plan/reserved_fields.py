@@ -73,6 +73,10 @@ def problems(workload: Workload) -> Iterator[Problem]:
     """Yield a problem for each thing in a workload's own words that only the generator may set."""
     source = workload.source
     yield from _in_metadata(source, source.data["metadata"], ("metadata",))
+    for name in ENV:
+        if name in workload.matrix.get("env", {}):
+            hint = "choose another name: runs have a variable of this name"
+            yield _refused(source, ("spec", "matrix", "env", name), hint)
     yield from _in_container(source, workload.container, ("spec", "container"))
     yield from _in_template(source, workload.pod_template, ("spec", "podTemplate"))
     for index, job in enumerate(workload.auxiliary_jobs):
@@ -142,10 +146,15 @@ def _in_selector(source: Source, selector: dict[str, str], path: Path) -> Iterat
 
 
 def _in_container(source: Source, container: Words, path: Path) -> Iterator[Problem]:
+    own = source.data["spec"].get("matrix", {}).get("env", {})
     for index, variable in enumerate(container.get("env", [])):
         if variable["name"] in ENV:
             message = f"'{variable['name']}' cannot be set here"
             hint = "leave it out: hashed runs have it, and your own variables may refer to it"
+            yield source.problem("POD001", (*path, "env", index, "name"), message, hint)
+        elif variable["name"] in own:
+            message = f"'{variable['name']}' cannot be set here"
+            hint = "leave it out, or take it out of the matrix, which sets it for each entry"
             yield source.problem("POD001", (*path, "env", index, "name"), message, hint)
     for field in ("limits", "requests"):
         place = (*path, "resources", field)

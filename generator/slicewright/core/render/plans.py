@@ -12,6 +12,8 @@ from slicewright.core.render.repository import causes
 from slicewright.core.render.validate_queues import against_flavors, against_queueless
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from slicewright.core.intent.workload import Workload
     from slicewright.core.plan.plan import Plan
     from slicewright.core.render.repository import Repository
@@ -29,9 +31,10 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
     """Return the plan of every workload on each of its clusters, and all their problems."""
     planned: list[Planned] = []
     found: list[Problem] = []
+    noted: set[tuple[str, str, str, int, int]] = set()
     for workload in repository.workloads:
         decision = decide_shape(workload, repository.package.catalogue)
-        found += decision.problems
+        found += _once(workload, "", decision.problems, noted)
         for index, name in enumerate(workload.clusters):
             site = repository.sites.get(name)
             if site is None and name in repository.refused_clusters:
@@ -40,18 +43,30 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
                 message = f"TPUCluster '{name}' is not defined"
                 hint = did_you_mean(name, repository.sites) or "declare it in clusters/"
                 hint += f"{' Or' if hint.endswith('?') else ', or'} remove it from spec.clusters"
-                found.append(workload.source.problem("REF001", ("spec", "clusters", index), message, hint))
+                unknown = workload.source.problem("REF001", ("spec", "clusters", index), message, hint)
+                found += _once(workload, name, (unknown,), noted)
                 continue
             here = on_cluster(workload, site.cluster)
             plan, problems = decide(decision if here is workload else replace(decision, workload=here), site)
-            found += problems
+            found += _once(workload, name, problems, noted)
             if plan is not None and not any(part.source is workload.source for part in repository.parts):
                 planned.append(Planned(plan, here))
-                found += against_queueless(here, site)
-                found += against_flavors(here, plan, site)
+                beside = (*against_queueless(here, site), *against_flavors(here, plan, site))
+                found += _once(workload, name, beside, noted)
     found += _same_objects(planned)
     left = (one for one in found if not any(part.follows(one) for part in repository.parts))
     return tuple(planned), causes((*repository.problems, *left))
+
+
+def _once(
+    workload: Workload, cluster: str, problems: Iterable[Problem], noted: set[tuple[str, str, str, int, int]]
+) -> Iterator[Problem]:
+    """Yield what no other entry of a sweep has at the same place: one mistake is told once, not for each."""
+    for problem in problems:
+        key = (workload.declared, cluster, problem.id, problem.line, problem.column)
+        if not workload.sweep or key not in noted:
+            noted.add(key)
+            yield problem
 
 
 def _same_objects(planned: list[Planned]) -> list[Problem]:

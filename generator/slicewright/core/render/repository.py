@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_documents
 from slicewright.core.gitops import validate_argocd
-from slicewright.core.intent import decode
+from slicewright.core.intent import decode, matrix
 from slicewright.core.intent.source import Mended, Source, SourceFile, mended
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.plan.resolve import ResolvedCluster, resolve_cluster
@@ -114,7 +114,11 @@ def read_repository(
             refused_clusters |= _cluster_name(written)
             continue
         if source.data["kind"] == "TPUWorkload":
-            workloads.append(decode.workload(source))
+            entries, wrong = matrix.expand(source)
+            found += wrong
+            workloads += map(decode.workload, entries)
+            if parts and parts[-1].source is source:
+                parts += [replace(parts[-1], source=entry) for entry in entries if entry.sweep]
             continue
         site, problems = resolve_cluster(decode.cluster(source), package.catalogue)
         found += problems
@@ -239,13 +243,15 @@ def _twice(source: Source, first: Source) -> Problem:
 
 
 def identities(workloads: Iterable[Workload]) -> Iterator[Problem]:
-    """Yield a problem for each (cluster, namespace, name) that comes twice."""
+    """Yield a problem for each (cluster, namespace, name) that comes twice, those of sweeps too."""
     taken: dict[tuple[str, str], Workload] = {}
     for workload in workloads:
         for index, cluster in enumerate(workload.clusters):
-            first = taken.setdefault((cluster, workload.key), workload)
-            if first is not workload:
+            for name in dict.fromkeys((workload.declared, workload.key)):
+                first = taken.setdefault((cluster, name), workload)
+                if first.source.is_beside(workload.source):
+                    continue
                 line, _ = first.source.places.of(("metadata", "name"))
-                message = f"workload '{workload.key}' is declared twice for cluster '{cluster}'"
+                message = f"workload '{name}' is declared twice for cluster '{cluster}'"
                 hint = f"the first one is at {first.source.file.path}:{line}; names are unique in a namespace"
                 yield workload.source.problem("NAME002", ("spec", "clusters", index), message, hint)
