@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.document.document import MAX_DEPTH, MAX_VALUES, Document, Places
 from slicewright.core.document.parts import is_one_stream, paired, yaml_of_json
-from slicewright.core.document.yaml_fast import read_fast
+from slicewright.core.document.yaml_fast import places_fast, read_fast
 from slicewright.core.document.yaml_strict import places_of_all, read_kubernetes_documents, read_strictly
 from slicewright.core.problem import bounded
 
@@ -71,7 +71,8 @@ def read_places(text: str, index: int) -> Places:
 @lru_cache(maxsize=2)
 def _places(text: str) -> dict[int, Places]:
     """Return the places of every document of a file: one with a problem is rarely alone."""
-    return places_of_all(text)
+    places = places_fast(yaml_of_json(text)) if is_one_stream(text) else None
+    return places_of_all(text) if places is None else places
 
 
 Kind = tuple[str, str, str]

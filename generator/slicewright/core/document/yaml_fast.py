@@ -6,13 +6,18 @@ has no answer for anchors, aliases, tags, merge keys, disputed scalars, and for 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from yaml._yaml import CParser
 
-from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document
+from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, Places
 from slicewright.core.document.scalar import MEANINGS, UNUSUAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.problem import Path
 
 
 def read_fast(text: str) -> tuple[Document, ...] | None:
@@ -21,6 +26,49 @@ def read_fast(text: str) -> tuple[Document, ...] | None:
         return _documents(CParser(text).get_event)
     except (yaml.YAMLError, UnicodeEncodeError):
         return None
+
+
+def places_fast(text: str) -> dict[int, Places] | None:
+    """Return the places of each document by its index, or None where the strict reader has to look."""
+    marks: list[list[Any]] = [[]]
+
+    def get_event() -> Any:
+        event: Any = parser.get_event()
+        if type(event) is yaml.DocumentStartEvent:
+            marks.append([])
+        else:
+            marks[-1].append(event.start_mark)
+        return event
+
+    try:
+        parser = CParser(text)
+        documents = _documents(get_event)
+    except (yaml.YAMLError, UnicodeEncodeError):
+        return None
+    if documents is None:
+        return None
+    of_index = {document.index: document.data for document in documents}
+    found = {}
+    for index, own in enumerate(marks[1:]):
+        found[index] = Places({}, {})
+        _mark(of_index.get(index), (), iter(own), found[index])
+    return found
+
+
+def _mark(value: Any, path: Path, marks: Iterator[Any], places: Places) -> None:
+    """Give a value and all in it their places: each value, each key and each end has a mark, in order."""
+    mark = next(marks)
+    places.values[path] = mark.line + 1, mark.column + 1
+    if type(value) is dict:
+        for key, entry in value.items():
+            below, mark = (*path, key), next(marks)
+            places.keys[below] = mark.line + 1, mark.column + 1
+            _mark(entry, below, marks, places)
+        next(marks)
+    elif type(value) is list:
+        for index, entry in enumerate(value):
+            _mark(entry, (*path, index), marks, places)
+        next(marks)
 
 
 def _documents(get_event: Any) -> tuple[Document, ...] | None:
