@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from slicewright.core.compose.kustomization import Composed
 from slicewright.core.compose.kustomization import compose as _compose
 from slicewright.core.problem import Problem, in_order
-from slicewright.core.render.changes import Rendering
 from slicewright.core.render.changes import render as _render
 from slicewright.core.render.plans import plan_all
+from slicewright.core.render.rendering import Rendering
 from slicewright.workspace.judge import judged
 from slicewright.workspace.repository_reader import (
     Checkout,

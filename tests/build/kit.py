@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.compose.kustomization import compose
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.problem import errors
-from slicewright.core.render.changes import Rendering, render
+from slicewright.core.render.changes import render
 from slicewright.core.render.repository import Settings, read_repository
 from slicewright.workspace.package import package
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
+    from slicewright.core.render.rendering import Rendering
 
 ROOT = Path(__file__).parents[2]
 API = "slicewright.dev/v1alpha1"

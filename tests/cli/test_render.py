@@ -69,6 +69,7 @@ def test_json_report_has_its_keys(repo: Repo) -> None:
                 "workload": "a",
                 "name": run.removesuffix(".yaml"),
                 "reason": "the workload is new",
+                "sweep": "",
             }
         ],
         "platform": [],

@@ -24,7 +24,7 @@ spec: {tpu: 'v6e-8', run: "1"}  # the second
 )
 def test_comments_and_the_other_documents_stay(index: int, value: int | str, before: str, after: str) -> None:
     """In a file of several documents one value is replaced; comments and alignment are as they were."""
-    assert (TWO.replace(before, after), {}) == set_in_specs(TWO, "run", {index: value})
+    assert (TWO.replace(before, after), {}) == set_in_specs(TWO, ("run",), {index: value})
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_comments_and_the_other_documents_stay(index: int, value: int | str, bef
 )
 def test_a_value_is_replaced_where_it_stands(before: str, value: int | str, after: str) -> None:
     """Whatever style the value is written in, its text alone is replaced; quotes of a kind are kept."""
-    assert (after, {}) == set_in_specs(before, "run", {0: value})
+    assert (after, {}) == set_in_specs(before, ("run",), {0: value})
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_value_is_replaced_where_it_stands(before: str, value: int | str, afte
 )
 def test_a_missing_key_is_added_first(before: str, value: int | str, after: str) -> None:
     """A key that is missing, or only merged, becomes the first of its mapping, in that mapping's style."""
-    assert (after, {}) == set_in_specs(before, "run", {0: value})
+    assert (after, {}) == set_in_specs(before, ("run",), {0: value})
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_missing_key_is_added_first(before: str, value: int | str, after: str)
 )
 def test_what_cannot_be_changed_in_place_is_refused(text: str) -> None:
     """Where no edit of one line reads as intended, nothing is changed and a person is asked to."""
-    assert (text, {0: "spec.run cannot be changed in place"}) == set_in_specs(text, "run", {0: 2})
+    assert (text, {0: "spec.run cannot be changed in place"}) == set_in_specs(text, ("run",), {0: 2})
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_what_cannot_be_changed_in_place_is_refused(text: str) -> None:
 )
 def test_what_has_no_spec_is_refused(text: str, index: int) -> None:
     """A file that cannot be read, a document that is not there or has no spec stays as it is."""
-    assert (text, {index: "the file cannot be read"}) == set_in_specs(text, "run", {index: 2})
+    assert (text, {index: "the file cannot be read"}) == set_in_specs(text, ("run",), {index: 2})
 
 
 SEVERAL = """\
@@ -136,7 +136,7 @@ def test_several_documents_are_changed_together() -> None:
     """Each gets its value in its own layout; those that cannot have it are named and stay as they are."""
     text = f"\ufeff{SEVERAL}"
 
-    edited, refused = set_in_specs(text, "run", {0: 2, 1: "c", 2: 3, 3: 4, 4: "d"})
+    edited, refused = set_in_specs(text, ("run",), {0: 2, 1: "c", 2: 3, 3: 4, 4: "d"})
 
     assert edited == text.replace("run: 1", "run: 2").replace("'b'", "'c'").replace(
         "  tpu: a", "  run: d\n  tpu: a"
@@ -146,4 +146,29 @@ def test_several_documents_are_changed_together() -> None:
 
 def test_documents_without_a_change_leave_the_text() -> None:
     """Nothing to set is nothing to do."""
-    assert set_in_specs("spec: {run: 1}\n", "run", {}) == ("spec: {run: 1}\n", {})
+    assert set_in_specs("spec: {run: 1}\n", ("run",), {}) == ("spec: {run: 1}\n", {})
+
+
+NESTED = {
+    "nothing is there": (
+        "spec: {matrix: {env: {A: [1]}}}\n",
+        'spec: {matrix: {runs: {"1": 2}, env: {A: [1]}}}\n',
+    ),
+    "in a block": (
+        "spec:\n  matrix:\n    # axes\n    env: {A: [1]}\n",
+        'spec:\n  matrix:\n    # axes\n    runs: {"1": 2}\n    env: {A: [1]}\n',
+    ),
+    "another entry is there": (
+        "spec:\n  matrix:\n    runs:\n      b: 3 # again\n",
+        'spec:\n  matrix:\n    runs:\n      "1": 2\n      b: 3 # again\n',
+    ),
+    "it is there": ("spec: {matrix: {runs: {'1': 1}}} # x\n", "spec: {matrix: {runs: {'1': 2}}} # x\n"),
+}
+
+
+@pytest.mark.parametrize("where", NESTED)
+def test_value_deeper_in_a_spec_is_set_with_the_mappings_around_it(where: str) -> None:
+    """What is missing of a path is written as one line; a key that reads as a number is quoted."""
+    before, after = NESTED[where]
+
+    assert (after, {}) == set_in_specs(before, ("matrix", "runs", "1"), {0: 2})

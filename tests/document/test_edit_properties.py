@@ -38,7 +38,7 @@ def test_only_that_value_differs(
     text = text.replace("\n", "\r\n") if crlf else text
     before = [document.data for document in read_documents(text, "")[0]]
 
-    edited, refused = set_in_specs(text, "run", {index: value})
+    edited, refused = set_in_specs(text, ("run",), {index: value})
     if refused:
         assert text == edited
         return
@@ -64,7 +64,7 @@ def test_common_files_can_always_be_edited(run: int, value: int | str, comment: 
     flow = f"spec: {{tpu: v6e-4, run: {run}, slices: 2}}{comment}\n"
 
     for text in (block, flow):
-        edited, refused = set_in_specs(text, "run", {0: value})
+        edited, refused = set_in_specs(text, ("run",), {0: value})
         assert refused == {}
         assert text.count("\n") == edited.count("\n")
         assert value == read_documents(edited, "")[0][0].data["spec"]["run"]

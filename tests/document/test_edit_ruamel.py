@@ -50,5 +50,5 @@ def test_edit_keeps_what_a_round_trip_changes(text: str) -> None:
     """Our edit changes one character of each file, and ruamel.yaml others as well."""
     expected = text.replace("1", "2", 1)
 
-    assert (expected, {}) == set_in_specs(text, "run", {0: 2})
+    assert (expected, {}) == set_in_specs(text, ("run",), {0: 2})
     assert expected != by_ruamel(text)

@@ -6,7 +6,7 @@ import json
 import posixpath
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.problem import errors
-from slicewright.core.render.changes import Rendering, render
+from slicewright.core.render.changes import render
 from slicewright.core.render.repository import Settings, read_repository
 from slicewright.workspace.package import package
+
+if TYPE_CHECKING:
+    from slicewright.core.render.rendering import Rendering
 
 pytestmark = pytest.mark.slow
 

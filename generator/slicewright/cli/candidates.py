@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.read import read_documents
+from slicewright.core.intent.matrix import expand
+from slicewright.core.intent.source import Source
 from slicewright.core.kubernetes.read import entries, mapping, text
 from slicewright.core.problem import selectors as selectors_of
+from slicewright.core.render.repository import SCHEMA_OF, against_schema
+from slicewright.workspace.package import package
 from slicewright.workspace.repository_reader import NoRepositoryError, catalogue_at, find_root, source_files
 
 if TYPE_CHECKING:
@@ -40,26 +44,44 @@ def _completed(names: Callable[[str], Iterable[str]]) -> Complete:
     return complete
 
 
-def _documents(folder: str, kind: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield metadata and spec of the documents of a kind in a folder of the repository."""
+def _sources(folder: str, kind: str) -> Iterator[Source]:
+    """Yield the documents of a kind in a folder of the repository."""
     problems: list[Problem] = []
     for file in source_files(find_root(Path()), (folder,), problems):
         for document in read_documents(file.text, file.path)[0]:
-            data = mapping(document.data)
-            if data.get("kind") == kind:
-                yield mapping(data.get("metadata")), mapping(data.get("spec"))
+            if mapping(document.data).get("kind") == kind:
+                yield Source(file, document)
+
+
+def _documents(folder: str, kind: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield metadata and spec of the documents of a kind in a folder of the repository."""
+    for source in _sources(folder, kind):
+        yield mapping(source.data.get("metadata")), mapping(source.data.get("spec"))
 
 
 def _workloads(word: str) -> Iterator[str]:
-    """Yield names, and `namespace/name` where a word or a second workload of the name asks for it."""
+    """Yield names, and `namespace/name` where a word or a second workload of the name asks for it.
+
+    With a slash, a word begins a namespace, or the entry of a sweep.
+    """
     names: dict[str, list[str]] = {}
     for metadata, _ in _documents("workloads", "TPUWorkload"):
         names.setdefault(text(metadata.get("name")), []).append(text(metadata.get("namespace")) or "default")
+    if "/" in word:
+        yield from _sweep_entries(word.partition("/")[0])
     for name, namespaces in names.items():
         if "/" in word or len(namespaces) > 1:
             yield from (f"{namespace}/{name}" for namespace in namespaces)
         else:
             yield name
+
+
+def _sweep_entries(name: str) -> Iterator[str]:
+    """Yield `name/entry` for the entries of a sweep."""
+    for source in _sources("workloads", "TPUWorkload"):
+        is_meant = mapping(source.data.get("metadata")).get("name") == name
+        if is_meant and not against_schema(source, SCHEMA_OF["TPUWorkload"], package().schemas):
+            yield from (f"{name}/{one.sweep.entry}" for one in expand(source)[0] if one.sweep)
 
 
 def _clusters(_word: str) -> Iterator[str]:

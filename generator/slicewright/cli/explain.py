@@ -12,7 +12,7 @@ from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, workloads_named
 from slicewright.cli.streams import say
 from slicewright.core.plan.explain import explain as facts_of
-from slicewright.core.problem import errors, in_order
+from slicewright.core.problem import counted, errors, in_order
 from slicewright.core.record import plain
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.workspace.meaning import all_rules
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 def explain(name: str, output: str) -> None:
     """Say where each number of a workload comes from.
 
-    NAME is a workload, as name or namespace/name.
+    NAME is a workload, as name or namespace/name. Of a sweep, its entries are listed, with what their runs
+    have of the matrix; SWEEP/ENTRY explains one.
     """
     if name.isupper() and name in {one.id for one in all_rules()}:
         raise show.unknown(
@@ -50,7 +51,10 @@ def explain(name: str, output: str) -> None:
         wrong = bool(errors(problems))
         show.as_json({"problems": show.records(problems), "workloads": listed} if wrong else listed)
     else:
-        for entry in shown:
+        is_sweep = any(one.workload.sweep and one.workload.declared in chosen for one in shown)
+        if is_sweep:
+            _list(shown)
+        for entry in () if is_sweep else shown:
             plan = entry.plan
             say(f"{plan.cluster}/{plan.namespace}/{plan.workload}")
             rows = ((fact.what, fact.value, fact.because) for fact in _facts(entry, known))
@@ -60,6 +64,19 @@ def explain(name: str, output: str) -> None:
                 say(f"    {source}")
         show.messages(problems)
     sys.exit(1 if errors(problems) else 0)
+
+
+def _list(entries: list[Planned]) -> None:
+    """Print the entries of a sweep with their values."""
+    rows = []
+    for one in entries:
+        plan, sweep = one.plan, one.workload.sweep
+        values = " ".join(f"{name}={value}" for name, value in one.workload.matrix.get("env", {}).items())
+        tpu = f"{counted(plan.slices, 'slice')} of {plan.shape.topology}"
+        rows.append(
+            (sweep.entry if sweep else "", f"{plan.cluster}/{plan.namespace}/{plan.name}", tpu, values)
+        )
+    show.table(("ENTRY", "RUN", "TPU", "VARIABLES"), rows)
 
 
 def _facts(entry: Planned, known: Catalogue) -> tuple[Fact, ...]:

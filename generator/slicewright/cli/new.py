@@ -43,10 +43,30 @@ def _provisioning(
     return {"type": way, "name": name} if name else way
 
 
+def _matrix(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+    """Return the matrix of a file. Raises BadParameter."""
+    env: dict[str, list[str]] = {}
+    matrix: dict[str, Any] = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        items = text.split(",")
+        if not (name and equals and all(items)):
+            raise click.BadParameter("write --matrix NAME=A,B")
+        if name == "slices" and not all(map(str.isdecimal, items)):
+            raise click.BadParameter("write numbers: --matrix slices=1,2")
+        if name in ("slices", "tpu"):
+            matrix[name] = list(map(int, items)) if name == "slices" else items
+        else:
+            env[name] = items
+    return {**({"env": env} if env else {}), **matrix}
+
+
 @declare(
     "slicewright new llama --tpu v5litepod-16 --cluster my-cluster --image python:3.12.12 -- python train.py",
     "slicewright new llama --tpu v5litepod-16 --cluster my-cluster --provisioning Spot "
     "--image python:3.12.12 -- python train.py",
+    "slicewright new lr --tpu v5litepod-8 --cluster my-cluster --matrix LR=1e-4,3e-4 --image python:3.12.12 "
+    "-- python train.py '--lr=$(LR)'",
 )
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
@@ -83,6 +103,13 @@ def _provisioning(
     shell_complete=lambda _context, _option, word: [way for way in _WAYS if way.startswith(word)],
     help="OnDemand, Spot, FlexStart, FlexStartQueued, Reservation=NAME or ComputeClass=NAME.",
 )
+@click.option(
+    "--matrix",
+    metavar="NAME=A,B,...",
+    multiple=True,
+    callback=_matrix,
+    help="A sweep: a run for each value of the variable NAME, or of slices or tpu. Repeatable.",
+)
 def new(
     name: str,
     command: tuple[str, ...],
@@ -93,6 +120,7 @@ def new(
     namespace: str,
     queue: str | None,
     provisioning: str | dict[str, str] | None,
+    matrix: dict[str, Any],
     output: str,
 ) -> None:
     """Write a TPUWorkload file from a few options.
@@ -107,6 +135,7 @@ def new(
         asked = {"clusters": chosen, "tpu": tpu, "slices": slices}
         asked |= {"provisioning": provisioning} if provisioning else {}
         asked |= {"queueName": queue} if queue else {}
+        asked |= {"matrix": matrix} if matrix else {}
         document = _document(name, namespace, asked, image, command)
         path, text = f"workloads/{name}.yaml", schema_line(root, "tpuworkload") + write_document(document)
         planned, problems = _plan(checkout, SourceFile(path, text))
@@ -115,15 +144,17 @@ def new(
     if errors(problems):
         show.stop(problems)
     shape = planned[0].plan.shape
-    chips = shape.chips * slices
+    on_one = [entry.plan for entry in planned if entry.plan.cluster == planned[0].plan.cluster]
+    chips = sum(plan.shape.chips * plan.slices for plan in on_one)
     record = {"file": path, "workload": f"{namespace}/{name}", "clusters": chosen, "chips": chips}
     if output == "json":
         show.finish(record, problems, output)
     show.messages(problems)
-    say(f"{path}: {counted(slices, 'slice')} of {shape.topology}, {counted(chips, 'chip')} in all")
+    each = f"{counted(len(on_one), 'run')}" if matrix else f"{counted(slices, 'slice')} of {shape.topology}"
+    say(f"{path}: {each}, {counted(chips, 'chip')} in all")
     if not queue:
         say(_without_queue(_queues(checkout, chosen), namespace))
-    say("the next render starts it: slicewright render")
+    say(f"the next render starts {'them' if matrix else 'it'}: slicewright render")
 
 
 def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Problem, ...]]:

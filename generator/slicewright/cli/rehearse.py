@@ -165,7 +165,8 @@ def rehearse(
         hint = did_you_mean(cluster, repository.sites)
         raise show.unknown(f"there is no cluster '{cluster}'", hint)
     wanted = [cluster] if cluster else sorted(repository.sites)
-    playing = [one.key for one in repository.workloads if set(one.clusters) & set(wanted)]
+    here = [one for one in repository.workloads if set(one.clusters) & set(wanted)]
+    playing = [name for one in here for name in (one.key, one.declared)]
     wrong = unclear((*submit_at, *duration), playing) if not repository.problems else None
     if wrong:
         raise show.unknown(*wrong)

@@ -19,15 +19,18 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem, counted, did_you_mean, errors, in_order
 from slicewright.core.record import plain
 from slicewright.core.render import tree
-from slicewright.core.render.changes import Rendering, RunChange
 from slicewright.core.render.changes import render as render_tree
 from slicewright.core.render.existing import Existing, edited, reused
 from slicewright.core.render.outdated import Outdated, forged
 from slicewright.core.render.plans import Planned, plan_all
+from slicewright.core.render.rendering import MOST_NAMED
 from slicewright.workspace import write
 from slicewright.workspace.judge import acknowledged, judged
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.render.rendering import Rendering, RunChange
     from slicewright.workspace.repository_reader import Checkout
 
 _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "~", "removed": "-"}
@@ -57,7 +60,7 @@ _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "
     "--end-runs",
     metavar="N",
     type=click.IntRange(min=0),
-    help="Allow this render to end up to N runs (default: limits.endRuns, 3).",
+    help="Allow this render to end up to N runs (default: limits.endRuns, 3); a sweep counts as one.",
 )
 def render(
     names: tuple[str, ...],
@@ -92,8 +95,9 @@ def render(
         if not errors(rendering.problems) and not over:
             refused = write.apply(root, rendering.writes, rendering.deletes, checkout.empty)
     if over and output == "text":
-        for run in sorted(rendering.ended, key=_name):
-            say(f"  - {_name(run)} would end: {run.reason}", err=True)
+        for name, number, run in _grouped(sorted(rendering.ended, key=_name)):
+            what = "" if number == 1 else f": {counted(number, 'run')}"
+            say(f"  - {name}{what} would end: {run.reason}", err=True)
     problems = (*rendering.problems, *refused)
     _report(checkout, rendering, problems, output, check=False)
     if output == "text" and rendering.is_current and sys.stderr.isatty():
@@ -138,6 +142,23 @@ def _name(run: RunChange) -> str:
     return f"{run.cluster}/{run.namespace}/{run.name}"
 
 
+def _grouped(runs: Iterable[RunChange]) -> list[tuple[str, int, RunChange]]:
+    """Return names, how many runs each stands for, and one of them: many runs of a sweep are told as one."""
+    groups: dict[tuple[str, ...], list[RunChange]] = {}
+    for run in runs:
+        group = (run.cluster, run.namespace, run.sweep or run.name, run.effect, run.reason)
+        groups.setdefault(group, []).append(run)
+    return [
+        entry
+        for group, alike in groups.items()
+        for entry in (
+            [("/".join(group[:3]), len(alike), alike[0])]
+            if len(alike) > MOST_NAMED
+            else [(_name(run), 1, run) for run in alike]
+        )
+    ]
+
+
 def _report(
     checkout: Checkout, rendering: Rendering, problems: tuple[Problem, ...], output: str, *, check: bool
 ) -> None:
@@ -159,8 +180,10 @@ def _report(
     show.messages(problems)
     if stopped:
         return
-    for run in sorted(rendering.runs, key=_in_reading_order):
-        say(f"  {_SIGNS[run.effect]} {_name(run)} {run.effect}: {run.reason}")
+    for name, number, run in _grouped(sorted(rendering.runs, key=_in_reading_order)):
+        effect = run.effect if number == 1 else f"{counted(number, 'run')} {run.effect[:-1]}"
+        colon = "" if number == 1 else ":"
+        say(f"  {_SIGNS[run.effect]} {name}{colon} {effect}: {run.reason}")
     for change in rendering.platform:
         say(f"  {_SIGNS[change.effect]} {change.path} {change.effect}: {change.reason}")
     done = "would be " if check else ""

@@ -77,21 +77,29 @@ def cluster_named(name: str, repository: Repository) -> ResolvedCluster:
 def workloads_named(names: Iterable[str], repository: Repository) -> frozenset[str] | None:
     """Return the keys of the workloads that are named, None for no name. Raises Refused.
 
-    A name is `name` or `namespace/name`. Where files of the repository are wrong, one of them may hold an
-    unknown name: then their problems are shown.
+    A name is `name` or `namespace/name`; of an entry of a sweep also `sweep/entry`. The name of a sweep means
+    all its entries, and what is left of earlier ones: its own key is returned too. Where files of the
+    repository are wrong, one of them may hold an unknown name: then their problems are shown.
     """
-    pool = sorted({workload.key for workload in repository.workloads})
+    known: dict[str, dict[str, set[str]]] = {}
+    for one in repository.workloads:
+        of_sweep = ((one.sweep.name, one.declared),) if one.sweep else ()
+        for own, meant in (*((own, one.key) for own in one.names), *of_sweep):
+            for called in (own, f"{one.namespace}/{own}"):
+                known.setdefault(called, {}).setdefault(meant, {meant}).add(one.key)
     chosen: set[str] = set()
     for name in names:
-        keys = [key for key in pool if name in (key, key.partition("/")[2])]
-        if not keys:
+        found = known.get(name, {})
+        if not found:
             show.stop_for_errors(repository.problems)
-            near = did_you_mean(name, [key.removeprefix("default/") for key in pool])
+            pool = {one.declared.removeprefix("default/") for one in repository.workloads}
+            near = did_you_mean(name, pool)
             hint = near or ("" if pool else "there is none yet; slicewright new writes one")
             raise show.unknown(f"there is no workload '{name}'", hint)
-        if len(keys) > 1:
-            raise show.unknown(f"'{name}' is the name of several workloads", f"one of: {', '.join(keys)}")
-        chosen.add(keys[0])
+        if len(found) > 1:
+            hint = f"one of: {', '.join(sorted(found))}"
+            raise show.unknown(f"'{name}' is the name of several workloads", hint)
+        chosen.update(*found.values())
     return frozenset(chosen) if chosen else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,8 @@ from slicewright.core.run.identity import successor
 from slicewright.workspace import write
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from slicewright.core.intent.workload import Workload
     from slicewright.core.problem import Problem
 
@@ -24,22 +27,24 @@ if TYPE_CHECKING:
 def rerun(names: tuple[str, ...], output: str) -> None:
     """Give workloads the next run number.
 
-    NAME is a workload, as name or namespace/name. Only `run:` changes in its file, and comments stay. The
-    next render then starts it again, with the tool, the bases and the cluster as they are today.
+    NAME is a workload, as name or namespace/name; of a sweep, SWEEP means all entries and SWEEP/ENTRY one.
+    Only `run:` changes in its file (for one entry its number in matrix.runs), and comments stay. The next
+    render then starts it again, with the tool, the bases and the cluster as they are today.
     """
     root = repository_root()
     with write.locked(root):
         checkout = open_checkout(root)
         show.stop_for_errors(checkout.repository.problems)
         chosen = workloads_named(names, checkout.repository) or frozenset()
-        wanted = [entry for entry in checkout.repository.workloads if entry.key in chosen]
-        problems = [_fixed(workload) for workload in wanted if workload.naming == "Fixed"]
-        texts, unchanged = _texts([workload for workload in wanted if workload.naming != "Fixed"])
+        asked = [_asked(entry, chosen) for entry in checkout.repository.workloads if entry.key in chosen]
+        wanted = list(dict.fromkeys(asked))
+        problems = [_fixed(one.workload) for one in wanted if one.workload.naming == "Fixed"]
+        texts, unchanged = _texts([one for one in wanted if one.workload.naming != "Fixed"])
         problems += unchanged
         refused = tuple(problems) or write.apply(root, texts, ())
     if refused:
         show.stop(refused)
-    changes = [_change(workload) for workload in wanted]
+    changes = [_change(one) for one in wanted]
     if output == "json":
         show.as_json(changes)
         return
@@ -48,20 +53,41 @@ def rerun(names: tuple[str, ...], output: str) -> None:
     say("the next render starts them: slicewright render")
 
 
-def _texts(workloads: list[Workload]) -> tuple[dict[str, str], list[Problem]]:
+@dataclass(frozen=True, slots=True)
+class _Rerun:
+    """A number that changes in a document: that of a workload or of a whole sweep, or of one entry."""
+
+    key: str
+    path: tuple[str, ...]
+    before: int | str
+    workload: Workload = field(compare=False)
+    """One that starts again by it."""
+
+
+def _asked(workload: Workload, chosen: Container[str]) -> _Rerun:
+    """Return the number to change so that a workload starts again, with all of its sweep if that is named."""
+    if workload.sweep is None or workload.declared in chosen:
+        return _Rerun(workload.declared, ("run",), workload.run, workload)
+    entry = workload.sweep.entry
+    before = workload.matrix.get("run", 1)
+    return _Rerun(f"{workload.declared}/{entry}", ("matrix", "runs", entry), before, workload)
+
+
+def _texts(wanted: list[_Rerun]) -> tuple[dict[str, str], list[Problem]]:
     """Return the files of workloads with their next run numbers, and what cannot be changed in them."""
-    files: dict[str, list[Workload]] = {}
-    for workload in workloads:
-        files.setdefault(workload.source.file.path, []).append(workload)
+    places: dict[tuple[str, tuple[str, ...]], dict[int, _Rerun]] = {}
+    for one in wanted:
+        source = one.workload.source
+        places.setdefault((source.file.path, one.path), {})[source.document.index] = one
     texts: dict[str, str] = {}
     problems: list[Problem] = []
-    for path, of_file in files.items():
-        by_index = {workload.source.document.index: workload for workload in of_file}
-        values = {index: successor(workload.run) for index, workload in by_index.items()}
-        texts[path], refused = set_in_specs(of_file[0].source.file.text, "run", values)
+    for (file, path), by_index in places.items():
+        values = {index: successor(one.before) for index, one in by_index.items()}
+        text = texts.get(file) or next(iter(by_index.values())).workload.source.file.text
+        texts[file], refused = set_in_specs(text, path, values)
         for index, why in refused.items():
-            hint = f"write `run: {values[index]}` into the file yourself"
-            problems.append(by_index[index].source.problem("RUN003", ("spec", "run"), why, hint))
+            hint = f"write `{path[-1]}: {values[index]}` into the file yourself"
+            problems.append(by_index[index].workload.source.problem("RUN003", ("spec", *path), why, hint))
     return texts, problems
 
 
@@ -71,7 +97,7 @@ def _fixed(workload: Workload) -> Problem:
     return workload.source.problem("RUN002", ("spec", "naming"), message, hint)
 
 
-def _change(workload: Workload) -> dict[str, object]:
+def _change(one: _Rerun) -> dict[str, object]:
     """Return the JSON form of a change."""
-    file, after = workload.source.file.path, successor(workload.run)
-    return {"file": file, "workload": workload.key, "before": workload.run, "after": after}
+    file, after = one.workload.source.file.path, successor(one.before)
+    return {"file": file, "workload": one.key, "before": one.before, "after": after}

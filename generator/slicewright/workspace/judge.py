@@ -10,7 +10,7 @@ from slicewright.workspace.ignore_files import read_ignore_files
 
 if TYPE_CHECKING:
     from slicewright.core.problem import Problem
-    from slicewright.core.render.changes import Rendering
+    from slicewright.core.render.rendering import Rendering
     from slicewright.workspace.repository_reader import Checkout
 
 

@@ -23,7 +23,7 @@ from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import errors, in_order
 from slicewright.core.render import tree
-from slicewright.core.render.changes import Rendering
+from slicewright.core.render.rendering import Rendering
 from slicewright.core.run import header
 from slicewright.core.run.folder import platform_folder
 

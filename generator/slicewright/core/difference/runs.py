@@ -11,7 +11,7 @@ from slicewright.core.difference.stop_policies import DRAIN
 from slicewright.core.difference.tree_version import Objects, TreeObject
 from slicewright.core.document.document import same
 from slicewright.core.kubernetes.kinds import RUN_KINDS
-from slicewright.core.kubernetes.labels import RUN
+from slicewright.core.kubernetes.labels import RUN, SWEEP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterator, Mapping
@@ -46,6 +46,8 @@ class RunChange:
     """The run whose place it takes."""
     diff: str = ""
     """Unified diff from the run whose place it takes."""
+    sweep: str = ""
+    """Of which it is an entry; empty for others."""
 
 
 def runs_of(objects: Objects) -> Runs:
@@ -143,7 +145,8 @@ def _change(effect: Effect, place: Place, found: TreeObject, reason: str, contex
     cluster, namespace, workload = place
     naming: Literal["Hashed", "Fixed"] = "Hashed" if RUN in found.labels else "Fixed"
     name, kind, chips = found.name, found.kind, context.chips_of(found)
-    return RunChange(effect, cluster, namespace, workload, name, kind, naming, chips, reason)
+    sweep = str(found.labels.get(SWEEP, ""))
+    return RunChange(effect, cluster, namespace, workload, name, kind, naming, chips, reason, sweep=sweep)
 
 
 def _beside_the_old(change: RunChange, started: Objects, ended: Objects) -> RunChange:

@@ -14,7 +14,7 @@ from slicewright.core.run.folder import namespace_folder, run_folder
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.difference.compare import Difference
-    from slicewright.core.render.changes import Rendering
+    from slicewright.core.render.rendering import Rendering
     from slicewright.core.render.repository import Repository
 
 

@@ -9,6 +9,7 @@ from slicewright.core.difference.stop_policies import DRAIN, HOLD
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.problem import counted
+from slicewright.core.render.rendering import MOST_NAMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from slicewright.core.difference.compare import Difference
     from slicewright.core.difference.files import ControllerChange
     from slicewright.core.difference.queues import Asked, QuotaMove
-    from slicewright.core.difference.runs import Effect
+    from slicewright.core.difference.runs import Effect, RunChange
     from slicewright.core.difference.stop_policies import StopChange
     from slicewright.core.difference.unrendered import Unrendered
 
@@ -64,10 +65,7 @@ def waiting(unrendered: Unrendered) -> str:
 
 def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
     yield f"cluster {cluster}"
-    for run in difference.runs:
-        if run.cluster == cluster:
-            sign, happens, *_ = _HAPPENS[run.effect]
-            yield f"  {sign} {run.namespace}/{run.name} {happens}, {counted(run.chips, 'chip')}: {run.reason}"
+    yield from _runs([run for run in difference.runs if run.cluster == cluster])
     for controller in difference.controllers:
         if controller.cluster == cluster:
             yield f"  {_controller(controller)}"
@@ -97,6 +95,23 @@ def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
             if file.note:
                 yield f"  ! {file.note}"
     yield from _chips(difference, cluster)
+
+
+def _runs(runs: list[RunChange]) -> Iterator[str]:
+    """Yield a line for each run, and one for many of a sweep to which the same happens."""
+    groups: dict[tuple[str, ...], list[RunChange]] = {}
+    for run in runs:
+        groups.setdefault((run.namespace, run.sweep or run.name, run.effect), []).append(run)
+    for (namespace, sweep, _), alike in groups.items():
+        sign, happens, _, many = _HAPPENS[alike[0].effect]
+        if len(alike) > MOST_NAMED:
+            reasons = {run.reason for run in alike}
+            why = f": {reasons.pop()}" if len(reasons) == 1 else ""
+            chips = counted(sum(run.chips for run in alike), "chip")
+            yield f"  {sign} {namespace}/{sweep}: {len(alike)} {many}, {chips}{why}"
+            continue
+        for run in alike:
+            yield f"  {sign} {namespace}/{run.name} {happens}, {counted(run.chips, 'chip')}: {run.reason}"
 
 
 def _controller(change: ControllerChange) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.document.document import same
 from slicewright.core.document.read import read_documents, read_places
 from slicewright.core.document.scalar import write_quoted, write_string
+from slicewright.core.problem import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,21 +32,22 @@ _Change = tuple[int, int, str]
 """Where a text is replaced, from and to, and by what."""
 
 
-def set_in_specs(text: str, key: str, values: Mapping[int, Value]) -> tuple[str, dict[int, str]]:
-    """Return a text in which `spec.<key>` of documents, named by index, holds values.
+def set_in_specs(text: str, keys: Path, values: Mapping[int, Value]) -> tuple[str, dict[int, str]]:
+    """Return a text in which the value at some keys below `spec` of documents, named by index, is another.
 
-    The key is added as the first of `spec` where it is missing. Comments, quotes and layout are kept. Beside
+    A key that is missing becomes the first of its mapping. Comments, quotes and layout are kept. Beside
     the text stands why some documents are left as they are: no way of writing the value there reads as
     intended, for instance in a spec that is an alias. The file is read a few times, however many they are.
     """
     if text.startswith(_BYTE_ORDER_MARK):
-        edited, refused = set_in_specs(text[1:], key, values)
+        edited, refused = set_in_specs(text[1:], keys, values)
         return _BYTE_ORDER_MARK + edited, refused
+    path = ("spec", *keys)
     before = _documents(text)
     readable = {index: value for index, value in values.items() if _has_spec(before.get(index))}
     refused = {index: "the file cannot be read" for index in values if index not in readable}
-    edited, left = _set(text, key, readable)
-    return edited, refused | dict.fromkeys(left, f"spec.{key} cannot be changed in place")
+    edited, left = _set(text, path, readable)
+    return edited, refused | dict.fromkeys(left, f"{dotted(path)} cannot be changed in place")
 
 
 def _documents(text: str) -> dict[int, Any]:
@@ -56,28 +58,33 @@ def _has_spec(data: Any) -> bool:
     return isinstance(data, dict) and isinstance(data.get("spec"), dict)
 
 
-def _set(text: str, key: str, values: dict[int, Value]) -> tuple[str, list[int]]:
+def _with(data: Any, path: Path, value: Value) -> Any:
+    """Return plain data with a value at a path of keys."""
+    return {**data, path[0]: _with(data.get(path[0], {}), path[1:], value)} if path else value
+
+
+def _set(text: str, path: Path, values: dict[int, Value]) -> tuple[str, list[int]]:
     """Set the values all at once, else one half after the other; return those that cannot be set, too."""
     wanted = _documents(text)
     for index, value in values.items():
-        wanted[index] = {**wanted[index], "spec": {**wanted[index]["spec"], key: value}}
-    for edited in _attempts(text, key, values):
+        wanted[index] = _with(wanted[index], path, value)
+    for edited in _attempts(text, path, values):
         if same(wanted, _documents(edited)):
             return edited, []
     if len(values) <= 1:
         return text, list(values)
     pairs = list(values.items())
     middle = len(pairs) // 2
-    text, first = _set(text, key, dict(pairs[:middle]))
-    text, second = _set(text, key, dict(pairs[middle:]))
+    text, first = _set(text, path, dict(pairs[:middle]))
+    text, second = _set(text, path, dict(pairs[middle:]))
     return text, first + second
 
 
-def _attempts(text: str, key: str, values: dict[int, Value]) -> Iterator[str]:
+def _attempts(text: str, path: Path, values: dict[int, Value]) -> Iterator[str]:
     """Yield the text with the values written in each way that may be right; reading it again decides."""
     lines = [(found.start(), found[1]) for found in _LINE.finditer(text)]
     newline = "\r\n" if "\r\n" in text else "\n"
-    ways = [list(_changes(lines, newline, read_places(text, index), key, values[index])) for index in values]
+    ways = [list(_changes(lines, newline, read_places(text, index), path, values[index])) for index in values]
     for number in range(max(map(len, ways), default=0)):
         chosen = [changes[min(number, len(changes) - 1)] for changes in ways if changes]
         yield _changed(text, chosen)
@@ -93,20 +100,22 @@ def _changed(text: str, changes: list[_Change]) -> str:
 
 
 def _changes(
-    lines: list[tuple[int, str]], newline: str, places: Places, key: str, value: Value
+    lines: list[tuple[int, str]], newline: str, places: Places, path: Path, value: Value
 ) -> Iterator[_Change]:
     """Yield the changes to one document that may be right."""
-    path: Path = ("spec", key)
-    first = next((place for found, place in places.keys.items() if found[:-1] == ("spec",)), None)
+    there = next(at for at in range(len(path) - 1, 0, -1) if path[:at] in places.values)
+    first = next((place for found, place in places.keys.items() if found[:-1] == path[:there]), None)
     if path in places.values:
         number, column = places.values[path]
         yield from _replaced(*lines[number - 1], column, value)
     elif first is not None:
         start, line = lines[first[0] - 1]
         at, lead = start + first[1] - 1, line[: first[1] - 1]
+        outer, *inner = (write_string(str(key)) for key in path[there:])
         for written in _writings(value):
-            yield at, at, f"{key}: {written}{newline}{lead}"
-            yield at, at, f"{key}: {written}, "
+            nested = "".join(f"{{{key}: " for key in inner) + written + "}" * len(inner)
+            yield at, at, f"{outer}: {nested}{newline}{lead}"
+            yield at, at, f"{outer}: {nested}, "
 
 
 def _writings(value: Value) -> list[str]:

@@ -1,91 +1,32 @@
-"""What a render does: files that are written and deleted, runs that start and end."""
+"""A render: files that are written and deleted, runs that start and end."""
 
 from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.compose.spec import OTHER_NAMES, second
 from slicewright.core.gitops import anchor, place
-from slicewright.core.problem import Problem, counted, errors, in_order
+from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render import gitops, platform, tree
 from slicewright.core.render.conflicts import conflicts
 from slicewright.core.render.existing import Existing, edited, reused
 from slicewright.core.render.lockout import locked_out, refused, waiting
 from slicewright.core.render.plans import Planned, plan_all
+from slicewright.core.render.rendering import Effect, Rendering, RunChange
 from slicewright.core.run import header
 from slicewright.core.run.folder import NamespaceFolder, RunFolder, namespace_folder, run_folder
 from slicewright.core.run.listing import is_same_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slicewright.core.render.platform import PlatformChange
     from slicewright.core.render.repository import Repository
 
-Effect = Literal["starts", "ends", "changes"]
-
 _GOES_ON = "it goes on in the cluster, because nothing prunes it: delete it with kubectl"
-
-
-@dataclass(frozen=True, slots=True)
-class RunChange:
-    """One run that a render starts, ends, or (Fixed only) changes."""
-
-    effect: Effect
-    cluster: str
-    namespace: str
-    workload: str
-    name: str
-    """Of the run object; for a Fixed workload that of the workload."""
-    reason: str
-
-    @property
-    def folder(self) -> str:
-        """The folder of the workload."""
-        return RunFolder(self.cluster, self.namespace, self.workload).path
-
-
-@dataclass(frozen=True, slots=True)
-class Rendering:
-    """What the tree should hold, against what it holds."""
-
-    writes: dict[str, str] = field(default_factory=dict)
-    """Files to write, by path: new ones and changed ones, runs before the lists that name them."""
-    deletes: tuple[str, ...] = ()
-    unchanged: int = 0
-    """Generated files that stay as they are."""
-    runs: tuple[RunChange, ...] = ()
-    platform: tuple[PlatformChange, ...] = ()
-    """What happens to the files of platforms, which are live."""
-    problems: tuple[Problem, ...] = ()
-    planned: tuple[Planned, ...] = ()
-    staying: tuple[str, ...] = ()
-    """The files of frozen runs that stay as they are."""
-    begun: frozenset[str] = frozenset()
-    """The runs that start or change, or would without an error elsewhere: folder of the workload and name."""
-    untainted: Mapping[str, Mapping[str, list[str]]] = field(default_factory=dict)
-    """By cluster the flavors whose taint waits, with the files of the runs that it waits for."""
-
-    @property
-    def ended(self) -> tuple[RunChange, ...]:
-        """The runs that this render ends."""
-        return tuple(run for run in self.runs if run.effect == "ends")
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the tree already holds what it should."""
-        return not self.writes and not self.deletes and not errors(self.problems)
-
-    def over_limit(self, most: int) -> Problem | None:
-        """Return the problem of a render that ends more runs than it may."""
-        ended = len(self.ended)
-        if ended <= most:
-            return None
-        message = f"this render would end {counted(ended, 'run')}, and {most:,} may end at once"
-        return Problem("RUN004", message, f"if that is what you want: slicewright render --end-runs {ended}")
 
 
 @dataclass(slots=True)
@@ -99,10 +40,20 @@ class _Draft:
     kept: set[str] = field(default_factory=set)
     """Files that stay as they are: frozen runs, and what belongs to workloads that were not named."""
     runs: list[RunChange] = field(default_factory=list)
+    sweeps: dict[RunFolder, str] = field(default_factory=dict)
+    """Of the workloads that are there."""
 
     def note(self, effect: Effect, folder: RunFolder, name: str, reason: str) -> None:
         """Note what happens to a run."""
-        self.runs.append(RunChange(effect, *folder, name, reason))
+        self.runs.append(RunChange(effect, *folder, name, reason, self.sweep_of(folder)))
+
+    def sweep_of(self, folder: RunFolder) -> str:
+        """Return the sweep of a workload, that of its file or that of its runs; '' where it is of none."""
+        return self.sweeps[folder] if folder in self.sweeps else self.existing.sweep_of(folder.path)
+
+    def is_one_of(self, folder: RunFolder, keys: Collection[str]) -> bool:
+        """Tell whether a workload, or the sweep that it is of, is one of some (`namespace/name`)."""
+        return folder.key in keys or f"{folder.namespace}/{self.sweep_of(folder)}" in keys
 
     def texts(self) -> dict[str, str]:
         """Return the tree as it will be, but what this render has yet to make."""
@@ -132,7 +83,11 @@ def render(
     bases = tree.Bases(repository.read_text, repository.package.schemas)
     wanted = {entry.plan.run_folder: entry for entry in planned}
     present = draft.existing.run_folders()
-    named = {folder for folder in (*wanted, *present) if selected is None or folder.key in selected}
+    for folder, entry in wanted.items():
+        draft.sweeps[folder] = entry.workload.sweep.name if entry.workload.sweep else ""
+    named = {
+        folder for folder in (*wanted, *present) if selected is None or draft.is_one_of(folder, selected)
+    }
 
     rendered = {folder: entry for folder, entry in wanted.items() if folder in named}
     for entry in rendered.values():

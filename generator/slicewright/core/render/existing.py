@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.read import read_documents
+from slicewright.core.kubernetes.labels import SWEEP
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
 from slicewright.core.run.folder import RunFolder, run_folder
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 PATCH = ".patch.yaml"
 """How the names of a Fixed overlay's patches end."""
 
+_SWEEP = re.compile(
+    rf"{re.escape(SWEEP).replace('/', '(?:/|~1)')}(?:|\n +value): \"?([-a-z0-9]+)\"?$", re.MULTILINE
+)
+"""The label of an entry of a sweep, in an object and in a patch as we write them."""
 _BROKEN = header.Frozen(tool="", intact=False)
 """A frozen run whose header somebody broke: it is still a run, and no render may write it anew."""
 
@@ -58,6 +64,11 @@ class Existing:
         """Return what a file holds below its header; None where there is none."""
         text = self.texts.get(path, "")
         return header.body_of(text) if text.count("\n") > 1 else None
+
+    def sweep_of(self, folder: str) -> str:
+        """Return the sweep of which a workload's folder holds an entry, as its runs say; '' for others."""
+        found = (_SWEEP.search(self.texts[path]) for path in self.folders.get(folder, ()))
+        return next((match[1] for match in found if match), "")
 
     def is_overlay(self, folder: str) -> bool:
         """Tell whether a folder holds a Fixed workload's overlay: then its kustomization names a base."""

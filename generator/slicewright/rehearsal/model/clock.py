@@ -97,7 +97,7 @@ Field = Literal["submit_at", "duration"]
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A span for the workload `name` or `namespace/name`; for all where that is empty."""
+    """A span for the workload or sweep `name` or `namespace/name`; for all where that is empty."""
 
     name: str
     seconds: float
@@ -137,7 +137,8 @@ def overridden(
     changed = []
     for part in parts:
         for override in ordered:
-            if not override.name or _means(override.name, part.key):
+            names = (part.key, part.workload.declared)
+            if not override.name or any(_means(override.name, name) for name in names):
                 part = (  # noqa: PLW2901 - each builds on the one before
                     replace(part, submit_at=override.seconds)
                     if field == "submit_at"
