@@ -8,6 +8,7 @@ import pytest
 
 from slicewright.core.compose import patch
 from slicewright.core.compose.patch import PatchError
+from slicewright.core.kubernetes.merge import copied
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ from slicewright.core.compose.patch import PatchError
 )
 def test_operations(document: Any, operations: list[dict[str, Any]], expected: Any) -> None:
     """Each operation does what the standard says; `test` changes nothing."""
-    expected = patch.copied(document) if expected is ... else expected
+    expected = copied(document) if expected is ... else expected
 
     assert expected == patch.apply(operations, document)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from slicewright.core.compose import patch
 from slicewright.core.compose.patch import PatchError
+from slicewright.core.kubernetes.merge import copied
 
 keys = st.sampled_from(["a", "b", "name", "a/b", "m~n", "~1", "", "-", "0"])
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from([0.0, 1.0, 0.5]), keys)
@@ -94,10 +95,10 @@ def test_shape(before: dict[str, Any], after: dict[str, Any], expected: list[dic
 @given(before=mappings, after=mappings)
 def test_leads_exactly_from_one_to_the_other(before: dict[str, Any], after: dict[str, Any]) -> None:
     """Applied to the one, the patch gives the other, to the types of the numbers; its inputs stay."""
-    copies = patch.copied(before), patch.copied(after)
+    copies = copied(before), copied(after)
     operations = patch.difference(before, after)
 
-    made = patch.apply(operations, patch.copied(before))
+    made = patch.apply(operations, copied(before))
 
     assert _exact(after) == _exact(made)
     assert copies == (before, after)
@@ -126,7 +127,7 @@ def test_a_base_that_moved_fails(before: dict[str, Any], after: dict[str, Any], 
     operations = patch.difference(before, after)
     for operation in operations:
         if operation["op"] == "test":
-            moved = patch.apply([{**operation, "op": "replace", "value": name}], patch.copied(before))
+            moved = patch.apply([{**operation, "op": "replace", "value": name}], copied(before))
             with pytest.raises(PatchError):
                 patch.apply(operations, moved)
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.core.compose.patch import apply, copied
+from slicewright.core.compose.patch import apply
+from slicewright.core.kubernetes.merge import copied
 from slicewright.core.mend.kueue import to_v1beta2
 
 if TYPE_CHECKING:

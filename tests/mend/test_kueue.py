@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from slicewright.core.compose.patch import apply, copied
+from slicewright.core.compose.patch import apply
+from slicewright.core.kubernetes.merge import copied
 from slicewright.core.mend.kueue import moved, to_v1beta2
 
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {

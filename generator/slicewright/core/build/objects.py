@@ -11,6 +11,7 @@ from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import identity, is_object, matching
 from slicewright.core.kubernetes.kinds import RUN_KINDS, is_namespaced
 from slicewright.core.kubernetes.labels import KEPT, KUEUE, PRIORITY_CLASS
+from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.quantity import canonical
 from slicewright.core.plan.plan import MARKER
@@ -89,7 +90,7 @@ def build(plan: Plan, base: list[Object]) -> list[Object]:
     Objects of the base bear the marker as their name. What a user's component adds keeps its own; a volume
     claim among it is not pruned with its run.
     """
-    objects = [patch.copied(item) for item in base]
+    objects = [copied(item) for item in base]
     for item in objects:
         if identity(item)[3] == MARKER:
             _fill(item, plan)
@@ -138,7 +139,7 @@ def patched(plan: Plan, objects: list[Object], source: Source) -> tuple[list[Obj
     After them every marker of the bases must be gone.
     """
     problems: list[Problem] = []
-    objects = [patch.copied(item) for item in objects] if plan.patches else objects
+    objects = [copied(item) for item in objects] if plan.patches else objects
     for index, entry in enumerate(plan.patches):
         path: Path = ("spec", "patches", index)
         targets = matching(entry["target"], objects)

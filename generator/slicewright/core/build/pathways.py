@@ -12,9 +12,8 @@ from slicewright.core.build.jobset import (
     fill_failure_policy,
     replicated_job,
 )
-from slicewright.core.build.merge import merge
-from slicewright.core.compose.patch import copied
 from slicewright.core.kubernetes.labels import ACCELERATOR, NODE_POOL, TOPOLOGY
+from slicewright.core.kubernetes.merge import copied, merge
 from slicewright.core.plan.plan import MARKER, PathwaysPlan, Plan
 
 if TYPE_CHECKING:

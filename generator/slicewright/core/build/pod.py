@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.build.merge import merge
-from slicewright.core.compose.patch import copied
 from slicewright.core.kubernetes.labels import FUSE_DRIVER, TPU
+from slicewright.core.kubernetes.merge import copied, merge
 from slicewright.core.plan.plan import MARKER, Plan
 from slicewright.core.plan.validate_workload import FUSE_VOLUME
 

@@ -194,7 +194,7 @@ def _likeness(workload: Workload) -> str:
 
     It is empty for one whose pods a person wrote parts of, beyond what builders read, or that wants rights.
     """
-    spec, pathways = workload.spec, workload.pathways
+    spec, pathways = workload.resolved_spec, workload.pathways
     head = pathways.head.pod_template if pathways else {}
     parts = (workload.pod_template, head, workload.patches, workload.components, workload.auxiliary_jobs)
     rights = (workload.annotations, workload.privileged, workload.host_network)

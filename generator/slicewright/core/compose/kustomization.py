@@ -25,6 +25,7 @@ from slicewright.core.compose.spec import (
     refuse_above,
 )
 from slicewright.core.kubernetes.labels import LOCAL_CONFIG
+from slicewright.core.kubernetes.merge import copied
 from slicewright.core.pattern import whole
 from slicewright.core.problem import Problem
 
@@ -76,7 +77,7 @@ class _Item:
     def own(self) -> dict[str, Any]:
         """Return the object, to be changed in place."""
         if not self.is_own:
-            self.data, self.is_own = patch.copied(self.data), True
+            self.data, self.is_own = copied(self.data), True
         return self.data
 
 

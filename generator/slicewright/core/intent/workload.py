@@ -111,7 +111,7 @@ class Workload:
     clusters: tuple[str, ...]
     tpu: TpuRequest
     spec: Object
-    """The spec as written: what a run's identity is made of."""
+    """The spec as written, without TPUDefaults: what a run's identity is made of."""
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     slices: int = 1
@@ -140,6 +140,12 @@ class Workload:
     patches: tuple[Object, ...] = ()
     matrix: Object = field(default_factory=dict)
     """What an entry of a sweep has: its variables as `env`, and its `run` where it ran again."""
+
+    @property
+    def resolved_spec(self) -> Object:
+        """The spec with the values that TPUDefaults give: what the other fields hold."""
+        spec: Object = self.source.data["spec"]
+        return spec
 
     @property
     def sweep(self) -> Sweep | None:
@@ -175,8 +181,8 @@ class Workload:
         """
         if "name" in self.container:
             return str(self.container["name"])
-        if "mainContainerName" in self.spec.get("pathways", {}):
-            return str(self.spec["pathways"]["mainContainerName"])
+        if "mainContainerName" in self.resolved_spec.get("pathways", {}):
+            return str(self.resolved_spec["pathways"]["mainContainerName"])
         own = self.own_containers
         return str(own[0]["name"]) if len(own) == 1 and not self.container else "main"
 

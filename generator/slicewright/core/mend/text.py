@@ -8,12 +8,13 @@ from itertools import accumulate, islice, pairwise, zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.compose.patch import PatchError, apply, copied
+from slicewright.core.compose.patch import PatchError, apply
 from slicewright.core.document.comments import comments
 from slicewright.core.document.document import same
 from slicewright.core.document.read import read_manifests
 from slicewright.core.document.scalar import write_quoted, write_string
 from slicewright.core.document.write import write_document
+from slicewright.core.kubernetes.merge import copied
 from slicewright.core.mend.tree import Node, tree
 
 if TYPE_CHECKING:

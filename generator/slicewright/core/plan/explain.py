@@ -41,7 +41,7 @@ def _shape(plan: Plan, workload: Workload, same_count: tuple[Shape, ...]) -> Ite
     yield Fact("chips per slice", str(shape.chips), shape.topology.replace("x", " x "))
     per_host = f"{shape.chips} chips / {shape.chips_per_host} chips per host"
     yield Fact("hosts per slice", str(shape.hosts), per_host)
-    yield Fact("slices", str(plan.slices), "spec.slices" if "slices" in workload.spec else "default")
+    yield Fact("slices", str(plan.slices), "spec.slices" if "slices" in workload.resolved_spec else "default")
     chips = f"{plan.slices} x {shape.chips} chips: what Kueue counts"
     yield Fact("chips in all", str(plan.slices * shape.chips), chips)
     yield Fact("TensorCores per slice", str(shape.tensor_cores), "chips x cores per chip of the generation")

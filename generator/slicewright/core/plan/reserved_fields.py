@@ -97,7 +97,7 @@ def excluded(workload: Workload, kind: str, fields: Mapping[str, str]) -> Iterat
     """
     for field, hint in fields.items():
         *outer, name = field.split(".")
-        holder = workload.spec.get(outer[0], {}) if outer else workload.spec
+        holder = workload.resolved_spec.get(outer[0], {}) if outer else workload.resolved_spec
         if name in holder:
             path: Path = ("spec", *outer, name)
             yield workload.source.problem("FIELD001", path, f"a {kind} has no {field}", hint, key=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.intent.excluded import NOT_IN_PATHWAYS, NOT_IN_PATHWAYSJOBS
 from slicewright.core.plan.reserved_fields import excluded
 
 if TYPE_CHECKING:
@@ -18,31 +19,15 @@ _COLOCATED = "colocated_python_sidecar"
 _HERE: Path = ("spec", "pathways")
 
 
-_AS_JOBSET = "write api: JobSet"
-_NOT_IN_PATHWAYS = {
-    "auxiliaryJobs": "use a workload of its own",
-    "backoffLimit": "use pathways.maxSliceRestarts",
-}
-_NOT_IN_PATHWAYSJOBS = {
-    "podTemplate": "use pathways.worker and pathways.head.podTemplate, or api: JobSet",
-    "hostNetwork": "leave it out: the controller always sets it",
-    "privileged": _AS_JOBSET,
-    "failurePolicy.restartStrategy": _AS_JOBSET,
-    "failurePolicy.rules": _AS_JOBSET,
-    "failurePolicy.onHostMaintenance": _AS_JOBSET,
-    "failurePolicy.restartOnExitCodes": _AS_JOBSET,
-}
-
-
 def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     """Yield a problem for each field that has no meaning under Pathways, or none beside the others."""
-    source, spec = workload.source, workload.spec
+    source, spec = workload.source, workload.resolved_spec
     yield from _head(workload, runtime)
     if runtime.elastic_slices >= workload.slices and runtime.elastic_slices:
         message = f"{runtime.elastic_slices} elastic slices of {workload.slices} leave no required slice"
         hint = f"write a number below {workload.slices}"
         yield source.problem("FIELD001", (*_HERE, "elasticSlices"), message, hint)
-    yield from excluded(workload, "Pathways run", _NOT_IN_PATHWAYS)
+    yield from excluded(workload, "Pathways run", NOT_IN_PATHWAYS)
     yield from _custom_components(workload, runtime)
     if runtime.headless and workload.failure_policy.restart_on_exit_codes:
         message = "a headless Pathways run has no program that ends with an exit code"
@@ -87,7 +72,7 @@ def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
         hint = "leave head.pool out, or write deploymentMode: default"
         yield source.problem("FIELD001", (*_HERE, "head", "pool"), message, hint)
     named = workload.container.get("name", runtime.main_container_name)
-    if "mainContainerName" in workload.spec["pathways"] and named != runtime.main_container_name:
+    if "mainContainerName" in workload.resolved_spec["pathways"] and named != runtime.main_container_name:
         message = f"the container is called '{named}' here and '{runtime.main_container_name}' there"
         hint = "give the name in one place only"
         yield source.problem("FIELD001", (*_HERE, "mainContainerName"), message, hint)
@@ -117,8 +102,8 @@ def _custom_components(workload: Workload, runtime: Pathways) -> Iterator[Proble
 
 def _pathwaysjob(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     """A PathwaysJob's controller makes the pods: what its CRD cannot carry, or it drops, is refused."""
-    spec, source = workload.spec, workload.source
-    yield from excluded(workload, "PathwaysJob", _NOT_IN_PATHWAYSJOBS)
+    spec, source = workload.resolved_spec, workload.source
+    yield from excluded(workload, "PathwaysJob", NOT_IN_PATHWAYSJOBS)
     if "metadata" in runtime.head.pod_template:
         message = "the controller of PathwaysJob drops the metadata of the head's pod"
         hint = "use metadata.annotations and metadata.labels of the workload, or api: JobSet"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.intent.excluded import AS_JOBSET, NOT_IN_JOBS
 from slicewright.core.plan import validate_pathways
 from slicewright.core.plan.names import MAX_LABEL
 from slicewright.core.plan.reserved_fields import excluded
@@ -154,9 +155,9 @@ def fields(workload: Workload) -> Iterator[Problem]:
     yield from _auxiliary_jobs(workload)
     yield from container_fields(workload)
     for field in ("onHostMaintenance", "restartOnExitCodes"):
-        if field in workload.spec.get("failurePolicy", {}):
+        if field in workload.resolved_spec.get("failurePolicy", {}):
             yield from _pod_failures(workload, field)
-    if "restartOnExitCodes" in workload.spec.get("failurePolicy", {}):
+    if "restartOnExitCodes" in workload.resolved_spec.get("failurePolicy", {}):
         yield from _exit_codes(workload)
 
 
@@ -171,21 +172,11 @@ def _nothing_to_run(workload: Workload) -> Problem:
     return workload.source.problem("FIELD001", ("spec",), message, hint)
 
 
-_AS_JOBSET = "write api: JobSet"
-_NOT_IN_JOBS = {
-    "pathways": _AS_JOBSET,
-    "auxiliaryJobs": _AS_JOBSET,
-    "failurePolicy.maxRestarts": f"{_AS_JOBSET}, or use spec.backoffLimit",
-    "failurePolicy.restartStrategy": f"{_AS_JOBSET}, or use spec.backoffLimit",
-    "failurePolicy.rules": f"{_AS_JOBSET}, or use spec.backoffLimit",
-}
-
-
 def _job(workload: Workload) -> Iterator[Problem]:
-    yield from excluded(workload, "Job", _NOT_IN_JOBS)
+    yield from excluded(workload, "Job", NOT_IN_JOBS)
     if workload.slices > 1:
         message = f"a Job runs one slice, not {workload.slices}"
-        yield workload.source.problem("FIELD001", ("spec", "slices"), message, _AS_JOBSET)
+        yield workload.source.problem("FIELD001", ("spec", "slices"), message, AS_JOBSET)
 
 
 def _alternatives(workload: Workload) -> Iterator[Problem]:
@@ -269,7 +260,7 @@ def _pod_failures(workload: Workload, field: str) -> Iterator[Problem]:
 def _exit_codes(workload: Workload) -> Iterator[Problem]:
     """Yield why exit codes that restart a run would restart nothing."""
     path: Path = ("spec", "failurePolicy", "restartOnExitCodes")
-    for index, entry in enumerate(workload.spec["failurePolicy"]["restartOnExitCodes"]):
+    for index, entry in enumerate(workload.resolved_spec["failurePolicy"]["restartOnExitCodes"]):
         first, _, last = str(entry).partition("-")
         if int(first) > int(last or first):
             message = f"'{entry}' is an empty range"

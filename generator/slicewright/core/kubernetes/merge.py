@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from slicewright.core.compose.patch import copied
-
 _MERGED = {"containers": "name", "initContainers": "name", "ephemeralContainers": "name"}
 """Lists whose elements are merged field by field."""
 _REPLACED = {
@@ -18,12 +16,22 @@ _REPLACED = {
     "hostAliases": ("ip",),
     "resourceClaims": ("name",),
     "schedulingGates": ("name",),
+    "gcsFuse": ("mountPath",),
 }
 """Lists whose elements are known by a key and replaced as a whole: an env var has a value or a source, a
 volume one type; to merge two of them would make neither (`patchMergeKey` in the Kubernetes API)."""
 _APPENDED = frozenset({"tolerations", "envFrom"})
 """Lists that only grow."""
 _KEY_DEFAULTS = {"protocol": "TCP"}
+
+
+def copied(value: Any) -> Any:
+    """Return a deep copy of plain data (several times as fast as copy.deepcopy)."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    return value
 
 
 def merge(base: dict[str, Any], addition: dict[str, Any]) -> None:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.build.kit import Run, refused, run
 
-from slicewright.core.build.merge import merge
-
-from .kit import Run, refused, run
+from slicewright.core.kubernetes.merge import merge
 
 
 @dataclass(frozen=True, slots=True)
