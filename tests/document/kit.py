@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+HEAD = "apiVersion: example.com/v1\nkind: Holder\nmetadata: {name: a}\n"
+
 READERS: dict[str, Callable[[str], Any]] = {
     "PyYAML (1.1)": lambda text: yaml.load(text, yaml.SafeLoader),
     "libyaml (1.1)": lambda text: yaml.load(text, yaml.CSafeLoader),
@@ -146,6 +148,23 @@ def tool(name: str) -> Path:
     found = find(name)
     assert not isinstance(found, Problem), found.text()
     return found
+
+
+def spec(value: str) -> str:
+    """Return an object with a value."""
+    return f"{HEAD}spec:\n  v: {value}\n"
+
+
+def kubectl(text: str) -> tuple[list[Any], str]:
+    """Return the specs of the objects that kubectl reads, and what it says."""
+    command: list[str | Path] = [tool("kubectl"), "annotate", "--local", "-f", "-", "-o", "json", "a=b"]
+    done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+    decoder, written, found = json.JSONDecoder(), done.stdout.decode().strip(), []
+    while written:
+        data, end = decoder.raw_decode(written)
+        found.append(data.get("spec", {}))
+        written = written[end:].lstrip()
+    return found, done.stderr.decode()
 
 
 def as_go_reads(values: list[Any]) -> list[Any]:
