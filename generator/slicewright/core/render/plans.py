@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.plan.decide import decide, decide_shape
 from slicewright.core.plan.ways import on_cluster
 from slicewright.core.problem import Problem, did_you_mean
+from slicewright.core.render import max_concurrent
 from slicewright.core.render.repository import causes
 from slicewright.core.render.validate_queues import against_flavors, against_queueless
 
@@ -54,6 +55,7 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
                 beside = (*against_queueless(here, site), *against_flavors(here, plan, site))
                 found += _once(workload, name, beside, noted)
     found += _same_objects(planned)
+    found += max_concurrent.problems(((one.workload, one.plan) for one in planned), repository.sites)
     left = (one for one in found if not any(part.follows(one) for part in repository.parts))
     return tuple(planned), causes((*repository.problems, *left))
 

@@ -1,0 +1,106 @@
+"""The most runs of a sweep at once: Kueue counts quota, so the quota of the sweep's queue has to hold it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.platform.flavor import TpuCapacity, capacities
+from slicewright.core.platform.quota import chips
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slicewright.core.intent.cluster import ClusterQueue
+    from slicewright.core.intent.workload import Workload
+    from slicewright.core.plan.plan import Plan
+    from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.core.problem import Path, Problem
+
+_PLACE: Path = ("spec", "matrix", "maxConcurrent")
+
+
+def problems(
+    planned: Iterable[tuple[Workload, Plan]], sites: Mapping[str, ResolvedCluster]
+) -> Iterator[Problem]:
+    """Yield a problem for each sweep and cluster whose queue admits more runs than the sweep allows."""
+    sweeps: dict[tuple[str, str], tuple[Workload, int, list[Plan]]] = {}
+    for workload, plan in planned:
+        if workload.sweep and workload.sweep.most is not None:
+            key = (plan.cluster, workload.declared)
+            sweeps.setdefault(key, (workload, workload.sweep.most, []))[2].append(plan)
+    for (cluster, _), (workload, most, plans) in sweeps.items():
+        yield from _held(workload, most, plans, sites[cluster])
+
+
+def _held(workload: Workload, most: int, plans: list[Plan], site: ResolvedCluster) -> Iterator[Problem]:
+    source, name = workload.source, site.cluster.name
+    if not workload.queue_name:
+        message = "maxConcurrent needs a queue: without one, all runs of the sweep start at once"
+        yield source.problem("SWEEP004", _PLACE, message, "write queueName", key=True)
+        return
+    queue = site.cluster.queue_behind(workload.queue_name, workload.namespace)
+    if queue is None:
+        if not site.cluster.has_queues:  # else the queue is unknown, which is told
+            message = f"TPUCluster '{name}' does not declare queue '{workload.queue_name}', "
+            message += f"so nothing tells whether it holds {most} runs of the sweep at most"
+            hint = f"declare its ClusterQueue with its quota in {site.cluster.source.file.path}"
+            yield source.problem("SWEEP004", _PLACE, message, hint, key=True, warning=True)
+        return
+    number = _at_once(plans, queue, site)
+    if number > most:
+        message = (
+            f"ClusterQueue '{queue.name}' of cluster '{name}' can admit {number} runs of the sweep at once"
+        )
+        yield source.problem("SWEEP004", _PLACE, message, _hint(plans, queue, site, most), key=True)
+
+
+def _at_once(plans: list[Plan], queue: ClusterQueue, site: ResolvedCluster) -> int:
+    """Return how many runs the quota of a queue can hold together, the smallest first, in every flavor."""
+    number = 0
+    for flavor, limit in _limits(queue, site).items():
+        left = limit
+        shapes = [one.shape for one in _pools(site) if one.flavor.name == flavor]
+        for size in sorted(plan.slices * plan.shape.chips for plan in plans if plan.shape in shapes):
+            left -= size
+            number += left >= 0
+    return min(number, len(plans))
+
+
+def _pools(site: ResolvedCluster) -> list[TpuCapacity]:
+    return [one for one in capacities(site).values() if isinstance(one, TpuCapacity)]
+
+
+def _limits(queue: ClusterQueue, site: ResolvedCluster) -> dict[str, int]:
+    """Return the chips of each flavor that runs of a queue can have: its quota, and what it may borrow."""
+    pools = {one.pool.name: one for one in _pools(site)}
+    limits: dict[str, int] = {}
+    for quota in queue.quota:
+        capacity = pools.get(quota.pool)
+        if capacity is None:
+            continue
+        name, has = capacity.flavor.name, chips(quota, capacity)
+        there = sum(one.most * one.shape.chips for one in pools.values() if one.flavor.name == name)
+        if not queue.cohort_name:
+            limits[name] = limits.get(name, 0) + has.nominal
+        elif has.borrowing is not None:
+            limits[name] = limits.get(name, 0) + has.nominal + has.borrowing
+        else:
+            limits[name] = there
+    return limits
+
+
+def _hint(plans: list[Plan], queue: ClusterQueue, site: ResolvedCluster, most: int) -> str:
+    """Return the ClusterQueue that holds the limit."""
+    sizes = sorted(plan.slices for plan in plans)
+    holds = sum(sizes[: most + 1]) - 1
+    if holds < sizes[-1] or len({plan.shape for plan in plans}) > 1:
+        return "runs of different sizes have no common limit: write a sweep for each size"
+    pool = next(quota.pool for quota in queue.quota if quota.pool in {one.pool.name for one in _pools(site)})
+    own = f"nominalSlices: {holds}"
+    if queue.cohort_name:
+        own = f"nominalSlices: 0, borrowingLimit: {holds}"
+    cohort = f"cohortName: {queue.cohort_name}, " if queue.cohort_name else ""
+    return (
+        f"write a ClusterQueue of its own in {site.cluster.source.file.path}, with "
+        f"{cohort}quota: [{{pool: {pool}, {own}}}], and its LocalQueue as queueName"
+    )
