@@ -16,6 +16,10 @@ TARGET = ROOT / "docs" / "reference" / "fields.md"
 _FORMATS = {
     "TPUWorkload": ("slicewright/tpuworkload.json", "What to run: a file in `workloads/`."),
     "TPUCluster": ("slicewright/tpucluster.json", "What exists: a file in `clusters/`."),
+    "TPUDefaults": (
+        "slicewright/tpudefaults.json",
+        "What workloads have where they do not say otherwise: a file in `defaults/`.",
+    ),
     "slicewright.yaml": ("slicewright/settings.json", "Settings of the repository, in its root."),
 }
 _HEAD = """\

@@ -12,7 +12,11 @@ from slicewright.workspace.package import package
 
 SCHEMAS = package().schemas
 EXAMPLES = Path(__file__).parents[1] / "schemas"
-_KINDS = {"TPUWorkload": "slicewright/tpuworkload.json", "TPUCluster": "slicewright/tpucluster.json"}
+_KINDS = {
+    "TPUWorkload": "slicewright/tpuworkload.json",
+    "TPUCluster": "slicewright/tpucluster.json",
+    "TPUDefaults": "slicewright/tpudefaults.json",
+}
 SETTINGS = "slicewright/settings.json"
 WORKLOAD = """\
 apiVersion: slicewright.dev/v1alpha1

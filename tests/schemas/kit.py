@@ -25,6 +25,7 @@ BASE = "https://slicewright.dev/schemas/"
 NAMES = {
     "TPUWorkload": "slicewright/tpuworkload.json",
     "TPUCluster": "slicewright/tpucluster.json",
+    "TPUDefaults": "slicewright/tpudefaults.json",
     "settings": "slicewright/settings.json",
 }
 OURS = [*NAMES.values(), "slicewright/common.json"]

@@ -77,6 +77,7 @@ SCHEMAS = (
     "slicewright/common.json",
     "slicewright/settings.json",
     "slicewright/tpucluster.json",
+    "slicewright/tpudefaults.json",
     "slicewright/tpuworkload.json",
     "kubernetes/pod-template.json",
 )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slicewright.core.render.repository import Repository, Settings
 
 SETTINGS = "slicewright.yaml"
-INPUT_FOLDERS = ("clusters", "workloads")
+INPUT_FOLDERS = ("clusters", "defaults", "workloads")
 _SUFFIXES = (".yaml", ".yml")
 _GENERATED_SUFFIXES = (*_SUFFIXES, ".sh", ".tf", ".tfvars", "Kustomization")
 

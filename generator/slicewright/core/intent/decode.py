@@ -54,7 +54,7 @@ DEFAULT_PRIORITY_CLASSES = {"very-low": 100, "low": 250, "medium": 500, "high": 
 
 
 def workload(source: Source) -> Workload:
-    """Return the TPUWorkload of a document that its schema accepts."""
+    """Return the TPUWorkload of a document that its schema accepts, or of one with defaults."""
     metadata, spec = source.data["metadata"], source.data["spec"]
     return _decoded(
         Workload,
@@ -64,7 +64,7 @@ def workload(source: Source) -> Workload:
         namespace=metadata.get("namespace", "default"),
         labels=metadata.get("labels", {}),
         annotations=metadata.get("annotations", {}),
-        spec=spec,
+        spec=source.written.data["spec"],
         tpu=tpu_request(spec["tpu"]),
         provisioning=provisioning(spec.get("provisioning", "OnDemand")),
         alternative_provisioning=tuple(map(provisioning, spec.get("alternativeProvisioning", ()))),

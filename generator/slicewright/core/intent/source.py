@@ -51,6 +51,24 @@ class Source:
     renamed: Mapping[Path, Path] = field(default_factory=dict)
     """Keys that are read as others than they are written, and their places."""
     sweep: Sweep | None = None
+    layers: tuple[Source, ...] = ()
+    """What the document was merged from, the narrowest first: what a person wrote, and defaults."""
+
+    @property
+    def written(self) -> Source:
+        """The document as a person wrote it, without defaults."""
+        return self.layers[0] if self.layers else self
+
+    def origin(self, path: Path) -> tuple[Source, Path]:
+        """Return the document that gives the value at a path, and the path of it there.
+
+        Where no document has all of the path, that is the one with the most of it.
+        """
+        if not self.layers:
+            return self, path
+        ways = [(layer, _way(self.data, layer.data, path)) for layer in self.layers]
+        layer, way = max(ways, key=lambda found: len(found[1]))
+        return layer, (*way, *path[len(way) :])
 
     @property
     def data(self) -> Any:
@@ -70,6 +88,9 @@ class Source:
 
     def place(self, path: Path, *, key: bool = False) -> tuple[int, int]:
         """Return line and column of a value (or of its key), else of the nearest value around it."""
+        if self.layers:
+            layer, path = self.origin(path)
+            return layer.place(path, key=key)
         for right, written in self.renamed.items():
             if path[: len(right)] == right:
                 path = (*written, *path[len(right) :])
@@ -98,6 +119,9 @@ class Source:
         warning: bool = False,
     ) -> Problem:
         """Return a problem at a path of this document; `key` points at the key instead of the value."""
+        if self.layers:
+            layer, path = self.origin(path)
+            return layer.problem(ident, path, message, hint, key=key, warning=warning)
         line, column = self.place(path, key=key)
         return Problem(
             ident,
@@ -113,9 +137,40 @@ class Source:
 
     def placed(self, problem: Problem) -> Problem:
         """Return a problem found in this document's data with its place in the file."""
+        if self.layers:
+            layer, path = self.origin(problem.path)
+            return layer.placed(replace(problem, path=path))
         line, column = self.place(problem.path, key=problem.is_about_key)
         fix = problem.fix.within(self.document.index) if problem.fix else None
         return replace(problem, file=self.file.path, line=line, column=column, object=self.subject, fix=fix)
+
+
+_KEYS = ("name", "mountPath")
+"""Fields by which elements of lists are known, where they have one."""
+
+
+def _way(merged: Any, layer: Any, path: Path) -> Path:
+    """Return how far a path in a merged document leads in one of its layers, in lists by key or by value."""
+    found: Path = ()
+    for part in path:
+        at: str | int | None = None
+        if isinstance(merged, list) and isinstance(layer, list) and part in range(len(merged)):
+            entry = merged[int(part)]
+            at = next((index for index, one in enumerate(layer) if _is_same(one, entry)), None)
+        elif isinstance(merged, dict) and isinstance(layer, dict) and part in merged and part in layer:
+            at = part
+        if at is None:
+            break
+        merged, layer, found = merged[part], layer[at], (*found, at)
+    return found
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        key = next((key for key in _KEYS if key in other), "")
+        if key:
+            return bool(one.get(key) == other[key])
+    return bool(one == other)
 
 
 _NAMED = frozenset({"clusterQueues", "managed", "mode", "pools", "priorityClasses", "teams"})

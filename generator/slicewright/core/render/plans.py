@@ -32,7 +32,7 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
     """Return the plan of every workload on each of its clusters, and all their problems."""
     planned: list[Planned] = []
     found: list[Problem] = []
-    noted: set[tuple[str, str, str, int, int]] = set()
+    noted: set[tuple[str | int, ...]] = set()
     for workload in repository.workloads:
         decision = decide_shape(workload, repository.package.catalogue)
         found += _once(workload, "", decision.problems, noted)
@@ -47,10 +47,15 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
                 unknown = workload.source.problem("REF001", ("spec", "clusters", index), message, hint)
                 found += _once(workload, name, (unknown,), noted)
                 continue
-            here = on_cluster(workload, site.cluster)
-            plan, problems = decide(decision if here is workload else replace(decision, workload=here), site)
+            given, decided = repository.on(workload, name), decision
+            if given is not workload:
+                decided = decide_shape(given, repository.package.catalogue)
+                found += _once(workload, "", decided.problems, noted)
+            here = on_cluster(given, site.cluster)
+            plan, problems = decide(decided if here is given else replace(decided, workload=here), site)
             found += _once(workload, name, problems, noted)
-            if plan is not None and not any(part.source is workload.source for part in repository.parts):
+            written = workload.source.written
+            if plan is not None and not any(part.source is written for part in repository.parts):
                 planned.append(Planned(plan, here))
                 beside = (*against_queueless(here, site), *against_flavors(here, plan, site))
                 found += _once(workload, name, beside, noted)
@@ -61,12 +66,16 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
 
 
 def _once(
-    workload: Workload, cluster: str, problems: Iterable[Problem], noted: set[tuple[str, str, str, int, int]]
+    workload: Workload, cluster: str, problems: Iterable[Problem], noted: set[tuple[str | int, ...]]
 ) -> Iterator[Problem]:
-    """Yield what no other entry of a sweep has at the same place: one mistake is told once, not for each."""
+    """Yield what no other entry of a sweep has at the same place: one mistake is told once, not for each.
+
+    What is wrong in defaults is told once for all workloads.
+    """
     for problem in problems:
-        key = (workload.declared, cluster, problem.id, problem.line, problem.column)
-        if not workload.sweep or key not in noted:
+        where = (workload.declared, cluster) if problem.file == workload.source.file.path else (problem.file,)
+        key = (*where, problem.id, problem.line, problem.column)
+        if not (workload.sweep or workload.source.layers) or key not in noted:
             noted.add(key)
             yield problem
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_documents
 from slicewright.core.gitops import validate_argocd
-from slicewright.core.intent import decode, matrix
+from slicewright.core.intent import decode, defaults, matrix
+from slicewright.core.intent.defaults import Levels
 from slicewright.core.intent.source import Mended, Source, SourceFile, mended
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.plan.resolve import ResolvedCluster, resolve_cluster
@@ -20,6 +21,7 @@ from slicewright.core.platform.kueue_configuration import validate_configuration
 from slicewright.core.platform.validate_teams import problems_of_workloads
 from slicewright.core.problem import Problem, did_you_mean, errors
 from slicewright.core.provision import validate_environment, validate_node_pools
+from slicewright.core.render import validate_defaults
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 SCHEMA_OF = {
     "TPUWorkload": "slicewright/tpuworkload.json",
     "TPUCluster": "slicewright/tpucluster.json",
+    "TPUDefaults": "slicewright/tpudefaults.json",
 }
 ReadText = Callable[[str], str | None]
 
@@ -75,12 +78,22 @@ class Repository:
     """Clusters that are declared, but wrongly: workloads that name them are not to blame."""
     parts: tuple[Mended, ...] = ()
     """Documents of which only a part is right: what follows from the rest is not said."""
+    levels: Levels = field(default_factory=Levels)
+    """The TPUDefaults; `workloads` have those that apply on the first of their clusters."""
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The documents of the workloads and of the clusters."""
+        """The documents of the workloads, of the clusters and of the defaults."""
         clusters = (site.cluster.source for site in self.sites.values())
-        return (*(workload.source for workload in self.workloads), *clusters)
+        documents = (one.source for one in self.levels.documents)
+        return (*(workload.source for workload in self.workloads), *clusters, *documents)
+
+    def on(self, workload: Workload, cluster: str) -> Workload:
+        """Return a workload with the defaults that apply to it on one of its clusters."""
+        here, first = (self.levels.of(name, workload.namespace) for name in (cluster, workload.clusters[0]))
+        if here == first:
+            return workload
+        return decode.workload(self.levels.applied(workload.source.written, cluster))
 
 
 _UNKNOWN_ACCELERATOR = "TPU001"
@@ -97,28 +110,36 @@ def read_repository(
 ) -> Repository:
     """Return the repository that some input files make; its problems are complete, never raised."""
     found: list[Problem] = []
-    workloads: list[Workload] = []
+    documents: list[defaults.Defaults] = []
+    entries: list[Source] = []
     sites: dict[str, ResolvedCluster] = {}
     refused_clusters: set[str] = set()
     parts: list[Mended] = []
     refused: list[Problem] = []
-    for written in _sources(files, found):
+    sources = sorted(_sources(files, found), key=lambda source: not _is_defaults(source))
+    raw = [source.data for source in sources if _is_defaults(source)]
+    for written in sources:
         schema = _schema_of(written, found)
         if schema is None:
             continue
-        against = _refusals(written, schema, package.schemas)
+        layers = raw if _is_defaults(written) else [one.layer.data for one in documents]
+        checked = defaults.checkable(written, layers) if layers else written
+        against = _refusals(checked, schema, package.schemas)
         refused += against
-        source = _mended(written, against, schema, package.schemas, parts) if against else written
+        source = _mended(checked, against, schema, package.schemas, parts) if against else written
         if source is None:
             found += _tpu_refusal(written, package.catalogue)
             refused_clusters |= _cluster_name(written)
             continue
+        if _is_defaults(source):
+            documents.append(defaults.decode(source))
+            continue
         if source.data["kind"] == "TPUWorkload":
-            entries, wrong = matrix.expand(source)
+            expanded, wrong = matrix.expand(source)
             found += wrong
-            workloads += map(decode.workload, entries)
+            entries += expanded
             if parts and parts[-1].source is source:
-                parts += [replace(parts[-1], source=entry) for entry in entries if entry.sweep]
+                parts += [replace(parts[-1], source=entry) for entry in expanded if entry.sweep]
             continue
         site, problems = resolve_cluster(decode.cluster(source), package.catalogue)
         found += problems
@@ -126,6 +147,13 @@ def read_repository(
         if site.cluster.name in sites:
             found.append(_twice(source, sites[site.cluster.name].cluster.source))
         sites.setdefault(site.cluster.name, site)
+    levels = Levels(documents, [site.cluster for site in sites.values()])
+    workloads = [
+        decode.workload(levels.applied(entry, entry.data["spec"]["clusters"][0])) for entry in entries
+    ]
+    found += validate_defaults.problems(
+        documents, [site.cluster for site in sites.values()], refused_clusters, workloads
+    )
     found += identities(workloads)
     found += _platform_problems(sites, workloads, package)
     found += validate_argocd.problems(sites.values())
@@ -139,7 +167,12 @@ def read_repository(
         (*refused, *left),
         frozenset(refused_clusters),
         tuple(parts),
+        levels,
     )
+
+
+def _is_defaults(source: Source) -> bool:
+    return isinstance(source.data, dict) and source.data.get("kind") == "TPUDefaults"
 
 
 def _platform_problems(

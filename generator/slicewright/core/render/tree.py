@@ -172,7 +172,10 @@ def _at_component(planned: Planned, problem: Problem) -> Problem:
 def _inputs(plan: Plan, source: Source) -> str:
     """Name what a run's files were resolved from."""
     tpu = f"catalog {plan.shape.generation} {plan.shape.topology} on {plan.shape.machine_type}"
-    return f"{header.inputs(source.file.path, plan.cluster)}, {plan.base}, {tpu}"
+    defaults = "".join(
+        f", {path}" for path in dict.fromkeys(layer.file.path for layer in reversed(source.layers[1:]))
+    )
+    return f"{header.inputs(source.file.path, plan.cluster)}{defaults}, {plan.base}, {tpu}"
 
 
 def frozen_file(plan: Plan) -> str:
