@@ -35,3 +35,8 @@ def test_pages_of_the_tutorial_show_what_their_commands_print(shell: Shell) -> N
 def test_page_about_a_stuck_queue_shows_what_kueue_says(shell: Shell) -> None:
     """Its run waits behind the sample, and Kueue gives the reason that the page explains."""
     assert shell.sample().play(DOCS / "how-to/read-a-stuck-queue.md") > 0
+
+
+def test_page_about_what_runs_shows_what_status_says(shell: Shell) -> None:
+    """A run waits behind the sample, and the commands that read the cluster say so."""
+    assert shell.sample().play(DOCS / "how-to/see-what-runs.md") > 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.rehearsal.model.observe import held
+from slicewright.core.status.held import held
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object

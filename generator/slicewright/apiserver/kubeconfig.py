@@ -26,6 +26,8 @@ from slicewright.apiserver.errors import AccessError
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slicewright.core.kubernetes.types import Object
 
 _SECONDS = 60
@@ -228,14 +230,28 @@ def read(path: Path, context: str = "") -> Access:
 
     Raises AccessError. No credential plugin runs yet.
     """
-    try:
+    with _read_errors(path):
         return _access(*_sections(path, context))
+
+
+@contextlib.contextmanager
+def _read_errors(path: Path) -> Iterator[None]:
+    """Turn what is wrong with a kubeconfig file into an AccessError."""
+    try:
+        yield
     except (OSError, KeyError, TypeError, ValueError, AttributeError, yaml.YAMLError) as error:
         may_quote = isinstance(error, (UnicodeError, urllib3.exceptions.HTTPError))
         reason = type(error).__name__ if may_quote else repr(error)
         message = f"{path} is not a kubeconfig that can be used here: {reason}"
         hint = "name a file with a context, a server and a client certificate, a token or a credential plugin"
         raise AccessError(Problem("BED004", message, hint)) from error
+
+
+def contexts(path: Path) -> list[str]:
+    """Return the names of the contexts of a kubeconfig file. Raises AccessError."""
+    with _read_errors(path):
+        document: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return [str(entry["name"]) for entry in document["contexts"] or ()]
 
 
 def _write(path: Path, name: str, cluster: Object, user: Object) -> Path:

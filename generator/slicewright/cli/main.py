@@ -47,6 +47,8 @@ GROUPS = {
         "rehearse": "Run the tree on the real controllers, with simulated TPU nodes.",
     },
     "Operate": {
+        "status": "Say what runs now, and why a run waits or fails, read only.",
+        "wait": "Wait until a workload runs or has finished, read only.",
         "doctor": "Say what is missing or wrong on this machine, and what mends it.",
         "tools": "List and build the pinned programs of the test bed.",
         "cluster": "Start and stop test clusters with simulated TPU nodes.",
@@ -61,7 +63,7 @@ _COMMANDS = {name: text for group in GROUPS.values() for name, text in group.ite
 _INSTEAD = {
     "create submit run start": "slicewright new writes a workload, slicewright render starts it",
     "delete remove stop cancel": "delete workloads/NAME.yaml; the next slicewright render ends its run",
-    "list ls get status ps": "slicewright capacity lists workloads, kubectl get jobsets what runs",
+    "list ls get ps": "slicewright status lists what runs, slicewright capacity what fits",
     "apply deploy sync": "commit overlays/; Argo CD, Flux or kubectl apply -k applies them",
     "check lint verify test": "slicewright validate checks objects, slicewright render --check the tree",
     "build generate template": "slicewright render writes the tree",

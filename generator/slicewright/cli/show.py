@@ -14,7 +14,7 @@ from slicewright.core.problem import Problem, errors, foremost, in_order, tallie
 from slicewright.core.visible import in_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
@@ -97,9 +97,15 @@ def as_json(value: Any) -> None:
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]], indent: str = "") -> None:
-    """Print a table on stdout: columns aligned, the last one as it is."""
+    """Print a table on stdout."""
+    for line in table_lines(head, rows):
+        say(indent + line)
+
+
+def table_lines(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Yield the lines of a table: columns aligned, the last one as it is."""
     lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
     for line in lines:
         cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
-        say(indent + "  ".join([*cells, line[-1]]).rstrip())
+        yield "  ".join([*cells, line[-1]]).rstrip()

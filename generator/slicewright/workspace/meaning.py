@@ -26,6 +26,7 @@ SUBJECTS = (
     "tree",
     "rehearsal",
     "import",
+    "status",
     "reasons",
     "gitops",
     "tools",

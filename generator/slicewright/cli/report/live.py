@@ -22,6 +22,37 @@ _STATE = len("notSubmitted")
 _USUAL_SIZE = os.terminal_size((80, 24))
 
 
+class Picture:
+    """Lines on a terminal that are drawn anew in the same place."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+        self._drawn = 0
+
+    def draw(self, lines: list[str]) -> None:
+        """Draw lines in the place of those before."""
+        lines = fitting(lines, self._size())
+        up = f"\x1b[{self._drawn}A" if self._drawn else ""
+        self._stream.write(up + "".join(f"\x1b[2K{line}\n" for line in lines) + "\x1b[J")
+        self._stream.flush()
+        self._drawn = len(lines)
+
+    def remove(self) -> None:
+        """Take the picture off the terminal."""
+        if self._drawn:
+            self._stream.write(f"\x1b[{self._drawn}A\x1b[J")
+            self._stream.flush()
+            self._drawn = 0
+
+    def _size(self) -> os.terminal_size:
+        """Return the size of the terminal; one that does not know its own is a usual one."""
+        try:
+            size = os.get_terminal_size(self._stream.fileno())
+        except OSError:
+            return _USUAL_SIZE
+        return size if size.columns and size.lines else _USUAL_SIZE
+
+
 class Live:
     """Shows a rehearsal on a stream."""
 
@@ -30,7 +61,7 @@ class Live:
         self._stream = stream
         self._is_terminal = stream.isatty()
         self._quotas = quotas(scenario.platform)
-        self._drawn = 0
+        self._picture = Picture(stream)
         self._last = 0.0
         self._told: dict[str, str] = {}
 
@@ -55,10 +86,7 @@ class Live:
 
     def close(self) -> None:
         """Take the picture off the terminal: the report says it better."""
-        if self._drawn:
-            self._stream.write(f"\x1b[{self._drawn}A\x1b[J")
-            self._stream.flush()
-            self._drawn = 0
+        self._picture.remove()
 
     def _draw(self, rows: list[tuple[str, str]], event_log: EventLog, clock: Clock) -> None:
         lines = [f"{self._name}  {shown(clock.now())} at {factor(clock.speed)}"]
@@ -67,19 +95,7 @@ class Live:
         lines += [f"  {MARKS.get(state, ' ')} {state:{_STATE}}  {run}" for run, state in rows[:_MOST_LINES]]
         if len(rows) > _MOST_LINES:
             lines.append(f"    and {len(rows) - _MOST_LINES} more")
-        lines = fitting(lines, self._size())
-        up = f"\x1b[{self._drawn}A" if self._drawn else ""
-        self._stream.write(up + "".join(f"\x1b[2K{line}\n" for line in lines) + "\x1b[J")
-        self._stream.flush()
-        self._drawn = len(lines)
-
-    def _size(self) -> os.terminal_size:
-        """Return the size of the terminal; one that does not know its own is a usual one."""
-        try:
-            size = os.get_terminal_size(self._stream.fileno())
-        except OSError:
-            return _USUAL_SIZE
-        return size if size.columns and size.lines else _USUAL_SIZE
+        self._picture.draw(lines)
 
     def _tell(self, rows: list[tuple[float, str, str]]) -> None:
         for since, run, state in rows:

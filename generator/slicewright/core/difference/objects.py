@@ -86,6 +86,13 @@ def read_both(before: TreeVersion, after: TreeVersion) -> tuple[Objects, Objects
     return _by_key(first, broken), _by_key(second, broken), tuple(problems)
 
 
+def read_one(version: TreeVersion) -> tuple[Objects, tuple[Problem, ...]]:
+    """Return the objects of a tree by cluster and identity, and what could not be composed."""
+    made = _compose_all(version, {})
+    broken = {folder for folder, one in made.items() if one.problem}
+    return _by_key(made, broken), tuple(_against(made, version, "error"))
+
+
 def _compose_all(version: TreeVersion, known: dict[str, _Reading]) -> dict[Folder, _Reading]:
     """Return what the folders hold that are applied: with their namespace, or by what syncs them alone."""
     found = list(folders(version))

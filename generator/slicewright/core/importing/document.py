@@ -55,6 +55,11 @@ def name_from(context: str) -> str:
     return (word if word[:1].isalpha() else f"cluster-{word}".rstrip("-"))[:63].rstrip("-")
 
 
+def context_of(project: str, location: str, name: str) -> str:
+    """Return the name of the context that gcloud writes for a cluster."""
+    return f"gke_{project}_{location}_{name}"
+
+
 def place(inventory: Inventory, context: str) -> dict[str, Any]:
     """Return `project` and `location` as far as the context's name and the nodes tell them."""
     found = _OF_GCLOUD.fullmatch(context)

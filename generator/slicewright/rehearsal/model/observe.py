@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.conditions import NOTHING, conditions, is_true
 from slicewright.core.kubernetes.labels import (
     JOB_INDEX,
     JOB_NAME,
@@ -13,41 +13,17 @@ from slicewright.core.kubernetes.labels import (
     JOBSET_NAME,
     REPLICATED_JOB,
     RESTART_ATTEMPT,
-    TPU,
 )
 from slicewright.core.kubernetes.pods import pods_of
-from slicewright.core.kubernetes.quantity import whole
+from slicewright.core.status.held import held
 from slicewright.rehearsal.model.event import DELETED, FINISHED, RECLAIMED, SUCCEEDED, Event
 from slicewright.rehearsal.model.scenario_part import run_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from slicewright.core.kubernetes.conditions import Conditions
     from slicewright.core.kubernetes.types import Object
-
-
-def held(workload: Object) -> tuple[tuple[str, int], ...]:
-    """Return the chips by flavor that an admitted Workload holds.
-
-    What was reserved for a pod set shrinks while the Workload runs: pods that `reclaimablePods` names have
-    succeeded, and Kueue gives their part to others before the run is over.
-    """
-    counts = {podset["name"]: podset["count"] for podset in workload.get("spec", {}).get("podSets", ())}
-    status = workload["status"]
-    reclaimable = {entry["name"]: entry["count"] for entry in status.get("reclaimablePods") or ()}
-    by_flavor = Counter[str]()
-    for podset in status["admission"].get("podSetAssignments", ()):
-        flavor = podset.get("flavors", {}).get(TPU)
-        if flavor:
-            name = podset.get("name", "")
-            total = counts.get(name, 0)
-            admitted = podset.get("count", total)
-            chips = whole(podset.get("resourceUsage", {}).get(TPU, "0"))
-            at_work = total - min(reclaimable.get(name, 0), total)
-            if at_work < admitted:
-                chips = chips // admitted * at_work
-            by_flavor[flavor] += chips
-    return tuple(sorted(by_flavor.items()))
 
 
 _OVER = (SUCCEEDED, "Failed")
@@ -63,7 +39,7 @@ class Observer:
 
     def __init__(self, node_pool_of: Callable[[str], str]) -> None:
         self._node_pool_of = node_pool_of
-        self._said: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._said: dict[str, Conditions] = {}
         self._held: dict[str, tuple[tuple[str, int], ...]] = {}
         """The chips by flavor that a Workload holds, by its uid."""
         self._restarts: dict[str, int] = {}
@@ -93,25 +69,25 @@ class Observer:
         if not run:
             return
         uid, status = item["metadata"]["uid"], item.get("status", {})
-        said, before = _conditions(status), self._said.get(uid, {})
+        said, before = conditions(status), self._said.get(uid, {})
         self._said[uid] = said
         if verb == "DELETED":
-            if _is_true(before, "QuotaReserved") and not _is_true(before, "Finished"):
+            if is_true(before, "QuotaReserved") and not is_true(before, "Finished"):
                 yield Event(at, "released", run)
             return
         if _turned(before, said, "Evicted"):
             yield Event(at, "evicted", run, reason=said["Evicted"][1], text=said["Evicted"][2])
-        was_over = _is_true(before, "Finished")
-        if _is_true(said, "QuotaReserved") and "admission" in status and not was_over:
+        was_over = is_true(before, "Finished")
+        if is_true(said, "QuotaReserved") and "admission" in status and not was_over:
             yield from self._hold(at, run, item, anew=_turned(before, said, "QuotaReserved"))
-        if _is_true(before, "QuotaReserved") and not _is_true(said, "QuotaReserved"):
+        if is_true(before, "QuotaReserved") and not is_true(said, "QuotaReserved"):
             yield Event(at, "released", run)
         if _turned(before, said, "Admitted"):
             yield Event(at, "admitted", run)
-        if _is_true(said, "Finished") and not was_over:
+        if is_true(said, "Finished") and not was_over:
             yield Event(at, "released", run, reason=FINISHED)
-        waits = said.get("QuotaReserved", ("", "", ""))
-        if waits[0] == "False" and waits[2] and waits[2] != before.get("QuotaReserved", ("", "", ""))[2]:
+        waits = said.get("QuotaReserved", NOTHING)
+        if waits[0] == "False" and waits[2] and waits[2] != before.get("QuotaReserved", NOTHING)[2]:
             yield Event(at, "waiting", run, reason=waits[1], text=waits[2])
 
     def _hold(self, at: float, run: str, workload: Object, *, anew: bool) -> Iterator[Event]:
@@ -139,9 +115,9 @@ class Observer:
             yield from self._end(at, verb, item, run, {"Complete": "finished", "Failed": "failed"})
 
     def _end(self, at: float, verb: str, item: Object, run: str, ends: dict[str, Any]) -> Iterator[Event]:
-        said = _conditions(item.get("status", {}))
+        said = conditions(item.get("status", {}))
         for condition, kind in ends.items():
-            if _is_true(said, condition) and run not in self._ended and verb != "DELETED":
+            if is_true(said, condition) and run not in self._ended and verb != "DELETED":
                 self._ended.add(run)
                 _, reason, text, _ = said[condition]
                 yield Event(at, kind, run, reason=reason, text=text)
@@ -243,25 +219,8 @@ def _owner(item: Object) -> str:
     return ""
 
 
-def _conditions(status: Object) -> dict[str, tuple[str, ...]]:
-    """Return (status, reason, message, time of the last change) of each condition, by its type."""
-    return {
-        entry["type"]: (
-            entry["status"],
-            entry.get("reason", ""),
-            entry.get("message", ""),
-            entry.get("lastTransitionTime", ""),
-        )
-        for entry in status.get("conditions") or ()
-    }
-
-
-def _is_true(said: dict[str, tuple[str, ...]], condition: str) -> bool:
-    return said.get(condition, ("",))[0] == "True"
-
-
-def _turned(before: dict[str, tuple[str, ...]], said: dict[str, tuple[str, ...]], condition: str) -> bool:
+def _turned(before: Conditions, said: Conditions, condition: str) -> bool:
     """Tell whether a condition has become true, or became so once more."""
-    if not _is_true(said, condition):
+    if not is_true(said, condition):
         return False
-    return not _is_true(before, condition) or before[condition][3] != said[condition][3]
+    return not is_true(before, condition) or before[condition][3] != said[condition][3]

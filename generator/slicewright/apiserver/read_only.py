@@ -1,0 +1,109 @@
+"""What runs in a cluster, read: by a client that sends nothing but GET."""
+
+from __future__ import annotations
+
+import http
+from typing import TYPE_CHECKING, Any
+
+from slicewright.apiserver.client import Api
+from slicewright.apiserver.errors import ApiError
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP, RUNS
+from slicewright.core.kubernetes.labels import JOB_NAME
+from slicewright.core.status.inventory import QUOTA_KINDS, Inventory, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from urllib3 import BaseHTTPResponse
+
+    from slicewright.core.kubernetes.types import Object
+
+_NEWEST_FIRST = ("v1beta2", "v1beta1")
+_VISIBILITY = f"visibility.{KUEUE_GROUP}"
+_SELECTED = {"Pod": {"labels": JOB_NAME}, "Event": {"fields": "type=Warning"}}
+_NOT_SERVED = (http.HTTPStatus.NOT_FOUND, http.HTTPStatus.FORBIDDEN, http.HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+class ReadOnly(Api):
+    """A client that changes nothing: any method but GET is refused before it is sent."""
+
+    def _send(self, method: str, path: str, body: Object | None = None, **options: Any) -> BaseHTTPResponse:
+        if method != "GET":
+            message = f"{method} {path} is not sent: this client only reads"
+            raise PermissionError(message)
+        return super()._send(method, path, body, **options)
+
+
+def read_inventory(api: ReadOnly, namespaces: Collection[str]) -> Inventory:
+    """Return what a cluster holds of runs, queues, pods, warnings and nodes.
+
+    A kind that may not be listed everywhere is listed in some namespaces. Raises ApiError, OSError where the
+    cluster does not let us in at all.
+    """
+    version = _kueue(api)
+    kinds = {run.kind: run.version for run in RUNS} | dict.fromkeys(("Pod", "Event", "Node"), "v1")
+    if version:
+        kinds |= dict.fromkeys(("Workload", *QUOTA_KINDS), version)
+    objects: dict[str, tuple[Object, ...]] = {}
+    unread: dict[str, str] = {}
+    for kind, api_version in kinds.items():
+        try:
+            objects[kind], refusal = _listed(api, api_version, kind, namespaces)
+        except ApiError as error:
+            if error.code != http.HTTPStatus.NOT_FOUND:
+                raise
+            continue  # the cluster does not have this kind
+        if refusal:
+            unread[kind] = refusal
+    return Inventory(objects, unread, _positions(api, objects.get("ClusterQueue", ())))
+
+
+def _kueue(api: ReadOnly) -> str:
+    """Return the version of Kueue's API to read; nothing where the cluster has no Kueue."""
+    try:
+        served = [entry["version"] for entry in api.request("GET", f"/apis/{KUEUE_GROUP}")["versions"]]
+    except ApiError as error:
+        if error.code != http.HTTPStatus.NOT_FOUND:
+            raise
+        return ""
+    return next((f"{KUEUE_GROUP}/{version}" for version in _NEWEST_FIRST if version in served), "")
+
+
+def _listed(
+    api: ReadOnly, api_version: str, kind: str, namespaces: Iterable[str]
+) -> tuple[tuple[Object, ...], str]:
+    """Return the objects of a kind, and what the API server refused to show of them."""
+    selected = _SELECTED.get(kind, {})
+    try:
+        return tuple(api.list(api_version, kind, **selected)), ""
+    except ApiError as error:
+        if error.code != http.HTTPStatus.FORBIDDEN:
+            raise
+        refusal = error.message
+    found: list[Object] = []
+    if api.resource(api_version, kind).namespaced:
+        for namespace in namespaces:
+            try:
+                found += api.list(api_version, kind, namespace, **selected)
+            except ApiError as error:
+                if error.code != http.HTTPStatus.FORBIDDEN:
+                    raise
+    return tuple(found), refusal
+
+
+def _positions(api: ReadOnly, queues: Iterable[Object]) -> dict[tuple[str, str], int]:
+    """Return the places of Workloads as Kueue's visibility API says; nothing where it is not served to us."""
+    found: dict[tuple[str, str], int] = {}
+    for queue in queues:
+        path = f"/apis/{_VISIBILITY}/v1beta1/clusterqueues/{name_of(queue)}/pendingworkloads"
+        try:
+            answer = api.request("GET", path)
+        except ApiError as error:
+            if error.code in _NOT_SERVED:
+                return {}
+            raise
+        for entry in answer.get("items") or ():
+            metadata = entry["metadata"]
+            place = entry.get("positionInClusterQueue", 0) + 1
+            found[metadata.get("namespace", ""), metadata["name"]] = place
+    return found

@@ -1,0 +1,161 @@
+"""The living clusters that a command reads: which context each has, and what its runs do."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from slicewright import gitrepo
+from slicewright.apiserver import kubeconfig as kubeconfigs
+from slicewright.apiserver.errors import AccessError, ApiError
+from slicewright.apiserver.read_only import ReadOnly, read_inventory
+from slicewright.cli import candidates, show
+from slicewright.cli.command import BROKEN
+from slicewright.cli.repository import cluster_named, workloads_named
+from slicewright.core.difference.objects import read_one
+from slicewright.core.importing.document import context_of
+from slicewright.core.problem import Problem, did_you_mean
+from slicewright.core.status.status import Status, status
+from slicewright.home import home
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from slicewright.core.difference.tree_version import Objects
+    from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.workspace.repository_reader import Checkout
+
+_OPTIONS = (
+    click.option("--context", help="The context. Default: the one that gcloud writes for the TPUCluster."),
+    click.option(
+        "--kubeconfig",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="The kubeconfig file. Default: $KUBECONFIG, else ~/.kube/config.",
+    ),
+)
+
+
+def options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--context` and `--kubeconfig`."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+cluster_option = click.option(
+    "--cluster", shell_complete=candidates.clusters, help="The TPUCluster, where a workload has several."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A cluster of the repository, and how it is reached."""
+
+    cluster: str
+    context: str
+    api: ReadOnly
+
+
+class Reader:
+    """Reads the runs of some clusters, as often as it is asked; the tree is read once."""
+
+    def __init__(self, checkout: Checkout, places: Iterable[Place]) -> None:
+        """Take the repository, and the clusters."""
+        self._catalogue = checkout.repository.package.catalogue
+        self._tree: Objects
+        self._tree, self.problems = read_one(gitrepo.read_worktree(checkout.root))
+        self.places = tuple(places)
+
+    def read(self) -> list[Status]:
+        """Return what runs in each cluster. Raises OSError, ApiError."""
+        found = []
+        for place in self.places:
+            namespaces = {key[3] for key in self._tree if key[0] == place.cluster and key[3]}
+            inventory = read_inventory(place.api, sorted(namespaces))
+            found.append(status(place.cluster, place.context, self._tree, inventory, self._catalogue))
+        return found
+
+    def first(self) -> list[Status]:
+        """Return what runs in each cluster; where one cannot be read, the command ends."""
+        try:
+            return self.read()
+        except (OSError, ApiError) as error:
+            names = ", ".join(place.context for place in self.places)
+            hint = "try kubectl get jobsets with the same context, and log in again"
+            message = f"the cluster of context {names} cannot be read: {error}"
+            show.stop((Problem("STA001", message, hint),), BROKEN)
+
+
+def warnings(found: Iterable[Status]) -> list[Problem]:
+    """Return what could not be read of some clusters."""
+    hint = "ask for the role of https://slicewright.dev/docs/how-to/see-what-runs/"
+    return [
+        Problem("STA002", f"may not list {kind} on {one.cluster}: {said}", hint, severity="warning")
+        for one in found
+        for kind, said in one.unread.items()
+    ]
+
+
+def clusters_of(name: str | None, wanted: str | None, checkout: Checkout) -> tuple[list[str], str]:
+    """Return the clusters to read, and the workload that is meant: `namespace/name`, or nothing for all.
+
+    A name is that of a TPUCluster, else of a TPUWorkload. Raises Refused.
+    """
+    repository = checkout.repository
+    if name and name in repository.sites and any(name in (one.key, one.name) for one in repository.workloads):
+        raise show.unknown(f"'{name}' is a cluster and a workload", "write namespace/name, or --cluster NAME")
+    if wanted is not None:
+        cluster_named(wanted, repository)
+    if name is None or name in repository.sites:
+        show_all = [name] if name else sorted(repository.sites)
+        return ([wanted] if wanted else show_all), ""
+    (key,) = workloads_named([name], repository) or frozenset({""})
+    workload = next(entry for entry in repository.workloads if entry.key == key)
+    places = [place for place in workload.clusters if place in repository.sites]
+    if wanted is not None and wanted not in places:
+        raise show.unknown(f"{key} does not run on cluster '{wanted}'", f"one of: {', '.join(places)}")
+    return ([wanted] if wanted else places), key
+
+
+def reach(names: Iterable[str], checkout: Checkout, context: str | None, file: Path | None) -> list[Place]:
+    """Return how some clusters are reached. Raises Refused; ends the command where one cannot be."""
+    wanted = list(names)
+    if context is not None and len(wanted) > 1:
+        message = f"--context names one cluster, but {', '.join(wanted)} are meant"
+        raise show.Refused("USE001", message, "name one of them")
+    return [_reach(checkout.repository.sites[name], context, file) for name in wanted]
+
+
+def _reach(site: ResolvedCluster, context: str | None, file: Path | None) -> Place:
+    name, spec = site.cluster.name, site.cluster.spec
+    if context is None and not (spec.get("project") and spec.get("location")):
+        hint = "add --context, or write project and location into its file"
+        raise show.Refused("USE001", f"nothing says which context cluster '{name}' has", hint)
+    chosen = context or context_of(spec["project"], spec["location"], name)
+    try:
+        files = [file] if file else _files()
+        known = {entry: kubeconfigs.contexts(entry) for entry in files}
+        holder = next((entry for entry, names in known.items() if chosen in names), None)
+        if holder is None:
+            every = [entry for names in known.values() for entry in names]
+            near = did_you_mean(chosen, every) if context else ""
+            login = (
+                f"gcloud container clusters get-credentials {name} --project={spec.get('project', 'PROJECT')}"
+            )
+            login += f" --location={spec.get('location', 'LOCATION')}"
+            hint = near or f"name another with --context, or run {login}"
+            listed = ", ".join(map(str, files))
+            raise show.unknown(f"there is no context '{chosen}' in {listed}", hint)
+        return Place(name, chosen, ReadOnly(kubeconfigs.read(holder, chosen)))
+    except AccessError as error:
+        show.stop((error.problem,), BROKEN)
+
+
+def _files() -> list[Path]:
+    """Return the kubeconfig files that kubectl reads."""
+    named = [Path(entry) for entry in os.environ.get("KUBECONFIG", "").split(os.pathsep) if entry]
+    return named or [home(os.environ) / ".kube/config"]

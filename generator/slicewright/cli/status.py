@@ -1,0 +1,184 @@
+"""`slicewright status`: what runs in a cluster now, and why a run waits or fails."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from slicewright.apiserver.errors import ApiError
+from slicewright.cli import candidates, reach, show
+from slicewright.cli.command import command
+from slicewright.cli.report.live import Picture
+from slicewright.cli.repository import open_checkout
+from slicewright.cli.streams import say
+from slicewright.core.problem import counted, errors
+from slicewright.core.record import plain
+from slicewright.core.visible import visible
+from slicewright.rehearsal.model.duration import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from slicewright.core.status.status import Run, Status
+
+_SECONDS = 5.0
+"""Between two readings of a watch."""
+_NONE = "-"
+_HEAD = ("WORKLOAD", "RUN", "STATE", "FOR", "CHIPS", "READY", "QUEUE", "PLACE", "RESTARTS", "TREE", "WHY")
+
+
+@command(
+    "slicewright status",
+    "slicewright status multislice-cluster --watch",
+    "slicewright status llama",
+    "slicewright status team-a/llama --context kind-test -o json",
+)
+@click.argument(
+    "name",
+    metavar="[CLUSTER | NAME]",
+    required=False,
+    shell_complete=lambda *given: candidates.clusters(*given) + candidates.workloads(*given),
+)
+@reach.cluster_option
+@reach.options
+@click.option("--watch", is_flag=True, help="Show it anew every 5 seconds, until Ctrl-C.")
+def status(
+    name: str | None,
+    cluster: str | None,
+    context: str | None,
+    kubeconfig: Path | None,
+    watch: bool,
+    output: str,
+) -> None:
+    """Say what runs now, and why a run waits or fails, read only.
+
+    Without a name all runs of all clusters are listed, those of the tree and those of the cluster; with the
+    name of a TPUCluster those of this one. With the name of a workload three lines say how each of its runs
+    is, why it does not run, and what to do.
+
+    The context is the one that gcloud writes for the project, location and name of the TPUCluster, or the one
+    that --context names. The current context is never used.
+    """
+    if watch and output == "json":
+        message = "--watch has no JSON form; use slicewright wait in scripts"
+        raise click.UsageError(message)
+    checkout = open_checkout()
+    names, workload = reach.clusters_of(name, cluster, checkout)
+    show.stop_for_errors(() if names else checkout.repository.problems)
+    reader = reach.Reader(checkout, reach.reach(names, checkout, context, kubeconfig))
+    found = reader.first()
+    shown_runs: Callable[[Status], Iterator[str]] = _told if workload else _listed
+    problems = [*reader.problems, *reach.warnings(found)]
+    if output == "json":
+        clusters = [plain(_only(one, workload)) for one in found]
+        show.finish({"clusters": clusters}, problems, output)
+    if not watch:
+        for line in _lines(found, workload, shown_runs):
+            say(line)
+        show.messages(problems)
+        sys.exit(1 if errors(problems) else 0)
+    show.messages(problems)
+    _watch(reader, found, workload, shown_runs)
+
+
+def _only(found: Status, workload: str) -> Status:
+    """Return the runs of one workload; without its name, all."""
+    runs = tuple(run for run in found.runs if workload in ("", run.workload))
+    return replace(found, runs=runs)
+
+
+def _lines(
+    found: list[Status], workload: str, shown_runs: Callable[[Status], Iterator[str]]
+) -> Iterator[str]:
+    for one in found:
+        yield from (visible(line) for line in shown_runs(_only(one, workload)))
+
+
+def _listed(one: Status) -> Iterator[str]:
+    """Yield the table of a cluster."""
+    chips = sum(run.chips for run in one.runs if run.state in ("Admitted", "Starting", "Running"))
+    yield f"{one.cluster}, context {one.context}: {counted(len(one.runs), 'run')}, {chips} chips admitted"
+    if one.runs:
+        yield from ("  " + line for line in show.table_lines(_HEAD, map(_row, one.runs)))
+
+
+def _row(run: Run) -> tuple[str, ...]:
+    more = f" (and {len(run.causes) - 1} more)" if run.causes[1:] else ""
+    return (
+        run.workload or _NONE,
+        run.run,
+        run.state,
+        _age(run.since),
+        str(run.chips),
+        f"{run.ready}/{run.pods}" if run.in_cluster else _NONE,
+        run.queue or _NONE,
+        str(run.position) if run.position else _NONE,
+        str(run.restarts),
+        "yes" if run.in_tree else "NO",
+        f"{run.causes[0].reason}: {run.causes[0].message}{more}" if run.causes else "",
+    )
+
+
+def _told(one: Status) -> Iterator[str]:
+    """Yield three lines about each run: how it is, why, and what to do."""
+    if not one.runs:
+        yield f"{one.cluster}, context {one.context}: neither the tree nor the cluster has a run of it"
+    for run in one.runs:
+        place = f", place {run.position} in ClusterQueue {run.cluster_queue}" if run.position else ""
+        age = f" for {_age(run.since)}" if run.since else ""
+        facts = f"{run.state}{age}{place}, {run.chips} chips, {run.ready}/{run.pods} pods ready"
+        facts += f", {counted(run.restarts, 'restart')}{'' if run.in_tree else ', not in the tree'}"
+        yield f"{run.kind} {run.namespace}/{run.run} on {one.cluster} (context {one.context}): {facts}"
+        for cause in run.causes:
+            said = f" ({cause.said})" if cause.said else ""
+            yield f"  {cause.reason}: {cause.message}{said}"
+            if cause.hint:
+                yield f"  hint: {cause.hint}"
+
+
+def _age(since: str) -> str:
+    """Return how long ago something was; clocks may differ."""
+    if not since:
+        return _NONE
+    gone = dt.datetime.now(dt.UTC) - dt.datetime.fromisoformat(since)
+    return shown(max(0.0, gone.total_seconds()))
+
+
+def _watch(
+    reader: reach.Reader,
+    found: list[Status],
+    workload: str,
+    shown_runs: Callable[[Status], Iterator[str]],
+) -> None:
+    """Show what runs until Ctrl-C: redrawn on a terminal, elsewhere a line for each change."""
+    picture = Picture(sys.stdout) if sys.stdout.isatty() else None
+    told: dict[tuple[str, str, str], str] = {}
+    while True:
+        if picture:
+            picture.draw(list(_lines(found, workload, shown_runs)))
+        else:
+            for one in found:
+                for line in _changed(_only(one, workload), told):
+                    say(visible(line))
+        time.sleep(_SECONDS)
+        try:
+            found = reader.read()
+        except (OSError, ApiError) as error:
+            say(f"not read: {error}", err=True)
+
+
+def _changed(one: Status, told: dict[tuple[str, str, str], str]) -> Iterator[str]:
+    """Yield a line for each run of which the state or the first cause is another one than before."""
+    now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+    for run in one.runs:
+        key = (one.cluster, run.kind, f"{run.namespace}/{run.run}")
+        line = f"{run.state}{f', {run.causes[0].reason}: {run.causes[0].message}' if run.causes else ''}"
+        if told.get(key) != line:
+            told[key] = line
+            yield f"{now} {one.cluster} {key[2]} {line}"

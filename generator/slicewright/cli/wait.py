@@ -1,0 +1,117 @@
+"""`slicewright wait`: until the runs of a workload run or have finished, for scripts."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from slicewright.apiserver.errors import ApiError
+from slicewright.cli import candidates, reach, show
+from slicewright.cli.command import command
+from slicewright.cli.repository import open_checkout, workloads_named
+from slicewright.cli.streams import say
+from slicewright.core.record import plain
+from slicewright.core.visible import visible
+from slicewright.rehearsal.model.duration import is_duration, seconds, why_not
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from slicewright.core.status.status import Run
+
+_SECONDS = 2.0
+"""Between two readings."""
+_OTHERWISE, _TOO_LATE = 1, 124
+"""Exit codes: a run failed, and the time is over, as timeout(1) has it."""
+_REACHED = {"running": ("Running", "Finished"), "finished": ("Finished",)}
+
+
+def _span(_context: click.Context, _option: click.Parameter, value: str | None) -> float:
+    if value is None:
+        return math.inf
+    if not is_duration(value):
+        raise click.BadParameter(why_not(value))
+    return seconds(value)
+
+
+@command(
+    "slicewright wait llama --for running --timeout 30m",
+    "slicewright wait llama --for finished && slicewright wait evals --for running",
+)
+@click.argument("name", shell_complete=candidates.workloads)
+@click.option(
+    "--for", "state", type=click.Choice(list(_REACHED)), required=True, help="The state to wait for."
+)
+@click.option("--timeout", callback=_span, metavar="DURATION", help="Give up after so long, such as 30m.")
+@reach.cluster_option
+@reach.options
+def wait(
+    name: str,
+    state: str,
+    timeout: float,
+    cluster: str | None,
+    context: str | None,
+    kubeconfig: Path | None,
+    output: str,
+) -> None:
+    """Wait until a workload runs or has finished, read only.
+
+    Meant are the runs that the tree has now, on all clusters of the workload or on the one of --cluster. A
+    run that the cluster does not have yet is waited for. A run that has finished counts as one that runs.
+
+    Exit codes: 0 the state is reached, 1 a run failed or the tree has no run of it, 2 wrong usage, 3 a
+    cluster cannot be read, 124 the timeout is over, 130 Ctrl-C.
+    """
+    deadline = time.monotonic() + timeout
+    checkout = open_checkout()
+    repository = checkout.repository
+    (key,) = workloads_named([name], repository) or frozenset({""})
+    names, _ = reach.clusters_of(key, cluster, checkout)
+    reader = reach.Reader(checkout, reach.reach(names, checkout, context, kubeconfig))
+    show.stop_for_errors(reader.problems)
+    found = reader.first()
+    show.messages(reach.warnings(found))
+    told: dict[tuple[str, str], str] = {}
+    while True:
+        runs = {
+            (one.cluster, f"{run.namespace}/{run.run}"): run
+            for one in found
+            for run in one.runs
+            if run.workload == key and run.in_tree
+        }
+        for place, run in runs.items():
+            if told.get(place) != run.state:
+                told[place] = run.state
+                say(visible(f"{place[0]} {place[1]} {run.state}{_why(run)}"), err=True)
+        code = _verdict(runs.values(), state)
+        if code is None and time.monotonic() >= deadline:
+            code = _TOO_LATE
+        if code is not None:
+            if output == "json":
+                show.as_json({"reached": code == 0, "runs": [plain(run) for run in runs.values()]})
+            sys.exit(code)
+        time.sleep(max(0.0, min(_SECONDS, deadline - time.monotonic())))
+        try:
+            found = reader.read()
+        except (OSError, ApiError) as error:
+            say(visible(f"not read: {error}"), err=True)
+
+
+def _verdict(runs: Iterable[Run], state: str) -> int | None:
+    """Return the exit code, None while it is not decided."""
+    states = {run.state for run in runs}
+    if not states:
+        say("the tree has no run of it; slicewright render makes one", err=True)
+        return _OTHERWISE
+    if "Failed" in states:
+        return _OTHERWISE
+    return 0 if states <= {*_REACHED[state]} else None
+
+
+def _why(run: Run) -> str:
+    return f", {run.causes[0].reason}: {run.causes[0].message}" if run.causes else ""

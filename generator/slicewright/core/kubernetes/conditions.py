@@ -1,0 +1,43 @@
+"""The conditions that controllers write into the status of an object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slicewright.core.kubernetes.types import Object
+
+
+class Condition(NamedTuple):
+    """What a controller says of an object, and since when."""
+
+    status: str = ""
+    """`True`, `False` or `Unknown`; empty where nothing is said."""
+    reason: str = ""
+    message: str = ""
+    since: str = ""
+    """The time of the last change, as RFC 3339."""
+
+
+NOTHING = Condition()
+Conditions = dict[str, Condition]
+
+
+def conditions(status: Object) -> Conditions:
+    """Return the conditions of a status by their type."""
+    return {
+        entry["type"]: Condition(
+            entry["status"],
+            entry.get("reason", ""),
+            entry.get("message", ""),
+            entry.get("lastTransitionTime", ""),
+        )
+        for entry in status.get("conditions") or ()
+    }
+
+
+def is_true(said: Mapping[str, Condition], kind: str) -> bool:
+    """Tell whether a condition is true."""
+    return said.get(kind, NOTHING).status == "True"

@@ -1,0 +1,1 @@
+"""What runs in a cluster now, and why a run waits or fails: its objects, read; nothing is guessed."""

@@ -1,0 +1,17 @@
+"""A cause: why a run waits or fails, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One reason why a run does not run, in our words, and in those of the controller that said so."""
+
+    reason: str
+    """A token that stays the same, such as `QuotaHeld`."""
+    message: str
+    said: str = ""
+    """The controller's own words, its reason token first; empty where the objects alone say it."""
+    hint: str = ""

@@ -1,0 +1,144 @@
+"""What was read of a cluster, and the objects that each run owns."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from slicewright.core.kubernetes.conditions import conditions, is_true
+from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.kubernetes.labels import QUEUE, WORKLOAD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slicewright.core.kubernetes.types import Object
+
+QUOTA_KINDS = ("ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology")
+KINDS = (*sorted(RUN_KINDS), "Workload", *QUOTA_KINDS, "Pod", "Event", "Node")
+"""All that is read. Of pods only those of Jobs, of events only warnings."""
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The objects of a cluster by kind. A kind that the cluster lacks has no objects."""
+
+    objects: Mapping[str, tuple[Object, ...]]
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Kinds that may not be read, or only in part, and what the API server said."""
+    positions: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """The place of Workloads in their ClusterQueue from 1 on, as Kueue says, by namespace and name."""
+
+    def of(self, kind: str) -> tuple[Object, ...]:
+        """Return the objects of a kind."""
+        return self.objects.get(kind, ())
+
+    def find(self, kind: str, name: str, namespace: str = "") -> Object | None:
+        """Return an object by its name."""
+        names = (name, namespace)
+        found = (item for item in self.of(kind) if (name_of(item), namespace_of(item)) == names)
+        return next(found, None)
+
+    @cached_property
+    def families(self) -> dict[str, Family]:
+        """The runs with what they own, by uid: runs that nothing owns, of a TPUWorkload or in a queue."""
+        controllers = {item["metadata"]["uid"]: item for kind in RUN_KINDS for item in self.of(kind)}
+        found: dict[str, Family] = {}
+        for kind in (*RUN_KINDS, "Workload", "Pod"):
+            for item in self.of(kind):
+                root = item
+                while (owner := _controller(root)) in controllers:
+                    root = controllers[owner]
+                family = found.setdefault(root["metadata"]["uid"], Family(root))
+                family.members[kind].append(item)
+        return {
+            uid: family
+            for uid, family in found.items()
+            if family.run["kind"] in RUN_KINDS and {WORKLOAD, QUEUE} & labels_of(family.run).keys()
+        }
+
+    @cached_property
+    def warnings(self) -> dict[str, list[Object]]:
+        """The warnings about each object, by its uid, the latest first."""
+        found: dict[str, list[Object]] = defaultdict(list)
+        for event in sorted(self.of("Event"), key=_when, reverse=True):
+            found[event["involvedObject"].get("uid", "")].append(event)
+        return found
+
+    @cached_property
+    def run_of(self) -> dict[str, str]:
+        """The runs of Workloads and pods, by the uid of these: `namespace/name`."""
+        return {
+            item["metadata"]["uid"]: called(family.run)
+            for family in self.families.values()
+            for item in (*family.members["Workload"], *family.pods)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A run, and the objects that belong to it."""
+
+    run: Object
+    members: dict[str, list[Object]] = field(default_factory=lambda: defaultdict(list))
+    """By kind; the run is one of them."""
+
+    @property
+    def workload(self) -> Object | None:
+        """The Workload of Kueue that is not over, else the last one; nothing where Kueue has made none."""
+        found = sorted(
+            self.members["Workload"],
+            key=lambda item: (
+                not is_true(conditions(item.get("status", {})), "Finished"),
+                item["metadata"].get("creationTimestamp", ""),
+            ),
+        )
+        return found[-1] if found else None
+
+    @property
+    def pods(self) -> list[Object]:
+        """The pods that are not being deleted."""
+        return [pod for pod in self.members["Pod"] if "deletionTimestamp" not in pod["metadata"]]
+
+    @property
+    def queue(self) -> str:
+        """The LocalQueue, which a PathwaysJob hands on to its JobSet."""
+        return labels_of(self.run).get(QUEUE, "")
+
+
+def labels_of(item: Object) -> dict[str, str]:
+    """Return the labels of an object."""
+    found: dict[str, str] = item["metadata"].get("labels") or {}
+    return found
+
+
+def name_of(item: Object) -> str:
+    """Return the name of an object."""
+    return str(item["metadata"]["name"])
+
+
+def namespace_of(item: Object) -> str:
+    """Return the namespace of an object; empty where it has none."""
+    return str(item["metadata"].get("namespace", ""))
+
+
+def called(item: Object) -> str:
+    """Return how messages call an object that has a namespace: `namespace/name`."""
+    return f"{namespace_of(item)}/{name_of(item)}"
+
+
+def _controller(item: Object) -> str:
+    owners = item["metadata"].get("ownerReferences") or ()
+    return next((owner["uid"] for owner in owners if owner.get("controller")), "")
+
+
+def _when(event: Object) -> str:
+    series = event.get("series") or {}
+    return str(
+        series.get("lastObservedTime")
+        or event.get("lastTimestamp")
+        or event.get("eventTime")
+        or event["metadata"].get("creationTimestamp", "")
+    )

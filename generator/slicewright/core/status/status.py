@@ -1,0 +1,245 @@
+"""The runs of a tree and of its cluster, side by side: where each is, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from slicewright.core.difference.runs import runs_of
+from slicewright.core.kubernetes.conditions import conditions, is_true
+from slicewright.core.kubernetes.labels import QUEUE, WORKLOAD
+from slicewright.core.kubernetes.pods import pods_of
+from slicewright.core.kubernetes.read import entries
+from slicewright.core.status import pods as of_pods
+from slicewright.core.status.cause import Cause
+from slicewright.core.status.inventory import Family, labels_of, name_of, namespace_of
+from slicewright.core.status.queued import Queues
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.difference.tree_version import Objects
+    from slicewright.core.kubernetes.conditions import Conditions
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.core.status.inventory import Inventory
+
+State = Literal[
+    "NotInCluster", "Suspended", "Pending", "Admitted", "Starting", "Running", "Finished", "Failed"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run, as the cluster shows it."""
+
+    workload: str
+    """`namespace/name` of the TPUWorkload; empty for a run that slicewright did not render."""
+    namespace: str
+    run: str
+    kind: str
+    state: State
+    since: str
+    """When the state began, as RFC 3339; empty where the cluster does not say."""
+    chips: int
+    queue: str
+    cluster_queue: str
+    position: int | None
+    """The place in the ClusterQueue from 1 on; None for a run that does not wait there."""
+    restarts: int
+    pods: int
+    ready: int
+    """Pods that run and are ready, or have done their work."""
+    in_tree: bool
+    in_cluster: bool
+    causes: tuple[Cause, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The runs of one cluster."""
+
+    cluster: str
+    context: str
+    runs: tuple[Run, ...]
+    unread: dict[str, str]
+    """Kinds that may not be read, and what the API server said."""
+
+
+def status(cluster: str, context: str, tree: Objects, inventory: Inventory, catalogue: Catalogue) -> Status:
+    """Return the runs that a tree has for a cluster, and those that the cluster has."""
+    queues = Queues(inventory, catalogue)
+    places = queues.positions()
+    wanted = {
+        (key[2], key[3] or place[1], key[4]): (f"{place[1]}/{place[2]}", found.data)
+        for place, runs in runs_of(tree).items()
+        if place[0] == cluster
+        for key, found in runs.items()
+    }
+    there = {
+        (family.run["kind"], namespace_of(family.run), name_of(family.run)): family
+        for family in inventory.families.values()
+    }
+    rows = [
+        _present(family, wanted.get(key, ("", None))[0], queues, places, inventory)
+        for key, family in there.items()
+    ]
+    rows += [
+        _absent(key, workload, data, queues, inventory)
+        for key, (workload, data) in wanted.items()
+        if key not in there
+    ]
+    return Status(
+        cluster,
+        context,
+        tuple(sorted(rows, key=lambda row: (row.workload or f"{row.namespace}/~", row.run))),
+        dict(inventory.unread),
+    )
+
+
+def _absent(
+    key: tuple[str, str, str], workload: str, run: Object, queues: Queues, inventory: Inventory
+) -> Run:
+    kind, namespace, name = key
+    if kind in inventory.unread:
+        cause = Cause("NotReadable", f"{kind} may not be read there", inventory.unread[kind])
+    else:
+        hint = (
+            "sync overlays/, or kubectl apply -k; if somebody deleted it, slicewright rerun starts it again"
+        )
+        cause = Cause("NotInCluster", f"the tree has it, but the cluster has no {kind} {name}", "", hint)
+    queue = labels_of(run).get(QUEUE, "")
+    return Run(
+        *(workload, namespace, name, kind, "NotInCluster", "", queues.chips(run), queue, "", None, 0, 0, 0),
+        in_tree=True,
+        in_cluster=False,
+        causes=(cause,),
+    )
+
+
+def _present(
+    family: Family,
+    workload: str,
+    queues: Queues,
+    places: dict[tuple[str, str], int],
+    inventory: Inventory,
+) -> Run:
+    run, pods = family.run, family.pods
+    ours = labels_of(run).get(WORKLOAD)
+    state, since = _state(family)
+    own = family.workload
+    return Run(
+        workload=workload or (f"{namespace_of(run)}/{ours}" if ours else ""),
+        namespace=namespace_of(run),
+        run=name_of(run),
+        kind=run["kind"],
+        state=state,
+        since=since,
+        chips=queues.chips(run),
+        queue=family.queue,
+        cluster_queue=queues.cluster_queue(family),
+        position=places.get((namespace_of(own), name_of(own))) if own and state == "Pending" else None,
+        restarts=_restarts(family),
+        pods=expected(family),
+        ready=sum(map(of_pods.is_ready, pods)),
+        in_tree=bool(workload),
+        in_cluster=True,
+        causes=tuple(_causes(family, state, queues, inventory)),
+    )
+
+
+_ENDS: tuple[tuple[State, tuple[str, ...]], ...] = (
+    ("Failed", ("Failed",)),
+    ("Finished", ("Completed", "Complete")),
+)
+
+
+def _state(family: Family) -> tuple[State, str]:
+    """Return the state of a run, and since when it is in it."""
+    run = family.run
+    created = run["metadata"].get("creationTimestamp", "")
+    for said in _of_runs(family):
+        for state, kinds in _ENDS:
+            for kind in kinds:
+                if is_true(said, kind):
+                    return state, said[kind].since
+    own = family.workload
+    is_inactive = own is not None and own["spec"].get("active") is False
+    is_suspended = bool(run["spec"].get("suspend"))
+    if is_inactive or (is_suspended and not family.queue):
+        return "Suspended", created
+    said = conditions(own.get("status", {})) if own else {}
+    if family.queue and not is_true(said, "Admitted") and not family.pods:
+        # An eviction begins a new wait.
+        return "Pending", said["Evicted"].since if is_true(said, "Evicted") else created
+    begun = said["Admitted"].since if "Admitted" in said else created
+    if not family.pods:
+        return "Admitted", begun
+    if sum(map(of_pods.is_ready, family.pods)) < expected(family):
+        return "Starting", begun
+    ready = [conditions(pod["status"]).get("Ready") for pod in family.pods]
+    return "Running", max((one.since for one in ready if one), default=begun)
+
+
+def _of_runs(family: Family) -> list[Conditions]:
+    """Return the conditions of a run, and of the JobSet that a PathwaysJob makes."""
+    below = family.members["JobSet"] if family.run["kind"] == "PathwaysJob" else ()
+    return [conditions(item.get("status", {})) for item in (family.run, *below)]
+
+
+def expected(family: Family) -> int:
+    """Return how many pods run at once: of a run whose Jobs wait for others, those of the Jobs that exist."""
+    jobsets = family.members["JobSet"]
+    made = jobsets[0] if jobsets else family.run
+    jobs = [item for item in family.members["Job"] if not item["spec"].get("suspend")]
+    in_turn = any(job.get("dependsOn") for _, job in entries(made["spec"].get("replicatedJobs")))
+    if (in_turn or made["kind"] == "PathwaysJob") and jobs:
+        return sum(pods.count for job in jobs for pods in pods_of(job, "Job"))
+    return sum(pods.count for pods in pods_of(made, made["kind"]))
+
+
+def _restarts(family: Family) -> int:
+    """Return how often a run began again: what JobSet counts, or the failed pods of a Job of its own."""
+    jobsets = family.members["JobSet"]
+    if jobsets:
+        return max(int(item.get("status", {}).get("restarts", 0)) for item in jobsets)
+    return sum(item.get("status", {}).get("failed", 0) for item in family.members["Job"])
+
+
+def _causes(family: Family, state: State, queues: Queues, inventory: Inventory) -> Iterable[Cause]:
+    if state == "Failed":
+        return _failure(family, inventory)
+    if state == "Pending" or (state == "Suspended" and family.queue):
+        return queues.causes(family)
+    if state == "Suspended":
+        message = "suspend is true, and no queue is named that would resume it"
+        return (Cause("Suspended", message, "", "set spec.suspend to false, or give it a queue"),)
+    return of_pods.causes(family, inventory) if state in ("Admitted", "Starting") else ()
+
+
+def _failure(family: Family, inventory: Inventory) -> Iterable[Cause]:
+    """Yield what the controller says of the failure, with the exit codes of pods that are still there."""
+    said = next(said["Failed"] for said in _of_runs(family) if is_true(said, "Failed"))
+    words = f"{said.reason}: {said.message}"
+    most = next(
+        (
+            item["spec"]["failurePolicy"].get("maxRestarts", 0)
+            for item in family.members["JobSet"]
+            if "failurePolicy" in item["spec"]
+        ),
+        None,
+    )
+    count = _restarts(family)
+    if said.reason == "ReachedMaxRestarts":
+        reason, message = "RestartsUsedUp", f"it failed, and its {most} restarts are used up"
+    else:
+        reason, message = "RunFailed", f"it failed after {count} restarts"
+    ended = [
+        cause.message for cause in of_pods.causes(family, inventory) if cause.reason == "ContainerFailed"
+    ]
+    if ended:
+        message += f"; {ended[0]}"
+    elif "Pod" not in inventory.unread:
+        message += "; its failed pods are gone, so the cluster does not say the exit code"
+    hint = "read the logs of the failed pods; start it again: slicewright rerun"
+    return (Cause(reason, message, words, hint),)

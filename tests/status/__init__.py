@@ -1,0 +1,1 @@
+"""What runs now: runs of a tree beside what a cluster shows of them."""
