@@ -69,6 +69,16 @@ def test_names_of_the_repository_are_candidates(stocked: Repo, line: list[str], 
     assert expected == words(*line)
 
 
+def test_entries_of_a_sweep_are_candidates_behind_its_name(stocked: Repo) -> None:
+    """A slash behind the name asks for them; a file that is wrong gives none."""
+    stocked.workload("lr", "clusters: [c1]\ntpu: v5litepod-8\nmatrix: {env: {LR: [1e-4, 0.5]}}")
+    stocked.workload("broken", "clusters: [c1]\nmatrix: {env: {LR: x}}")
+
+    assert (["lr"], ["lr/1e-4", "lr/5e-1"], []) == tuple(
+        words("rerun", word) for word in ("lr", "lr/", "broken/")
+    )
+
+
 def test_commands_complete_without_being_imported() -> None:
     """It takes as long as `slicewright --version`."""
     code = (

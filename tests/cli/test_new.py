@@ -255,3 +255,29 @@ def test_cluster_has_to_be_named_where_there_is_not_one(empty: Repo) -> None:
 def test_wrong_options_are_usage_errors(repo: Repo, options: tuple[str, ...]) -> None:
     """Exit 2, as click says it."""
     assert "Error: " in repo.run(*NEW, *options, code=2).err
+
+
+def test_matrix_writes_a_sweep(repo: Repo) -> None:
+    """Values of variables stay as they are typed, `slices` is a field, and chips are those of all runs."""
+    done = repo.run(*NEW, "--matrix", "LR=1e-4,0.5", "--matrix", "slices=1,2", "--", "python", "--lr=$(LR)")
+
+    assert done.out == (
+        "workloads/b.yaml: 4 runs, 48 chips in all\nthe next render starts them: slicewright render\n"
+    )
+    matrix = '  matrix:\n    env:\n      LR:\n      - "1e-4"\n      - "0.5"\n    slices:\n    - 1\n    - 2\n'
+    assert matrix in repo.read("workloads/b.yaml")
+    assert len(repo.effects()) == 5
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("LR", "write --matrix NAME=A,B"),
+        ("LR=", "write --matrix NAME=A,B"),
+        ("=1", "write --matrix NAME=A,B"),
+        ("slices=one", "write numbers: --matrix slices=1,2"),
+    ],
+)
+def test_matrix_of_another_form_is_refused(repo: Repo, value: str, said: str) -> None:
+    """A name, and values between commas."""
+    assert said in repo.run(*NEW, "--matrix", value, code=2).err

@@ -290,3 +290,23 @@ def test_what_keeps_edits_from_being_shown_is_said_first(base: Repo) -> None:
 
     assert "RUN020" in places(done.err)
     assert "hint: run slicewright render --check" in done.err
+
+
+@pytest.mark.slow
+def test_sweep_is_one_line_of_a_difference(base: Repo) -> None:
+    """Twenty runs that start are one line with their chips; JSON has each with its sweep."""
+    spec = f"{JOB.rstrip()}\n    matrix: {{env: {{LR: [1, 2, 3, 4, 5], SEED: [0, 1, 2, 3]}}}}\n"
+    base.workload("lr", spec)
+    base.run("render")
+
+    found = diff(base)
+    printed = base.run("diff").out
+    git(base.root, "add", "--all")
+    git(base.root, "commit", "--message", "sweep")
+    base.workload("lr", spec.replace("container", "run: 2\n    container"))
+    base.run("render", "--end-runs", "1")
+    again = base.run("diff").out
+
+    assert ["lr"] * 20 == [run["sweep"] for run in found["runs"]]
+    assert "  + default/lr: 20 runs start, 160 chips: the workload is new\n" in printed
+    assert "  - default/lr: 20 runs end, 160 chips\n  + default/lr: 20 runs start, 160 chips\n" in again

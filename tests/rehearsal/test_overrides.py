@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import pytest
 
+from slicewright.core.intent.source import Sweep
 from slicewright.rehearsal.model.clock import Override, overridden, read_override, unclear
 
 from .kit import part_of
+
+if TYPE_CHECKING:
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
 
 KEYS = ("default/train", "team-a/eval", "team-b/eval")
 
@@ -63,3 +70,18 @@ def test_given_span_wins_over_the_file() -> None:
     assert [(60.0, 9.0), (60.0, 5.0)] == [
         (part.submit_at, part.duration) for part in overridden(parts, "duration", spans)
     ]
+
+
+def test_name_of_a_sweep_means_all_its_entries() -> None:
+    """A span for the sweep holds for each entry, and one for an entry goes before it."""
+    alone = part_of("{duration: 1m}", name="lr")
+
+    def entry(name: str) -> ScenarioPart:
+        found = part_of("{duration: 1m}", name=f"lr-{name}")
+        source = replace(found.workload.source, sweep=Sweep(alone.workload.source, name))
+        return replace(found, workload=replace(found.workload, source=source))
+
+    parts = [entry("1"), entry("2"), part_of("{duration: 1m}", name="other")]
+    found = overridden(parts, "duration", [Override("lr-2", 5.0), Override("lr", 3.0)])
+
+    assert [3.0, 5.0, 60.0] == [part.duration for part in found]

@@ -14,7 +14,7 @@ from slicewright.rehearsal.model.slices import Slice
 from slicewright.rehearsal.model.surroundings import Need
 from slicewright.rehearsal.model.timeline import Eviction, Span, Timeline
 from slicewright.rehearsal.model.usage import Usage
-from slicewright.rehearsal.report.report import Report
+from slicewright.rehearsal.report.report import Report, sweep_heads
 from slicewright.rehearsal.report.text import drawn, text, width_in
 
 from .kit import part_of, ran
@@ -89,6 +89,7 @@ def test_record_of_a_run() -> None:
         ],
         "why": "",
         "quotaCheck": "",
+        "sweep": "",
         "expectations": [],
     }
     assert (None, None, "Kueue: no quota", "FIT101 too many") == (
@@ -321,3 +322,18 @@ def test_hundred_runs_stand_below_each_other() -> None:
     assert 100 == sum("still ran" in line for line in lines[2:102])
     assert {width + 2 + 48 + 2} == {line.index("still ran") for line in lines[2:102]}
     assert lines[102].strip().startswith("· queued")
+
+
+def test_sweep_has_a_line_before_its_runs() -> None:
+    """It says how many finished, and how many were admitted at once at most."""
+    runs = [ran(f"default/lr-{at}", (10 * at, 10 * at + 15)) for at in range(3)]
+    never = Timeline("default/lr-never", submitted=5.0, outcome="waiting", is_queued=True)
+    rows = tuple((one.run, one) for one in (*runs, never))
+    report = replace(EMPTY, timelines=rows, sweeps={name: "default/lr" for name, _ in rows[1:]})
+
+    head = "default/lr: 3 runs, 2 finished, at most 2 at once"
+    lines = text(report).splitlines()
+
+    assert {"default/lr-1": head} == sweep_heads(report.runs())
+    first = next(at for at, line in enumerate(lines) if line.startswith("default/lr-1 "))
+    assert lines.index(head) + 1 == first

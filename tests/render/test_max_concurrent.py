@@ -64,3 +64,13 @@ def test_limit_passes_that_no_smaller_sweep_could_reach() -> None:
     )
 
     assert [] == [problem.text() for problem in problems if problem.id == "SWEEP004"]
+
+
+def test_queue_that_is_unknown_is_told_once() -> None:
+    """Nothing can be said of the quota of a queue that does not exist."""
+    _, problems = planned(
+        workload(SPEC.format(queue="none", slices="[1]", most=1), name="lr"),
+        clusters=cluster(QUEUES.format(quota="nominalSlices: 0")),
+    )
+
+    assert ["REF002"] == [problem.id for problem in problems]

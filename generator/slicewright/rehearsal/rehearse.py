@@ -35,7 +35,7 @@ from slicewright.rehearsal.timers import Clock, Timers
 from slicewright.testbed import controllers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.faults.higher_priority_arrival import Arrivals
@@ -151,6 +151,7 @@ class Rehearsal:
             interrupted=self._interrupted,
             operator=controllers.operator_name(os.environ) if has_pathways else "",
             timelines=tuple(_in_order(scenario.parts, timelines)),
+            sweeps=_sweeps(scenario.parts),
             queues=usage.by_queue(event_log.events, usage.quotas(scenario.platform)),
             pools=usage.by_pool(event_log.events, room.chips(), room.pools(), room.chips_at_start()),
             events=tuple(event_log.events),
@@ -289,6 +290,7 @@ def not_run(scenario: Scenario, time: ClockSettings, problem: Problem | None) ->
         seconds=0.0,
         interrupted=problem is None,
         timelines=tuple(_in_order(scenario.parts, timelines)),
+        sweeps=_sweeps(scenario.parts),
         problems=(problem,) if problem else (),
         is_cut_short=True,
     )
@@ -317,9 +319,18 @@ def _answers(
     }
 
 
+def _sweeps(parts: Iterable[ScenarioPart]) -> dict[str, str]:
+    """Return the sweeps of the workloads that are entries of one."""
+    return {part.key: part.workload.declared for part in parts if part.workload.sweep}
+
+
 def _in_order(
-    parts: Iterable[ScenarioPart], timelines: dict[str, Timeline]
+    parts: Collection[ScenarioPart], timelines: dict[str, Timeline]
 ) -> Iterator[tuple[str, Timeline]]:
+    """Yield the runs in order of submission, those of a sweep together."""
     rows = [(part.key, timelines[run_key(item)]) for part in parts for item in part.runs]
-    last = float("inf")
-    return iter(sorted(rows, key=lambda entry: last if entry[1].submitted is None else entry[1].submitted))
+    last, sweeps = float("inf"), _sweeps(parts)
+    groups: dict[str, list[tuple[str, Timeline]]] = {}
+    for key, timeline in sorted(rows, key=lambda row: last if row[1].submitted is None else row[1].submitted):
+        groups.setdefault(sweeps.get(key, timeline.run), []).append((key, timeline))
+    return (row for group in groups.values() for row in group)

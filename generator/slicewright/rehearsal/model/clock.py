@@ -131,19 +131,20 @@ def overridden(
 ) -> tuple[ScenarioPart, ...]:
     """Return parts with the spans that are given for them.
 
-    A span for one workload goes before one for all, and a later one before an earlier one.
+    A span for one workload goes before one for its sweep, this before one for all, and a later one before an
+    earlier one.
     """
-    ordered = sorted(overrides, key=lambda override: bool(override.name))
+    given = list(overrides)
     changed = []
     for part in parts:
-        for override in ordered:
-            names = (part.key, part.workload.declared)
-            if not override.name or any(_means(override.name, name) for name in names):
-                part = (  # noqa: PLW2901 - each builds on the one before
-                    replace(part, submit_at=override.seconds)
-                    if field == "submit_at"
-                    else replace(part, duration=override.seconds)
-                )
+        key, sweep = part.key, part.workload.declared
+        meant = [one for one in given if not one.name or _means(one.name, key) or _means(one.name, sweep)]
+        for override in sorted(meant, key=lambda one: bool(one.name) + _means(one.name, key)):
+            part = (  # noqa: PLW2901 - each builds on the one before
+                replace(part, submit_at=override.seconds)
+                if field == "submit_at"
+                else replace(part, duration=override.seconds)
+            )
         changed.append(part)
     return tuple(changed)
 

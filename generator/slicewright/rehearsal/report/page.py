@@ -22,6 +22,7 @@ from slicewright.rehearsal.report.charts import (
 )
 from slicewright.rehearsal.report.markup import escaped
 from slicewright.rehearsal.report.page_tables import log, room, tables
+from slicewright.rehearsal.report.report import sweep_heads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -217,8 +218,10 @@ def _timelines(record: Object, level: int, key: str) -> str:
     events: dict[str, list[Object]] = {}
     for event in record["events"]:
         events.setdefault(event.get("run", ""), []).append(event)
+    heads = sweep_heads(runs)
     rows = [
-        _row(
+        _sweep(heads.get(run["run"], ""))
+        + _row(
             run,
             ", ".join(_facts(run, record["resolution"])),
             events.get(run["run"], []),
@@ -229,6 +232,11 @@ def _timelines(record: Object, level: int, key: str) -> str:
     ]
     skip = f'<a class="skip" href="#{key}a">Skip the {len(runs)} rows of the timeline</a>'
     return _card(level, "Timeline", skip, legend(), _when(end), *rows, f'<div id="{key}a"></div>')
+
+
+def _sweep(head: str) -> str:
+    """Return the head of the rows of a sweep."""
+    return f'<p class="sweep">{head}</p>' if head else ""
 
 
 def _row(run: Object, facts: str, events: Sequence[Object], room_for: tuple[float, int], key: str) -> str:

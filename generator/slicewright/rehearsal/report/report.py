@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from slicewright.core.problem import errors
+from slicewright.core.problem import counted, errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,6 +47,8 @@ class Report:
     """The speed that is chosen where nobody says one; 0 where none is known."""
     answers: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
     """What became of the expectations of workloads, by their current runs."""
+    sweeps: Mapping[str, str] = field(default_factory=dict)
+    """The sweeps (`namespace/name`) of workloads that are entries of one."""
     stand_ins: tuple[Need, ...] = ()
     """What was made because the TPUCluster says that the cluster has it."""
 
@@ -65,6 +67,17 @@ class Report:
         """Return of how many expectations the rehearsal cannot tell whether they hold."""
         return sum(answer.result == "cannotTell" for told in self.answers.values() for answer in told)
 
+    def runs(self) -> list[Object]:
+        """Return the JSON form of the runs."""
+        return [
+            {
+                **_timeline(workload, timeline, self.never_fits.get(timeline.run, "")),
+                "sweep": self.sweeps.get(workload, ""),
+                "expectations": [answer.record() for answer in self.answers.get(timeline.run, ())],
+            }
+            for workload, timeline in self.timelines
+        ]
+
     def record(self) -> Object:
         """Return the JSON form (schemas/slicewright/rehearsal.json)."""
         return {
@@ -75,19 +88,34 @@ class Report:
             "resolution": round(self.speed, 3),
             "pathwaysOperator": self.operator,
             "standIns": [need.record() for need in self.stand_ins],
-            "workloads": [
-                {
-                    **_timeline(workload, timeline, self.never_fits.get(timeline.run, "")),
-                    "expectations": [answer.record() for answer in self.answers.get(timeline.run, ())],
-                }
-                for workload, timeline in self.timelines
-            ],
+            "workloads": self.runs(),
             "queues": [_usage(usage, self.seconds) for usage in self.queues],
             "pools": [_usage(usage, self.seconds) for usage in self.pools],
             "events": [event.record() for event in self.events],
             "problems": [problem.record() for problem in self.problems],
             "summary": summary(self.timelines),
         }
+
+
+def sweep_heads(runs: Iterable[Object]) -> dict[str, str]:
+    """Return what to tell of each sweep, by the first of its runs, from the records of all runs."""
+    sweeps: dict[str, list[Object]] = {}
+    for run in runs:
+        if sweep := run.get("sweep"):
+            sweeps.setdefault(sweep, []).append(run)
+    heads = {}
+    for sweep, own in sweeps.items():
+        finished = sum(run["outcome"] == "finished" for run in own)
+        times = [(run["admitted"], run["ended"]) for run in own if run["admitted"] is not None]
+        most = max((sum(_is_in(at, *time) for time in times) for at, _ in times), default=0)
+        heads[own[0]["run"]] = (
+            f"{sweep}: {counted(len(own), 'run')}, {finished} finished, at most {most} at once"
+        )
+    return heads
+
+
+def _is_in(at: float, start: float, end: float | None) -> bool:
+    return start <= at and (end is None or at < end)
 
 
 def summary(timelines: Iterable[tuple[str, Timeline]]) -> dict[str, int]:

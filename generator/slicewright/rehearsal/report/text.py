@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.problem import counted, errors
 from slicewright.rehearsal.model.clock import factor
 from slicewright.rehearsal.model.duration import shown
-from slicewright.rehearsal.report.report import summary
+from slicewright.rehearsal.report.report import summary, sweep_heads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,7 +97,10 @@ def _column(report: Report) -> int:
 
 
 def _runs(report: Report, column: int, width: int) -> Iterable[str]:
+    heads = sweep_heads(report.runs())
     for _, timeline in report.timelines:
+        if timeline.run in heads:
+            yield heads[timeline.run]
         bar = drawn(timeline.spans, report.seconds, width)
         facts = [_outcome(timeline)]
         facts += _wait(timeline, report.speed)
