@@ -64,6 +64,17 @@ def render_and_check(root: Path, count: int, runs: int) -> dict[str, float]:
     }
 
 
+def sweeps_over_plain(plain: Path, sweeps: Path, runs: int) -> float:
+    """Return how much longer the same number of runs takes as sweeps, rendered in turn; the median."""
+    command = [sys.executable, "-m", "slicewright", "render"]
+    ratios = []
+    for _ in range(runs):
+        for root in (plain, sweeps):
+            shutil.rmtree(root / "overlays", ignore_errors=True)
+        ratios.append(timed(command, sweeps)[0] / timed(command, plain)[0])
+    return statistics.median(ratios)
+
+
 def kustomize_seconds(root: Path, runs: int) -> float:
     """Build all overlays with one kustomize process, through the kustomization of their namespace."""
     kustomize = find("kustomize")
@@ -113,11 +124,14 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="slicewright-bench-") as folder:
-        small, large, staged = (Path(folder) / name for name in ("small", "large", "staged"))
+        small, large, staged, sweeps = (
+            Path(folder) / name for name in ("small", "large", "staged", "sweeps")
+        )
         keep_bytecode(Path(folder) / "bytecode")
         make_repository(small, options.small)
         make_repository(large, options.large)
         make_repository(staged, options.small)
+        make_repository(sweeps, options.small, sweeps=True)
         first = render_and_check(small, options.small, options.runs)
         second = render_and_check(large, options.large, options.runs)
         build = kustomize_seconds(small, options.runs)
@@ -127,6 +141,7 @@ def main() -> None:
             "linearity": round(
                 second["renderSeconds"] / first["renderSeconds"] / (options.large / options.small), 2
             ),
+            "sweepsOverPlain": round(sweeps_over_plain(small, sweeps, options.runs), 2),
             "kustomizeBuildSeconds": round(build, 3),
             "kustomizeOverRender": round(build / first["renderSeconds"], 2),
             "startUp": start_up(max(options.runs, 9)),

@@ -85,13 +85,22 @@ spec:
 _TEMPLATES = (_JOBSET, _JOBSET, _JOB, _PATHWAYS)
 
 
-def make_repository(root: Path, count: int) -> None:
-    """Write `count` workloads, one a file: half JobSets, a quarter Jobs, a quarter Pathways."""
+_MATRIX = "  matrix: {env: {STEP: [0.1, 0.2, 0.3, 0.4, 0.5], KIND: [one, two]}}\n"
+ENTRIES = 10
+"""Runs of a sweep."""
+
+
+def make_repository(root: Path, count: int, *, sweeps: bool = False) -> None:
+    """Write `count` workloads, one a file, or ten a file as a sweep.
+
+    Half are JobSets, a quarter Jobs, and a quarter Pathways.
+    """
     shutil.copytree(ROOT / "bases", root / "bases")
     (root / "slicewright.yaml").write_text("limits: {endRuns: 0}\n", encoding="utf-8")
     (root / "clusters").mkdir()
     (root / "clusters" / "bench.yaml").write_text(_CLUSTER, encoding="utf-8")
     (root / "workloads").mkdir()
-    for number in range(count):
+    for number in range(count // ENTRIES if sweeps else count):
         text = _TEMPLATES[number % len(_TEMPLATES)].format(number=number, slices=1 + number % 4)
+        text += _MATRIX if sweeps else ""
         (root / "workloads" / f"train-{number:05d}.yaml").write_text(text, encoding="utf-8")
