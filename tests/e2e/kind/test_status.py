@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.e2e.test_status import one, run_of, why
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def test_kubelet_says_what_is_missing(bed: Bed, container_image: str, real_nodes: set[str]) -> None:
-    """A run whose image cannot be pulled, and one whose Secret is missing, are told with the kubelet's words."""
+    """An image that cannot be pulled and a Secret that is missing are named with the kubelet's words."""
     assert real_nodes
-    place = {"nodeSelector": {CONTROL_PLANE: ""}, "tolerations": [TOLERATION]}
+    place: dict[str, Any] = {"nodeSelector": {CONTROL_PLANE: ""}, "tolerations": [TOLERATION]}
     bed.api.create(one(**place))
 
     assert "image no.example/train:1 cannot be pulled" in why(bed, "ImageNotPulled")
