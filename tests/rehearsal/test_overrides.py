@@ -72,7 +72,8 @@ def test_given_span_wins_over_the_file() -> None:
     ]
 
 
-def test_name_of_a_sweep_means_all_its_entries() -> None:
+@pytest.mark.parametrize("of", ["lr-2", "lr/2", "default/lr-2", "default/lr/2"])
+def test_name_of_a_sweep_means_all_its_entries(of: str) -> None:
     """A span for the sweep holds for each entry, and one for an entry goes before it."""
     alone = part_of("{duration: 1m}", name="lr")
 
@@ -82,6 +83,6 @@ def test_name_of_a_sweep_means_all_its_entries() -> None:
         return replace(found, workload=replace(found.workload, source=source))
 
     parts = [entry("1"), entry("2"), part_of("{duration: 1m}", name="other")]
-    found = overridden(parts, "duration", [Override("lr-2", 5.0), Override("lr", 3.0)])
+    found = overridden(parts, "duration", [Override(of, 5.0), Override("lr", 3.0)])
 
     assert [3.0, 5.0, 60.0] == [part.duration for part in found]

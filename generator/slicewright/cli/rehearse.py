@@ -166,7 +166,8 @@ def rehearse(
         raise show.unknown(f"there is no cluster '{cluster}'", hint)
     wanted = [cluster] if cluster else sorted(repository.sites)
     here = [one for one in repository.workloads if set(one.clusters) & set(wanted)]
-    playing = [name for one in here for name in (one.key, one.declared)]
+    playing = [f"{one.namespace}/{name}" for one in here for name in one.names]
+    playing += [one.declared for one in here]
     wrong = unclear((*submit_at, *duration), playing) if not repository.problems else None
     if wrong:
         raise show.unknown(*wrong)

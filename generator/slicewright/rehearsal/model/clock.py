@@ -137,9 +137,10 @@ def overridden(
     given = list(overrides)
     changed = []
     for part in parts:
-        key, sweep = part.key, part.workload.declared
-        meant = [one for one in given if not one.name or _means(one.name, key) or _means(one.name, sweep)]
-        for override in sorted(meant, key=lambda one: bool(one.name) + _means(one.name, key)):
+        own = [f"{part.workload.namespace}/{name}" for name in part.workload.names]
+        ranks = {"": 0} | {one.name: 1 for one in given if _means(one.name, part.workload.declared)}
+        ranks |= {one.name: 2 for one in given if any(_means(one.name, key) for key in own)}
+        for override in sorted((one for one in given if one.name in ranks), key=lambda one: ranks[one.name]):
             part = (  # noqa: PLW2901 - each builds on the one before
                 replace(part, submit_at=override.seconds)
                 if field == "submit_at"
@@ -150,4 +151,4 @@ def overridden(
 
 
 def _means(name: str, key: str) -> bool:
-    return name == (key if "/" in name else key.partition("/")[2])
+    return name in (key, key.partition("/")[2])
