@@ -187,3 +187,23 @@ defaults/e.yaml:5:3: DEF001
 defaults/e.yaml:5:17: POD001
 4 errors, 1 warning
 """ == places(repo.run("render", code=1).err)
+
+
+def test_explain_says_which_default_gave_a_value(repo: Repo) -> None:
+    """Each value that is not the workload's own comes with the file and the line of its default."""
+    given(
+        repo,
+        "labels: {cost: a}\nqueueName: queue\n"
+        "container: {image: 'i:1', env: [{name: A, value: a}, {name: B, value: b}]}",
+    )
+    given(repo, "appliesTo: {namespace: default}\ncontainer: {image: 'i:2'}", name="narrow")
+    repo.workload("a", f"{PLAIN[:-1]}, env: [{{name: B, value: c}}]}}")
+
+    facts = repo.run("explain", "a", "-o", "json").json[0]["facts"]
+    told = {one["what"]: one["because"] for one in facts if "TPUDefaults" in one["because"]}
+    assert {
+        "metadata.labels.cost": "TPUDefaults all, defaults/all.yaml:5",
+        "spec.container.image": "TPUDefaults narrow, defaults/narrow.yaml:6",
+        "spec.container.env[0]": "TPUDefaults all, defaults/all.yaml:7",
+        "spec.queueName": "TPUDefaults all, defaults/all.yaml:6",
+    } == told

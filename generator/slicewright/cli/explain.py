@@ -40,6 +40,7 @@ def explain(name: str, output: str) -> None:
     planned, planning = plan_all(checkout.repository)
     known = checkout.repository.package.catalogue
     subjects = {f"TPUWorkload {key}" for key in chosen}
+    subjects |= {one.source.subject for one in checkout.repository.levels.documents}
     shown = [entry for entry in planned if entry.workload.key in chosen]
     problems = [problem for problem in in_order(planning) if problem.object in subjects]
     if not shown and not errors(problems):

@@ -18,7 +18,7 @@ from slicewright.core.document.difference import unified
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem, counted, did_you_mean, errors, in_order
 from slicewright.core.record import plain
-from slicewright.core.render import tree
+from slicewright.core.render import limits, tree
 from slicewright.core.render.changes import render as render_tree
 from slicewright.core.render.existing import Existing, edited, reused
 from slicewright.core.render.outdated import Outdated, forged
@@ -30,6 +30,7 @@ from slicewright.workspace.judge import acknowledged, judged
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from slicewright.core.intent.defaults import Levels
     from slicewright.core.render.rendering import Rendering, RunChange
     from slicewright.workspace.repository_reader import Checkout
 
@@ -255,7 +256,8 @@ def _print_objects(
     bases = tree.Bases(checkout.repository.read_text, checkout.repository.package.schemas)
     existing = Existing(checkout.existing)
     wanted = _on_one_cluster(planned, chosen, cluster)
-    bodies = [_body(entry, bases, existing, problems) for entry in wanted]
+    levels = checkout.repository.levels
+    bodies = [_body(entry, bases, existing, problems, levels) for entry in wanted]
     show.stop_for_errors(problems)
     show.messages(in_order(acknowledged(checkout, tuple(problems))))
     text = "---\n".join(bodies)
@@ -279,7 +281,9 @@ def _on_one_cluster(
     return [entry for entry in wanted if cluster in (None, entry.plan.cluster)]
 
 
-def _body(entry: Planned, bases: tree.Bases, existing: Existing, problems: list[Problem]) -> str:
+def _body(
+    entry: Planned, bases: tree.Bases, existing: Existing, problems: list[Problem], levels: Levels
+) -> str:
     """Return the objects of a run as text: as they are frozen, else as slicewright makes them today."""
     path = tree.frozen_file(entry.plan)
     if path in existing.frozen:
@@ -287,4 +291,5 @@ def _body(entry: Planned, bases: tree.Bases, existing: Existing, problems: list[
         return existing.body(path) or ""
     made, unsupported = tree.make(entry, bases)
     problems += unsupported
+    problems += limits.problems(entry, made.objects, levels) if made else ()
     return tree.frozen_body(made) if made else ""

@@ -124,7 +124,9 @@ def _values(data: Object) -> Object:
 
 
 def _overlay(base: Object, addition: Object) -> None:
-    merge(base, _cleared(base, addition))
+    """Merge the metadata and the spec of an addition into those of a base, in place."""
+    for part, values in addition.items():
+        merge(base[part], _cleared(base[part], values))
 
 
 def _cleared(base: Object, addition: Object) -> Object:

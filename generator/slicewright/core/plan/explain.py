@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
 from slicewright.core.plan.pattern import PATTERNS
+from slicewright.core.problem import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.source import Source
     from slicewright.core.intent.workload import Workload
     from slicewright.core.plan.plan import Plan
+    from slicewright.core.problem import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,22 @@ class Fact:
 
 def explain(plan: Plan, workload: Workload, same_count: tuple[Shape, ...]) -> tuple[Fact, ...]:
     """Return the facts of a plan; `same_count` are the other shapes that its count name fits."""
-    return (*_shape(plan, workload, same_count), *_objects(plan, workload))
+    return (*_shape(plan, workload, same_count), *_objects(plan, workload), *_defaults(workload.source))
+
+
+def _defaults(source: Source) -> Iterator[Fact]:
+    """Yield the values that TPUDefaults give, elements of lists as a whole, and where they are written."""
+    told: Path = ()
+    for path, value in values_in(source.data) if source.layers else ():
+        is_element = bool(path) and isinstance(path[-1], int)
+        is_inside = bool(told) and path[: len(told)] == told
+        if is_inside or (isinstance(value, dict | list) and value and not is_element):
+            continue
+        layer, way = source.origin(path)
+        if layer is not source.written:
+            told, (line, _) = path, layer.place(way)
+            shown = value if isinstance(value, str) else json.dumps(value)
+            yield Fact(dotted(path), shown, f"{layer.subject}, {layer.file.path}:{line}")
 
 
 def _shape(plan: Plan, workload: Workload, same_count: tuple[Shape, ...]) -> Iterator[Fact]:

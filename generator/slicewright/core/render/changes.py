@@ -10,7 +10,7 @@ from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.compose.spec import OTHER_NAMES, second
 from slicewright.core.gitops import anchor, place
 from slicewright.core.problem import Problem, errors, in_order
-from slicewright.core.render import gitops, platform, tree
+from slicewright.core.render import gitops, limits, platform, tree
 from slicewright.core.render.conflicts import conflicts
 from slicewright.core.render.existing import Existing, edited, reused
 from slicewright.core.render.lockout import locked_out, refused, waiting
@@ -157,7 +157,7 @@ def _render_fixed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
     if made is None:
         return
     files, problems = tree.live_files(made)
-    draft.problems += problems
+    draft.problems += (*problems, *limits.problems(entry, made.objects, draft.repository.levels))
     listed = f"{plan.folder}/{FILE_NAME}"
     runs = []
     if any(path in existing.frozen for path in existing.folders.get(plan.folder, ())):
@@ -194,6 +194,7 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
         draft.problems += problems
         if made is None:
             return
+        draft.problems += limits.problems(entry, made.objects, draft.repository.levels)
         draft.files[path] = tree.frozen_text(made, draft.repository.package.version)
         reason = "the intent changed" if earlier else "the workload is new"
         draft.note("starts", plan.run_folder, plan.name, "the workload became Hashed" if overlay else reason)
@@ -206,6 +207,11 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
         if other not in kept:
             draft.note("ends", plan.run_folder, _run_of(other), _why(existing, path, other, live))
     draft.kept.update(kept)
+    for frozen in draft.kept & {path, *kept}:
+        body = existing.body(frozen) or ""
+        draft.problems += limits.of_frozen(
+            entry.workload, plan.cluster, frozen, body, draft.repository.levels
+        )
     draft.files |= tree.run_list(folder, [posixpath.basename(file) for file in (path, *kept)])
 
 

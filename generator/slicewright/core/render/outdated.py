@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.document.difference import unified
 from slicewright.core.problem import Problem, errors, in_order
-from slicewright.core.render import tree
+from slicewright.core.render import limits, tree
 from slicewright.core.render.existing import Existing, edited
 from slicewright.core.render.plans import plan_all
 from slicewright.core.run import header
@@ -73,6 +73,10 @@ def forged(
     for entry in found:
         message = f"the run is new since {since}, and it is not what slicewright renders from its TPUWorkload"
         problems.append(Problem("RUN008", message, _RENDER_AGAIN, file=entry.path))
+    for path in sorted(new & wanted.keys()):
+        workload, cluster = wanted[path].workload, wanted[path].plan.cluster
+        body, levels = present.body(path) or "", repository.levels
+        problems += limits.of_frozen(workload, cluster, path, body, levels, warning=False)
     for path in sorted(new - wanted.keys()):
         message = f"the run is new since {since}, and no TPUWorkload asks for it now: it cannot be compared"
         hint = "merge its TPUWorkload before you change that again, or delete the run"

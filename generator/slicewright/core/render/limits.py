@@ -1,0 +1,177 @@
+"""Limits of TPUDefaults, held against finished objects: no pod template and no patch gets around them.
+
+A limit of any level holds. What runs frozen already is reported, and goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.document.document import values_in
+from slicewright.core.document.read import read_documents
+from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS
+from slicewright.core.kubernetes.pods import pods_of
+from slicewright.core.kubernetes.read import at, entries, mapping, number, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from slicewright.core.intent.defaults import Defaults, Levels
+    from slicewright.core.intent.source import Source
+    from slicewright.core.intent.workload import Workload
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.core.problem import Path, Problem
+    from slicewright.core.render.plans import Planned
+
+_NO_PODS = frozenset({"ConfigMap", "Secret"})
+"""Kinds whose values are text of people."""
+_SERVICE = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways"
+"""Where the controller of PathwaysJob takes its images from."""
+_PATHWAYS_JOB = "PathwaysJob"
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """A limit that an object exceeds."""
+
+    id: str
+    limit: str
+    message: str
+    hint: str
+    is_written: Callable[[Path, Any], bool]
+    """Whether a value of the TPUWorkload is the one to change."""
+
+
+def problems(entry: Planned, objects: Iterable[Object], levels: Levels) -> Iterator[Problem]:
+    """Yield a problem for each limit that the objects of a run exceed, at the line of its workload."""
+    chain = levels.of(entry.plan.cluster, entry.plan.namespace)
+    source, objects = entry.workload.source, list(objects)
+    for one in chain:
+        for found in _findings(objects, one.limits) if one.limits else ():
+            place = next((path for path, value in _written(source) if found.is_written(path, value)), None)
+            path: Path = place or ("spec",)
+            yield source.problem(found.id, path, found.message, _hint(found, one), key=place is None)
+
+
+def of_frozen(
+    workload: Workload, cluster: str, file: str, body: str, levels: Levels, *, warning: bool = True
+) -> Iterator[Problem]:
+    """Yield a problem for each limit that a frozen run exceeds, which a render does not touch."""
+    chain = [one for one in levels.of(cluster, workload.namespace) if one.limits]
+    objects = [document.data for document in read_documents(body, file)[0]] if chain else []
+    for one in chain:
+        for found in _findings(objects, one.limits):
+            problem = workload.source.problem(
+                found.id, ("metadata", "name"), found.message, _hint(found, one), warning=warning
+            )
+            yield replace(problem, file=file, line=0, column=0, object="", path=())
+
+
+def _hint(found: _Finding, one: Defaults) -> str:
+    line, _ = one.source.place(("spec", "limits", found.limit), key=True)
+    return f"{found.hint}; the limit is at {one.source.file.path}:{line}"
+
+
+def _written(source: Source) -> Iterator[tuple[Path, Any]]:
+    return ((path, value) for path, value in values_in(source.data) if path[:1] != ("kind",))
+
+
+def _findings(objects: list[Object], limits: Object) -> Iterator[_Finding]:
+    told: set[str] = set()
+    for item in objects:
+        kind = text(item.get("kind"))
+        if kind in RUN_KINDS:
+            yield from _run(item, kind, limits)
+        if kind in _NO_PODS:
+            continue
+        for found in _pods(item, kind, limits):
+            if found.message not in told:
+                told.add(found.message)
+                yield found
+
+
+def _run(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
+    """Yield what the run itself exceeds, which is one object."""
+    labels = mapping(at(item, "metadata", "labels"))
+    allowed = limits.get("workloadPriorityClassNames", [])
+    priority = text(labels.get(PRIORITY_CLASS))
+    if allowed and priority and priority not in allowed:
+        message = f"priority class '{priority}' is not allowed here"
+        hint = f"write one of: {', '.join(allowed)}"
+        yield _Finding(
+            "LIM002", "workloadPriorityClassNames", message, hint, _at("workloadPriorityClassName")
+        )
+    slices = _slices(item, kind)
+    if slices > limits.get("maxSlices", slices):
+        message = f"{slices:,} slices exceed the limit of {limits['maxSlices']:,}"
+        hint = f"write slices: {limits['maxSlices']} or less"
+        yield _Finding("LIM003", "maxSlices", message, hint, _at("slices"))
+    if "maxExecutionTimeSeconds" in limits:
+        most, seconds = limits["maxExecutionTimeSeconds"], text(labels.get(MAX_EXECUTION_TIME))
+        if not seconds.isdecimal() or int(seconds) > most:
+            message = f"a run time of {seconds} s exceeds the limit of {most} s"
+            if not seconds:
+                message = f"the run has no maxExecutionTimeSeconds, and the limit is {most} s"
+            hint = f"write maxExecutionTimeSeconds: {most} or less, and queueName"
+            yield _Finding("LIM004", "maxExecutionTimeSeconds", message, hint, _at("maxExecutionTimeSeconds"))
+    for label in limits.get("requiredLabels", ()):
+        if not labels.get(label):
+            message = f"the run has no label '{label}'"
+            hint = f"add {label} to metadata.labels"
+            yield _Finding("LIM005", "requiredLabels", message, hint, _at("labels"))
+
+
+def _at(field: str) -> Callable[[Path, Any], bool]:
+    return lambda path, _value: path[1:] == (field,)
+
+
+def _slices(item: Object, kind: str) -> int:
+    if kind == _PATHWAYS_JOB:
+        return sum(number(one.get("numSlices"), 1) or 0 for _, one in entries(at(item, "spec", "workers")))
+    return sum(pods.replicas for pods in pods_of(item, kind) if pods.asks_for_tpu)
+
+
+def _pods(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
+    """Yield images and rights that an object has anywhere: kinds that nobody knows make pods as well."""
+    forbidden = limits.get("forbidden", ())
+    if kind == _PATHWAYS_JOB:
+        yield from _image(_SERVICE, limits)
+        if "hostNetwork" in forbidden:
+            yield _right("hostNetwork", "the controller of PathwaysJob gives its pods hostNetwork")
+    for path, value in values_in(item):
+        if path[:1] == ("metadata",) or not path:
+            continue
+        if isinstance(value, str) and (path[-1] == "image" or path[-2:] == ("image", "reference")):
+            yield from _image(value, limits)
+        elif value is True and path[-1] in forbidden:
+            yield _right(str(path[-1]), f"'{path[-1]}: true' is not allowed here")
+        elif "hostPath" in forbidden and path[-2:] == ("hostPath", "path"):
+            yield _right("hostPath", "a hostPath volume is not allowed here")
+
+
+def _image(image: str, limits: Object) -> Iterator[_Finding]:
+    allowed = limits.get("imageRegistries", [])
+    if allowed and not any(f"{_full(image)}/".startswith(f"{entry}/") for entry in allowed):
+        message = f"image '{image}' is not from an allowed registry"
+        hint = f"use an image of: {', '.join(allowed)}"
+        yield _Finding("LIM001", "imageRegistries", message, hint, lambda _path, value: value == image)
+
+
+def _full(image: str) -> str:
+    """Return an image's repository with its registry, as containerd completes it, without tag and digest."""
+    repository, _, _ = image.partition("@")
+    folder, slash, name = repository.rpartition("/")
+    repository = folder + slash + name.partition(":")[0]
+    first, slash, _ = repository.partition("/")
+    if not slash:
+        return f"docker.io/library/{repository}"
+    return repository if "." in first or ":" in first or first == "localhost" else f"docker.io/{repository}"
+
+
+def _right(right: str, message: str) -> _Finding:
+    def is_written(path: Path, value: Any) -> bool:
+        return right in path and value is not False
+
+    return _Finding("LIM006", "forbidden", message, "leave it out", is_written)

@@ -1,0 +1,119 @@
+"""Limits of TPUDefaults hold for finished objects, at every level, and end nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.words import places
+
+from .test_defaults import given
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+SPEC = "clusters: [c1]\ntpu: v5litepod-8\n"
+IMAGE = "container: {image: 'docker.io/a/b:1'}\n"
+PATCH = """\
+patches:
+- target: {kind: JobSet}
+  ops:
+  - op: replace
+    path: /spec/replicatedJobs/0/template/spec/template/spec/containers/0/image
+    value: x.io/y
+"""
+SIDECAR = "podTemplate: {spec: {initContainers: [{name: i, image: x, securityContext: {privileged: true}}]}}"
+CASES = {
+    "image": (
+        "imageRegistries: [docker.io/a, gcr.io/p]",
+        "container: {image: 'docker.io/ab/c:1'}",
+        "7:22: LIM001",
+    ),
+    "short image": ("imageRegistries: [docker.io/a]", "container: {image: python}", "7:22: LIM001"),
+    "init container": (
+        "imageRegistries: [docker.io/a]",
+        f"{IMAGE}podTemplate: {{spec: {{initContainers: [{{name: i, image: 'x.io/y'}}]}}}}",
+        "8:58: LIM001",
+    ),
+    "patched image": (
+        "imageRegistries: [docker.io/a]",
+        f"{IMAGE}{PATCH}",
+        "13:14: LIM001",
+    ),
+    "priority": (
+        "workloadPriorityClassNames: [low]",
+        f"{IMAGE}queueName: queue\nworkloadPriorityClassName: high",
+        "9:30: LIM002",
+    ),
+    "slices": ("maxSlices: 1", f"{IMAGE}slices: 2", "8:11: LIM003"),
+    "run time": (
+        "maxExecutionTimeSeconds: 60",
+        f"{IMAGE}queueName: queue\nmaxExecutionTimeSeconds: 61",
+        "9:28: LIM004",
+    ),
+    "no run time": ("maxExecutionTimeSeconds: 60", IMAGE, "4:1: LIM004"),
+    "label": ("requiredLabels: [cost]", IMAGE, "4:1: LIM005"),
+    "privileged": ("forbidden: [privileged]", f"{IMAGE}privileged: true", "8:15: LIM006"),
+    "sidecar": (
+        "forbidden: [privileged]",
+        f"{IMAGE}{SIDECAR}",
+        "8:91: LIM006",
+    ),
+    "host path": (
+        "forbidden: [hostPath]",
+        f"{IMAGE}podTemplate: {{spec: {{volumes: [{{name: v, hostPath: {{path: /}}}}]}}}}",
+        "8:54: LIM006",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_limit_is_held_against_objects(repo: Repo, case: str) -> None:
+    """What a workload, a pod template or a patch makes of a run stays within the limits, or is refused."""
+    limits, spec, where = CASES[case]
+    given(repo, f"limits: {{{limits}}}")
+    repo.workload("a", f"{SPEC}{spec}")
+
+    said = places(repo.run("render", code=1).err).splitlines()
+    assert [f"workloads/a.yaml:{where}", "1 error, 0 warnings"] == said
+    assert not (repo.root / "overlays").exists()
+
+
+@pytest.mark.parametrize("naming", ["Fixed", "Hashed"])
+def test_runs_within_limits_are_rendered(repo: Repo, naming: str) -> None:
+    """A run that keeps every limit is rendered as without limits."""
+    given(
+        repo,
+        "limits: {imageRegistries: [docker.io/a], workloadPriorityClassNames: [low], maxSlices: 1, "
+        "maxExecutionTimeSeconds: 60, requiredLabels: [cost], forbidden: [privileged, hostNetwork]}\n"
+        "labels: {cost: a}\nqueueName: queue\nmaxExecutionTimeSeconds: 60",
+    )
+    repo.workload("a", f"{SPEC}naming: {naming}\n{IMAGE}")
+
+    assert len(repo.effects()) == 1
+
+
+def test_narrower_limit_cannot_loosen_a_wider_one(repo: Repo) -> None:
+    """The limits of all levels hold at once."""
+    given(repo, "limits: {maxSlices: 1}")
+    given(repo, "appliesTo: {namespace: default}\nlimits: {maxSlices: 5}", name="more")
+    repo.workload("a", f"{SPEC}{IMAGE}slices: 2")
+
+    assert ["workloads/a.yaml:8:11: LIM003", "1 error, 0 warnings"] == places(
+        repo.run("render", code=1).err
+    ).splitlines()
+
+
+def test_frozen_run_beyond_a_new_limit_goes_on(repo: Repo) -> None:
+    """A limit that comes later is a warning about what runs already; a new run is refused."""
+    repo.workload("a", f"{SPEC}{IMAGE}slices: 2")
+    repo.run("render")
+    before = repo.tree()
+    given(repo, "limits: {maxSlices: 1}")
+
+    said = places(repo.run("render").err).splitlines()
+    (run,) = repo.runs()
+    assert f"overlays/c1/default/a/{run}: warning: LIM003" in said
+    assert before == repo.tree()
+    repo.run("rerun", "a")
+    assert "workloads/a.yaml:9:11: LIM003" in places(repo.run("render", code=1).err).splitlines()
