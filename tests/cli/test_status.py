@@ -124,6 +124,11 @@ def test_context_that_gcloud_has_not_written(repo: Repo, kubeconfig: Path) -> No
     assert hint in repo.run("status", code=2).err
 
 
+def test_repository_without_clusters(empty: Repo) -> None:
+    """There is nothing to read."""
+    assert "the repository has no TPUCluster to read" in empty.run("status", code=2).err
+
+
 def test_cluster_that_does_not_answer(repo: Repo, kubeconfig: Path) -> None:
     """It is exit 3, with the context that was tried."""
     assert kubeconfig.is_file()

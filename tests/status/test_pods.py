@@ -59,7 +59,7 @@ def test_no_node_takes_a_pod(nodes: list[Any], spec: dict[str, Any], expected: t
     """Labels and taints of the nodes say why, beside the scheduler's own sentence."""
     found = run(*ADMITTED, unscheduled(**spec), *nodes).causes
 
-    assert [(expected[0], f"1 pod: {expected[1]}"), NOT_READY] == [(one.reason, one.message) for one in found]
+    assert [(expected[0], f"1 pod: {expected[1]}")] == [(one.reason, one.message) for one in found]
     assert f"Unschedulable: {SAID}" == found[0].said
 
 
@@ -82,7 +82,7 @@ def test_who_has_the_nodes() -> None:
 )
 def test_what_nodes_do_not_tell(reason: str, unread: dict[str, str], expected: tuple[str, str]) -> None:
     """Nodes that may not be read, and gates, leave the scheduler's words."""
-    assert [expected, NOT_READY] == why(*ADMITTED, unscheduled(reason), unread=unread)
+    assert [expected] == why(*ADMITTED, unscheduled(reason), unread=unread)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_what_nodes_do_not_tell(reason: str, unread: dict[str, str], expected: t
 )
 def test_container_that_does_not_run(found: dict[str, Any], expected: tuple[str, str]) -> None:
     """The kubelet says in the pod's status why a container does not run."""
-    assert [expected, NOT_READY] == why(*ADMITTED, found)
+    assert [expected] == why(*ADMITTED, found)
 
 
 def test_container_that_is_made_says_nothing() -> None:
@@ -134,7 +134,7 @@ def test_volume_that_is_not_mounted(message: str, expected: tuple[str, str]) -> 
         warning("Pod/p0", "FailedMount", "an earlier one", "T1"),
         warning("Pod/p0", "Unhealthy", "another matter", "T4"),
     ]
-    assert [expected, NOT_READY] == why(*ADMITTED, waiting("ContainerCreating"), *warnings)
+    assert [expected] == why(*ADMITTED, waiting("ContainerCreating"), *warnings)
 
 
 def test_pods_that_cannot_be_made() -> None:

@@ -124,6 +124,9 @@ def clusters_of(name: str | None, wanted: str | None, checkout: Checkout) -> tup
 def reach(names: Iterable[str], checkout: Checkout, context: str | None, file: Path | None) -> list[Place]:
     """Return how some clusters are reached. Raises Refused; ends the command where one cannot be."""
     wanted = list(names)
+    if not wanted:
+        hint = "slicewright import cluster writes one from a living cluster"
+        raise show.Refused("USE004", "the repository has no TPUCluster to read", hint)
     if context is not None and len(wanted) > 1:
         message = f"--context names one cluster, but {', '.join(wanted)} are meant"
         raise show.Refused("USE001", message, "name one of them")

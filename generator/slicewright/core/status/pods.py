@@ -40,7 +40,7 @@ def causes(family: Family, inventory: Inventory) -> Iterator[Cause]:
         return
     if not pods:
         yield from _no_pods(family, inventory)
-    elif late := sorted(name_of(pod) for pod in pods if not is_ready(pod)):
+    elif not found and (late := sorted(name_of(pod) for pod in pods if not is_ready(pod))):
         message = f"ready: {len(pods) - len(late)} of {counted(len(pods), 'pod')}; not ready: {late[0]}"
         message += f" and {len(late) - 1} more" if late[1:] else ""
         yield Cause("PodsNotReady", message, "", f"kubectl logs {late[0]}")
