@@ -29,6 +29,7 @@ from slicewright.core.check.rules import (
     pod_values,
     priorities,
     ray,
+    ray_fields,
     references_kueue,
     references_pods,
     security,
@@ -49,9 +50,10 @@ _TPU = (
     dynamic_slices,
     security,
 )
-_JOBS = (jobset_names, jobset_policies, jobs, deployments, leaderworkerset, ray, trainjob, pathways)
+_JOBS = (jobset_names, jobset_policies, jobs, deployments, leaderworkerset, trainjob, pathways)
+_RAY = (ray, ray_fields)
 _QUEUES = (kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, gang, fit, fit_flavors)
 _KEYS = (keys, versions, pod_values, object_limits)
 _TREE = (references_kueue, references_pods, gitops, content, kustomize)
-RULES = rules_of(*_TPU, *_JOBS, *_QUEUES, *_KEYS, *_TREE)
+RULES = rules_of(*_TPU, *_JOBS, *_RAY, *_QUEUES, *_KEYS, *_TREE)
 """All rules; `problems/rules/` has their texts."""

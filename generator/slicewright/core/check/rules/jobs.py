@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.jobset_names import is_indexed
+from slicewright.core.check.training import RUNTIMES
 from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS, PODS_OF
 from slicewright.core.kubernetes.labels import TPU
@@ -29,12 +30,12 @@ def _is_part(resource: Resource) -> bool:
     return resource.group == "apps" and not at(resource.data, "spec", "selector")
 
 
-@rule("JS121", JOB_KINDS | {"PathwaysJob"})
+@rule("JS121", JOB_KINDS | {"PathwaysJob", *RUNTIMES})
 def _restart_policy(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in () if _is_part(resource) else resource.pods:
         policy = pods.spec.get("restartPolicy")
         if policy in ("OnFailure", "Never") or (
-            policy is None and resource.kind in ("JobSet", "PathwaysJob")
+            policy is None and resource.kind in ("JobSet", "PathwaysJob", *RUNTIMES)
         ):
             continue
         written = "the default, Always" if policy is None else f"'{policy}'"

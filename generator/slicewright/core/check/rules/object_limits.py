@@ -199,6 +199,7 @@ _SPECS: dict[str, dict[str, Test]] = {
         "strategy.rollingUpdate.maxSurge": _share,
         "strategy.rollingUpdate.maxUnavailable": _at_most_all,
     },
+    "LeaderWorkerSet": {"leaderWorkerTemplate.leaderTemplate|workerTemplate.spec.restartPolicy": _always},
     "ReplicaSet": _WHOLE,
     "StatefulSet": {
         **_WHOLE,

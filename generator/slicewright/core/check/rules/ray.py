@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
-_KINDS = frozenset({"RayCluster", "RayJob", "RayService"})
+KINDS = frozenset({"RayCluster", "RayJob", "RayService"})
 _MAX_NAME = {"RayCluster": 53, "RayJob": 47, "RayService": 47}
 """ray-operator/controllers/ray/utils/constant.go of KubeRay."""
 _IMAGE = re.compile(r"(?:.*/)?rayproject/ray(?:-[a-z]+)?:([0-9]+\.[0-9]+\.[0-9]+)(?:[-.].*)?")
@@ -31,24 +31,24 @@ _RESOURCE = "TPU"
 """What Ray calls chips."""
 
 
-def _cluster(resource: Resource) -> tuple[Path, dict[str, Any]]:
+def cluster(resource: Resource) -> tuple[Path, dict[str, Any]]:
     """Return where an object has the spec of a Ray cluster, and the spec."""
     way = PODS_OF[resource.kind].templates[0].way[:-2]
     return way, mapping(at(resource.data, *way))
 
 
-def _groups(resource: Resource) -> Iterator[tuple[Path, dict[str, Any], Pods | None]]:
+def groups(resource: Resource) -> Iterator[tuple[Path, dict[str, Any], Pods | None]]:
     """Yield the worker groups of an object with their paths and their pods."""
-    way, spec = _cluster(resource)
+    way, spec = cluster(resource)
     of = {pods.path[:-1]: pods for pods in resource.pods}
     for index, group in entries(spec.get("workerGroupSpecs")):
         path = (*way, "workerGroupSpecs", index)
         yield path, group, of.get(path)
 
 
-@rule("RAY101", _KINDS)
+@rule("RAY101", KINDS)
 def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
-    for path, group, pods in _groups(resource):
+    for path, group, pods in groups(resource):
         row = shape(pods, objects) if pods else None
         hosts = number(group.get("numOfHosts"), 1)
         if pods is None or row is None or not asks_for_tpu(pods) or hosts == row.hosts:
@@ -60,9 +60,9 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding(where, f"{message} {counted(row.hosts, 'host')}", hint, fix)
 
 
-@rule("RAY102", _KINDS)
+@rule("RAY102", KINDS)
 def _bounds(resource: Resource, _objects: ObjectSet) -> Findings:
-    for path, group, _ in _groups(resource):
+    for path, group, _ in groups(resource):
         least, most = number(group.get("minReplicas"), 0) or 0, number(group.get("maxReplicas"))
         if most is not None and least > most:
             message = f"minReplicas is {least}, and maxReplicas is {most}"
@@ -71,9 +71,9 @@ def _bounds(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding((*path, "minReplicas"), f"minReplicas is {least}", "write 0 or more")
 
 
-@rule("RAY103", _KINDS, "warning")
+@rule("RAY103", KINDS, "warning")
 def _replicas(resource: Resource, _objects: ObjectSet) -> Findings:
-    for path, group, _ in _groups(resource):
+    for path, group, _ in groups(resource):
         written = number(group.get("replicas"))
         least, most = number(group.get("minReplicas"), 0) or 0, number(group.get("maxReplicas"))
         if written is None or (most is not None and least > most):
@@ -85,10 +85,10 @@ def _replicas(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding(place, message, fix=edits.write(resource.data, {place: taken}))
 
 
-@rule("RAY104", _KINDS)
+@rule("RAY104", KINDS)
 def _names(resource: Resource, _objects: ObjectSet) -> Findings:
     seen: dict[str, int] = {}
-    for index, (path, group, _) in enumerate(_groups(resource)):
+    for index, (path, group, _) in enumerate(groups(resource)):
         name = text(group.get("groupName"))
         first = seen.setdefault(name, index)
         if first != index:
@@ -96,13 +96,16 @@ def _names(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding((*path, "groupName"), message, "give each group a name of its own")
         elif name == "head" and QUEUE in resource.labels:
             yield Finding((*path, "groupName"), "Kueue calls the head 'head', and no worker group may")
+        elif not name and "groupName" in group and (number(group.get("numOfHosts"), 1) or 1) > 1:
+            message = "groupName is empty, and KubeRay labels multi-host pods with it"
+            yield Finding((*path, "groupName"), message)
 
 
-@rule("RAY105", _KINDS)
+@rule("RAY105", KINDS)
 def _parameters(resource: Resource, _objects: ObjectSet) -> Findings:
-    way, spec = _cluster(resource)
+    way, spec = cluster(resource)
     head = mapping(spec.get("headGroupSpec"))
-    for path, group, pods in (((*way, "headGroupSpec"), head, None), *_groups(resource)):
+    for path, group, pods in (((*way, "headGroupSpec"), head, None), *groups(resource)):
         parameters = mapping(group.get("rayStartParams"))
         written = {key for key in ("num-cpus", "num-gpus", "memory", "resources") if parameters.get(key)}
         if written and group.get("resources"):
@@ -179,7 +182,7 @@ def _of(spec: dict[str, Any], key: str) -> Path:
     return ("spec", key) if key in spec else ("spec",)
 
 
-@rule("RAY107", _KINDS)
+@rule("RAY107", KINDS)
 def _name(resource: Resource, _objects: ObjectSet) -> Findings:
     most = _MAX_NAME[resource.kind]
     against = against_dns1035(resource.name)
@@ -189,9 +192,9 @@ def _name(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(("metadata", "name"), f"name '{resource.name}' of a {resource.kind} {against}")
 
 
-@rule("RAY108", _KINDS)
+@rule("RAY108", KINDS)
 def _queued(resource: Resource, _objects: ObjectSet) -> Findings:
-    way, spec = _cluster(resource)
+    way, spec = cluster(resource)
     if QUEUE not in resource.labels or not spec:
         return
     if spec.get("enableInTreeAutoscaling") is True and ELASTIC not in resource.annotations:
@@ -201,9 +204,9 @@ def _queued(resource: Resource, _objects: ObjectSet) -> Findings:
         )
 
 
-@rule("RAY109", _KINDS)
+@rule("RAY109", KINDS)
 def _head(resource: Resource, objects: ObjectSet) -> Findings:
-    way, _ = _cluster(resource)
+    way, _ = cluster(resource)
     for pods in resource.pods:
         row = shape(pods, objects)
         if pods.path[:-1] == (*way, "headGroupSpec") and row and row.multi_host and asks_for_tpu(pods):
@@ -211,9 +214,9 @@ def _head(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(pods.spec_path, message)
 
 
-@rule("RAY110", _KINDS)
+@rule("RAY110", KINDS)
 def _autoscaler(resource: Resource, _objects: ObjectSet) -> Findings:
-    way, spec = _cluster(resource)
+    way, spec = cluster(resource)
     if spec.get("enableInTreeAutoscaling") is not True or at(spec, "autoscalerOptions", "version") != "v2":
         return
     for pods in resource.pods:
@@ -223,9 +226,9 @@ def _autoscaler(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding(path, f"restartPolicy is {policy}, and autoscaler v2 takes Never only")
 
 
-@rule("RAY111", _KINDS, "note")
+@rule("RAY111", KINDS, "note")
 def _version(resource: Resource, _objects: ObjectSet) -> Findings:
-    way, spec = _cluster(resource)
+    way, spec = cluster(resource)
     said = text(spec.get("rayVersion"))
     images = [text(container.get("image")) for pods in resource.pods for _, container in pods.containers]
     for image in images:
@@ -286,11 +289,11 @@ _OPTIONS = frozenset(_START.split())
 """The options of `ray start` (Ray 2.52)."""
 
 
-@rule("RAY113", _KINDS, "warning")
+@rule("RAY113", KINDS, "warning")
 def _options(resource: Resource, _objects: ObjectSet) -> Findings:
-    way, spec = _cluster(resource)
+    way, spec = cluster(resource)
     head = mapping(spec.get("headGroupSpec"))
-    for path, group, _ in (((*way, "headGroupSpec"), head, None), *_groups(resource)):
+    for path, group, _ in (((*way, "headGroupSpec"), head, None), *groups(resource)):
         for key in mapping(group.get("rayStartParams")):
             near = nearest(key, _OPTIONS) if key not in _OPTIONS else []
             if near:

@@ -167,6 +167,14 @@ def _order(resource: Resource, _objects: ObjectSet) -> Findings:
         earlier.append(text(job.get("name")))
 
 
+@rule("TRAIN114", RUNTIMES)
+def _job_names(resource: Resource, _objects: ObjectSet) -> Findings:
+    for step in steps_of(resource):
+        # JobSet puts its own name before it, so it may begin with a digit.
+        if step.name and (said := against_dns1035(f"a-{step.name}-0")):
+            yield Finding((*step.path, "name"), f"the name '{step.name}' of a replicatedJob {said}")
+
+
 @rule("TRAIN106", RUNTIMES)
 def _ancestors(resource: Resource, _objects: ObjectSet) -> Findings:
     for step in steps_of(resource):

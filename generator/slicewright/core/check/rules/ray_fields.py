@@ -1,0 +1,157 @@
+"""What KubeRay refuses of Ray objects beyond their schemas, as tables and conditions between fields."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules.limits import Test, against, labels, not_for, number_from, shaped, table
+from slicewright.core.check.rules.ray import KINDS, cluster, groups
+from slicewright.core.kubernetes.read import at, entries, mapping, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.problem import Path
+
+_CLUSTER_LABEL = "ray.io/cluster"
+_TIMEOUT = "ray.io/initializing-timeout"
+_FAULT_TOLERANT, _STORAGE = "ray.io/ft-enabled", "ray.io/external-storage-namespace"
+_SWITCH, _REDIS = "RAY_enable_autoscaler_v2", "RAY_REDIS_ADDRESS"
+_OPTIONS = "gcsFaultToleranceOptions"
+_SPAN = re.compile(r"\+?0*[1-9][0-9]*|\+?(?=.*[1-9])(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+")
+"""A number of seconds, or a duration of Go, above 0."""
+_RELEASE = re.compile(r"v?([0-9]+)\.([0-9]+)")
+_TOKENS, _KUBERNETES_TOKENS = (2, 52), (2, 55)
+"""The Ray releases that take a mode of authOptions."""
+_ANY_UPGRADE = ("NewCluster", "NewClusterWithIncrementalUpgrade", "None")
+
+
+def _when(*fields: tuple[str, Any]) -> Test:
+    """Return the test of a field that does not go with a value of another one beside it."""
+
+    def test(value: Any, within: dict[str, Any]) -> str:
+        for key, other in fields if value not in (None, False, {}, []) else ():
+            if within.get(key) == other or (other is ... and within.get(key)):
+                return f"does not go with {key}" + (
+                    "" if other is ... else f": {str(other).lower() if other is True else other}"
+                )
+        return ""
+
+    return test
+
+
+def _selector(value: Any, within: dict[str, Any]) -> str:
+    if isinstance(value, dict) and value and not value.get(_CLUSTER_LABEL):
+        return f"has no {_CLUSTER_LABEL}"
+    return _when(("submissionMode", "SidecarMode"), ("suspend", True))(value, within)
+
+
+_OF_GROUP: dict[str, Test] = {
+    "labels": labels,
+    "rayStartParams.labels": partial(not_for, "`ray start`: write labels of the group"),
+    "idleTimeoutSeconds": number_from(0),
+}
+_OF_CLUSTER = table(
+    {
+        **{f"headGroupSpec.{key}": test for key, test in _OF_GROUP.items()},
+        **{f"workerGroupSpecs.*.{key}": test for key, test in _OF_GROUP.items()},
+        "headGroupSpec.rayStartParams.redis-username": partial(
+            not_for, f"the head: write {_OPTIONS}.redisUsername"
+        ),
+        "autoscalerOptions.idleTimeoutSeconds": number_from(0),
+    }
+)
+_OF_KIND = {
+    "RayJob": table(
+        {
+            "spec.clusterSelector": _selector,
+            "spec.submitterPodTemplate|submitterConfig": _when(("submissionMode", "SidecarMode")),
+            "spec.deletionStrategy.deletionRules": _when(("onSuccess", ...), ("onFailure", ...)),
+            "spec.deletionStrategy": lambda value, within: _when(("shutdownAfterJobFinishes", True))(
+                at(value, "deletionRules"), within
+            ),
+        }
+    ),
+    "RayService": table(
+        {
+            "spec.rayClusterConfig.headGroupSpec.headService.metadata.name": partial(
+                not_for, "the head of a RayService"
+            ),
+            "spec.upgradeStrategy.type": shaped(
+                lambda word: word in _ANY_UPGRADE, f"one of {', '.join(_ANY_UPGRADE)}"
+            ),
+        }
+    ),
+}
+
+
+@rule("RAY116", KINDS)
+def _fields(resource: Resource, _objects: ObjectSet) -> Findings:
+    yield from against(_OF_KIND.get(resource.kind, {}), resource.data, ())
+    way, spec = cluster(resource)
+    yield from against(_OF_CLUSTER, spec, way)
+    yield from (Finding(path, message) for path, message in _together(resource, way, spec))
+    span = resource.annotations.get(_TIMEOUT, "")
+    if resource.kind == "RayService" and span and not _SPAN.fullmatch(span):
+        message = f"{_TIMEOUT} is '{span}', and must be a time span above 0, such as 5m"
+        yield Finding(("metadata", "annotations", _TIMEOUT), message)
+
+
+def _together(resource: Resource, way: Path, spec: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield places and messages of what does not go with another part of a cluster."""
+    head = mapping(spec.get("headGroupSpec"))
+    scales, version = spec.get("enableInTreeAutoscaling") is True, at(spec, "autoscalerOptions", "version")
+    has_options = spec.get(_OPTIONS) is not None
+    is_tolerant = has_options or resource.annotations.get(_FAULT_TOLERANT, "").lower() == "true"
+    path: Path = (*way, "headGroupSpec", "template", "spec", "containers", 0, "env")
+    containers = [entry for _, entry in entries(at(head, "template", "spec", "containers"))]
+    environment = list(entries(containers[0].get("env"))) if containers else []
+    switch = next((text(entry.get("value")) for _, entry in environment if entry.get("name") == _SWITCH), "")
+    is_v2, is_switched = version == "v2", switch in ("1", "true")
+    refused = {
+        _REDIS: (has_options or not is_tolerant, f"write {_OPTIONS}.redisAddress"),
+        "REDIS_PASSWORD": (has_options, f"write {_OPTIONS}.redisPassword"),
+        "REDIS_USERNAME": (True, f"write {_OPTIONS}.redisUsername"),
+        _SWITCH: (
+            (scales and version is not None) or (is_switched and not scales),
+            "write autoscalerOptions.version, with enableInTreeAutoscaling: true",
+        ),
+    }
+    for index, entry in environment:
+        name = text(entry.get("name"))
+        is_refused, instead = refused.get(name, (False, ""))
+        if is_refused:
+            yield (*path, index), f"KubeRay refuses environment variable {name} of the head: {instead}"
+    for key in (_FAULT_TOLERANT, _STORAGE):
+        if has_options and resource.annotations.get(key):
+            yield ("metadata", "annotations", key), f"{key} does not go with {_OPTIONS}"
+    if has_options and at(head, "rayStartParams", "redis-password"):
+        where = (*way, "headGroupSpec", "rayStartParams", "redis-password")
+        yield where, f"redis-password does not go with {_OPTIONS}: write {_OPTIONS}.redisPassword"
+    for place, group, _ in groups(resource):
+        if group.get("idleTimeoutSeconds") is not None and not (is_v2 or is_switched):
+            yield (*place, "idleTimeoutSeconds"), "idleTimeoutSeconds needs autoscalerOptions.version: v2"
+        if scales and group.get("suspend") is True:
+            yield (*place, "suspend"), "a group cannot be suspended with enableInTreeAutoscaling"
+    yield from _tokens(resource, way, spec)
+
+
+def _tokens(resource: Resource, way: Path, spec: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    options, path = mapping(spec.get("authOptions")), (*way, "authOptions")
+    by_kubernetes = options.get("enableK8sTokenAuth") is True
+    if by_kubernetes and (resource.kind != "RayCluster" or options.get("mode") != "token"):
+        yield (
+            (*path, "enableK8sTokenAuth"),
+            "enableK8sTokenAuth needs a RayCluster with mode: token",
+        )
+    elif by_kubernetes and options.get("secretName"):
+        yield (*path, "secretName"), "secretName does not go with enableK8sTokenAuth"
+    found = _RELEASE.match(text(spec.get("rayVersion")))
+    least = _KUBERNETES_TOKENS if by_kubernetes else _TOKENS
+    if options.get("mode") == "token" and (found is None or (int(found[1]), int(found[2])) < least):
+        said = f"rayVersion is {spec['rayVersion']}" if spec.get("rayVersion") else "rayVersion is missing"
+        where = (*way, "rayVersion") if "rayVersion" in spec else way
+        yield where, f"{said}, and authOptions needs {'.'.join(map(str, least))} or later"
