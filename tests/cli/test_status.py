@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from tests.conftest import JOB
 from tests.status.kit import jobset, queue, read, workload
 
 from slicewright.cli import reach
@@ -81,6 +82,27 @@ def test_one_workload_in_three_lines(living: Repo) -> None:
     assert third.startswith("  hint: fewer slices")
 
 
+def test_sweep(living: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of a sweep means its entries, and what is left of earlier ones: their runs are listed."""
+    living.workload("lr", f"{JOB}    matrix: {{env: {{SEED: [0, 1]}}}}\n")
+    living.run("render")
+    labels = ({"slicewright.dev/workload": name} for name in ("lr-0", "lr-1", "a"))
+    found = read(*(jobset(f"x{at}", labels=own) for at, own in enumerate(labels)))
+    runs = tuple(replace(run, since="") for run in found.runs)
+    monkeypatch.setattr(reach.Reader, "read", lambda _: [replace(found, runs=runs)])
+
+    assert "c1, context ctx: 2 runs" in living.run("status", "lr").out
+    assert "JobSet default/x1 on c1" in living.run("status", "lr/1").out
+
+
+def test_cluster_and_workload_of_one_name(living: Repo) -> None:
+    """Neither is taken in silence."""
+    living.workload("c1")
+
+    assert "'c1' is a cluster and a workload" in living.run("status", "c1", code=2).err
+    assert "neither the tree nor the cluster has a run" in living.run("status", "default/c1").out
+
+
 def test_json(living: Repo) -> None:
     """The form is that of the reference."""
     (cluster,) = living.run("status", "-o", "json").json["clusters"]
@@ -99,6 +121,7 @@ def test_json(living: Repo) -> None:
         (("status", "nothere"), "there is no workload 'nothere'"),
         (("status", "a", "--cluster", "c2"), "there is no cluster 'c2'"),
         (("status", "--watch", "-o", "json"), "--watch has no JSON form"),
+        (("wait", "c1", "--for", "running"), "'c1' is a cluster"),
         (("wait", "a"), "Missing option '--for'"),
         (("wait", "a", "--for", "running", "--timeout", "soon"), "'soon' is not a time span"),
     ],
@@ -223,7 +246,7 @@ def test_watch(
     monkeypatch.setattr(status.time, "sleep", sleep)
     monkeypatch.setattr("sys.stdout", stream)
     with pytest.raises(KeyboardInterrupt):
-        status._watch(Reader(), begun(None), "", status._listed)
+        status._watch(Reader(), begun(None), frozenset(), status._listed)
 
     shown = stream.getvalue()
     if stream.isatty():

@@ -100,25 +100,25 @@ def warnings(found: Iterable[Status]) -> list[Problem]:
     ]
 
 
-def clusters_of(name: str | None, wanted: str | None, checkout: Checkout) -> tuple[list[str], str]:
-    """Return the clusters to read, and the workload that is meant: `namespace/name`, or nothing for all.
+def clusters_of(name: str | None, wanted: str | None, checkout: Checkout) -> tuple[list[str], frozenset[str]]:
+    """Return the clusters to read, and the workloads that are meant, as `namespace/name`; none for all.
 
-    A name is that of a TPUCluster, else of a TPUWorkload. Raises Refused.
+    A name is that of a TPUCluster, else of a TPUWorkload, a sweep or an entry of one. Raises Refused.
     """
     repository = checkout.repository
-    if name and name in repository.sites and any(name in (one.key, one.name) for one in repository.workloads):
-        raise show.unknown(f"'{name}' is a cluster and a workload", "write namespace/name, or --cluster NAME")
+    called = {text for one in repository.workloads for text in (one.name, one.declared.rpartition("/")[2])}
+    if name in repository.sites and name in called:
+        raise show.unknown(f"'{name}' is a cluster and a workload", "write namespace/name of the workload")
     if wanted is not None:
         cluster_named(wanted, repository)
     if name is None or name in repository.sites:
-        show_all = [name] if name else sorted(repository.sites)
-        return ([wanted] if wanted else show_all), ""
-    (key,) = workloads_named([name], repository) or frozenset({""})
-    workload = next(entry for entry in repository.workloads if entry.key == key)
-    places = [place for place in workload.clusters if place in repository.sites]
+        every = [name] if name else sorted(repository.sites)
+        return ([wanted] if wanted else every), frozenset()
+    keys = workloads_named([name], repository) or frozenset()
+    places = {place for one in repository.workloads if one.key in keys for place in one.clusters}
     if wanted is not None and wanted not in places:
-        raise show.unknown(f"{key} does not run on cluster '{wanted}'", f"one of: {', '.join(places)}")
-    return ([wanted] if wanted else places), key
+        raise show.unknown(f"{name} does not run on '{wanted}'", f"one of: {', '.join(sorted(places))}")
+    return ([wanted] if wanted else sorted(places & repository.sites.keys())), keys
 
 
 def reach(names: Iterable[str], checkout: Checkout, context: str | None, file: Path | None) -> list[Place]:

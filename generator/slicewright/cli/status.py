@@ -60,7 +60,7 @@ def status(
 
     Without a name all runs of all clusters are listed, those of the tree and those of the cluster; with the
     name of a TPUCluster those of this one. With the name of a workload three lines say how each of its runs
-    is, why it does not run, and what to do.
+    is, why it does not run, and what to do; with the name of a sweep its runs are listed.
 
     The context is the one that gcloud writes for the project, location and name of the TPUCluster, or the one
     that --context names. The current context is never used.
@@ -69,35 +69,35 @@ def status(
         message = "--watch has no JSON form; use slicewright wait in scripts"
         raise click.UsageError(message)
     checkout = open_checkout()
-    names, workload = reach.clusters_of(name, cluster, checkout)
+    names, workloads = reach.clusters_of(name, cluster, checkout)
     show.stop_for_errors(() if names else checkout.repository.problems)
     reader = reach.Reader(checkout, reach.reach(names, checkout, context, kubeconfig))
     found = reader.first()
-    shown_runs: Callable[[Status], Iterator[str]] = _told if workload else _listed
+    shown_runs: Callable[[Status], Iterator[str]] = _told if len(workloads) == 1 else _listed
     problems = [*reader.problems, *reach.warnings(found)]
     if output == "json":
-        clusters = [plain(_only(one, workload)) for one in found]
+        clusters = [plain(_only(one, workloads)) for one in found]
         show.finish({"clusters": clusters}, problems, output)
     if not watch:
-        for line in _lines(found, workload, shown_runs):
+        for line in _lines(found, workloads, shown_runs):
             say(line)
         show.messages(problems)
         sys.exit(1 if errors(problems) else 0)
     show.messages(problems)
-    _watch(reader, found, workload, shown_runs)
+    _watch(reader, found, workloads, shown_runs)
 
 
-def _only(found: Status, workload: str) -> Status:
-    """Return the runs of one workload; without its name, all."""
-    runs = tuple(run for run in found.runs if workload in ("", run.workload))
+def _only(found: Status, workloads: frozenset[str]) -> Status:
+    """Return the runs of some workloads; without their names, all."""
+    runs = tuple(run for run in found.runs if not workloads or run.workload in workloads)
     return replace(found, runs=runs)
 
 
 def _lines(
-    found: list[Status], workload: str, shown_runs: Callable[[Status], Iterator[str]]
+    found: list[Status], workloads: frozenset[str], shown_runs: Callable[[Status], Iterator[str]]
 ) -> Iterator[str]:
     for one in found:
-        yield from (visible(line) for line in shown_runs(_only(one, workload)))
+        yield from (visible(line) for line in shown_runs(_only(one, workloads)))
 
 
 def _listed(one: Status) -> Iterator[str]:
@@ -153,7 +153,7 @@ def _age(since: str) -> str:
 def _watch(
     reader: reach.Reader,
     found: list[Status],
-    workload: str,
+    workloads: frozenset[str],
     shown_runs: Callable[[Status], Iterator[str]],
 ) -> None:
     """Show what runs until Ctrl-C: redrawn on a terminal, elsewhere a line for each change."""
@@ -161,10 +161,10 @@ def _watch(
     told: dict[tuple[str, str, str], str] = {}
     while True:
         if picture:
-            picture.draw(list(_lines(found, workload, shown_runs)))
+            picture.draw(list(_lines(found, workloads, shown_runs)))
         else:
             for one in found:
-                for line in _changed(_only(one, workload), told):
+                for line in _changed(_only(one, workloads), told):
                     say(visible(line))
         time.sleep(_SECONDS)
         try:

@@ -12,7 +12,7 @@ import click
 from slicewright.apiserver.errors import ApiError
 from slicewright.cli import candidates, reach, show
 from slicewright.cli.command import command
-from slicewright.cli.repository import open_checkout, workloads_named
+from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import say
 from slicewright.core.record import plain
 from slicewright.core.visible import visible
@@ -69,9 +69,9 @@ def wait(
     """
     deadline = time.monotonic() + timeout
     checkout = open_checkout()
-    repository = checkout.repository
-    (key,) = workloads_named([name], repository) or frozenset({""})
-    names, _ = reach.clusters_of(key, cluster, checkout)
+    names, keys = reach.clusters_of(name, cluster, checkout)
+    if not keys:
+        raise show.unknown(f"'{name}' is a cluster", "name a workload")
     reader = reach.Reader(checkout, reach.reach(names, checkout, context, kubeconfig))
     show.stop_for_errors(reader.problems)
     found = reader.first()
@@ -82,7 +82,7 @@ def wait(
             (one.cluster, f"{run.namespace}/{run.run}"): run
             for one in found
             for run in one.runs
-            if run.workload == key and run.in_tree
+            if run.workload in keys and run.in_tree
         }
         for place, run in runs.items():
             if told.get(place) != run.state:
