@@ -113,8 +113,13 @@ def _results(
 
 
 def problems_of_each(work: Callable[[int], Iterable[Problem]], count: int) -> Iterator[Problem]:
-    """Yield the problems that `work` finds for each number below `count`, in order."""
-    for problems in map_forked(lambda number: tuple(work(number)), count):
+    """Yield the problems that `work` finds for each number below `count`, in order.
+
+    The first is worked on before other processes begin: these then have what it gathered about all objects.
+    """
+    if count:
+        yield from work(0)
+    for problems in map_forked(lambda number: tuple(work(number + 1)), count - 1):
         yield from problems
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.origin import of_inputs, said_of_input
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from slicewright.core.check.model import ObjectSet, Resource, Rule
     from slicewright.core.problem import Path, Problem
@@ -55,20 +55,23 @@ class RuleSet:
         self, objects: ObjectSet, resources: Iterable[Resource] | None = None
     ) -> tuple[Problem, ...]:
         """Return what the rules find in some of the objects (or all), object by object."""
-        return tuple(
-            problem
-            for resource in (objects.all if resources is None else resources)
-            for problem in self._of_resource(resource, objects)
-        )
-
-    def _of_resource(self, resource: Resource, objects: ObjectSet) -> Iterator[Problem]:
-        own = self._by_kind.get(resource.kind, ()) if resource.is_known else ()
-        for rule in (*own, *self._of_all):
-            for finding in rule.check(resource, objects):
-                hint = finding.hint or rule.hint or self._hint_of(rule.id)
-                yield resource.problem(
-                    rule.id, finding.path, finding.message, hint, severity=rule.severity, fix=finding.fix
-                )
+        found = []
+        for resource in objects.all if resources is None else resources:
+            own = self._by_kind.get(resource.kind, ()) if resource.is_known else ()
+            for rule in (*own, *self._of_all):
+                for finding in rule.check(resource, objects):
+                    hint = finding.hint or rule.hint or self._hint_of(rule.id)
+                    found.append(
+                        resource.problem(
+                            rule.id,
+                            finding.path,
+                            finding.message,
+                            hint,
+                            severity=rule.severity,
+                            fix=finding.fix,
+                        )
+                    )
+        return tuple(found)
 
     def without_repeats(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         """Return the problems without those that another one reports in better words.

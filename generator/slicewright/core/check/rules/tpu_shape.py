@@ -83,8 +83,9 @@ def _rows(objects: ObjectSet, *labels: str) -> list[Shape]:
 def shape(pods: Pods, objects: ObjectSet) -> Shape | None:
     """Return the row that pods mean, chosen by their chips where several have the labels."""
     rows = shapes(pods, objects)
-    fitting = [row for row in rows if row.chips_per_host == pods.chips]
-    return (fitting or rows or [None])[0]  # type: ignore[list-item]
+    if len(rows) > 1:
+        rows = [row for row in rows if row.chips_per_host == pods.chips] or rows
+    return rows[0] if rows else None
 
 
 def refusal(catalogue: Catalogue, accelerator: str, topology: str) -> Refusal | None:
