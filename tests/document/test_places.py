@@ -11,7 +11,7 @@ from slicewright.core.document import read
 from slicewright.core.document.read import Places, read_places
 from slicewright.core.document.scalar import write_string
 from slicewright.core.document.write import write_document
-from slicewright.core.document.yaml_fast import places_fast
+from slicewright.core.document.yaml_alike import places_alike
 
 from .kit import json_like
 
@@ -111,9 +111,9 @@ def test_places_of_all_documents_are_read_at_once(monkeypatch: pytest.MonkeyPatc
 
     def counting(text: str) -> dict[int, Places] | None:
         asked.append(text)
-        return places_fast(text)
+        return places_alike(text)
 
-    monkeypatch.setattr(read, "places_fast", counting)
+    monkeypatch.setattr(read, "places_alike", counting)
     text = "".join(f"---\na: {number}\n" for number in range(100))
 
     found = [read_places(text, number).of(("a",)) for number in range(100)]

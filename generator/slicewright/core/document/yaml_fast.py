@@ -6,6 +6,7 @@ has no answer for anchors, aliases, tags, merge keys, disputed scalars, and for 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -28,16 +29,43 @@ def read_fast(text: str) -> tuple[Document, ...] | None:
         return None
 
 
-def places_fast(text: str) -> dict[int, Places] | None:
-    """Return the places of each document by its index, or None where the strict reader has to look."""
-    marks: list[list[Any]] = [[]]
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """What is written on one line of a value: all of it, or a row of a literal text."""
+
+    start: int
+    end: int
+    """The columns, from 0."""
+    document: int
+    """The number of the document among those that are not empty."""
+    path: Path
+    row: int | None = None
+    """The row of a literal text."""
+    in_flow: bool = False
+    """Whether it is within brackets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A text with the places of all that is in it."""
+
+    documents: tuple[Document, ...]
+    places: dict[int, Places]
+    """By the index of a document."""
+    spots: dict[int, list[Spot]]
+    """By the line, from 0."""
+
+
+def survey(text: str) -> Survey | None:
+    """Return the documents of a file and all places, or None where the strict reader has to look."""
+    events: list[list[Any]] = [[]]
 
     def get_event() -> Any:
         event: Any = parser.get_event()
         if type(event) is yaml.DocumentStartEvent:
-            marks.append([])
+            events.append([])
         else:
-            marks[-1].append(event.start_mark)
+            events[-1].append(event)
         return event
 
     try:
@@ -47,28 +75,51 @@ def places_fast(text: str) -> dict[int, Places] | None:
         return None
     if documents is None:
         return None
-    of_index = {document.index: document.data for document in documents}
-    found = {}
-    for index, own in enumerate(marks[1:]):
-        found[index] = Places({}, {})
-        _mark(of_index.get(index), (), iter(own), found[index])
+    data = {document.index: (number, document.data) for number, document in enumerate(documents)}
+    found = Survey(documents, {index: Places({}, {}) for index in range(len(events) - 1)}, {})
+    lines = text.split("\n")
+    for index, places in found.places.items():
+        number, value = data.get(index, (0, None))
+        scalars: list[tuple[Path, Any, bool]] = []
+        _gather(value, (), iter(events[index + 1]), places, scalars)
+        for path, event, in_flow in scalars:
+            start, end = event.start_mark, event.end_mark
+            rows = event.value.split("\n") if event.style == "|" else ()
+            below_it = lines[start.line + 1 : start.line + 1 + len(rows)]
+            for row, (line, below) in enumerate(zip(rows, below_it, strict=False)):
+                spot = Spot(len(below) - len(line), len(below), number, path, row)
+                found.spots[start.line + 1 + row] = [spot]
+            if path and event.style in ("", '"') and start.line == end.line and start.column < end.column:
+                spot = Spot(start.column, end.column, number, path, in_flow=in_flow)
+                found.spots.setdefault(start.line, []).append(spot)
     return found
 
 
-def _mark(value: Any, path: Path, marks: Iterator[Any], places: Places) -> None:
-    """Give a value and all in it their places: each value, each key and each end has a mark, in order."""
-    mark = next(marks)
-    places.values[path] = mark.line + 1, mark.column + 1
-    if type(value) is dict:
-        for key, entry in value.items():
-            below, mark = (*path, key), next(marks)
+def _gather(
+    value: Any,
+    path: Path,
+    events: Iterator[Any],
+    places: Places,
+    scalars: list[tuple[Path, Any, bool]],
+    *,
+    in_flow: bool = False,
+) -> None:
+    """Gather the places of a value and of all in it, and the scalars, with whether they are within brackets.
+
+    Each value, each key and each end has an event, in order.
+    """
+    event = next(events)
+    places.values[path] = event.start_mark.line + 1, event.start_mark.column + 1
+    if not isinstance(value, (dict, list)):
+        scalars.append((path, event, in_flow))
+        return
+    for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
+        below = (*path, key)
+        if isinstance(value, dict):
+            mark = next(events).start_mark
             places.keys[below] = mark.line + 1, mark.column + 1
-            _mark(entry, below, marks, places)
-        next(marks)
-    elif type(value) is list:
-        for index, entry in enumerate(value):
-            _mark(entry, (*path, index), marks, places)
-        next(marks)
+        _gather(entry, below, events, places, scalars, in_flow=event.flow_style)
+    next(events)
 
 
 def _documents(get_event: Any) -> tuple[Document, ...] | None:
