@@ -170,6 +170,7 @@ def test_language_of_a_controller_is_no_note(tmp_path: Path) -> None:
         ("- {{ a: 'b' }}-c\n", ["{{ a: 'b' }}-c"]),
         ("a: %B%\nc: 1\n", {"a": "%B%", "c": 1}),
         ('a: {{ default "b, c" .d }}\n', {"a": '{{ default "b, c" .d }}'}),
+        ("a: {b}c:{d}\n", {"a": "{b}c:{d}"}),
     ],
 )
 def test_masked_text_is_yaml_of_the_same_length(text: str, expected: Any) -> None:

@@ -14,8 +14,11 @@ TOKEN = re.compile(
     rf"{IN_KEY.pattern}|\$[A-Za-z_]\w*|{INLINE}|__[A-Z][A-Z0-9_]*__"
     r"|\bYOUR[-_][A-Z0-9_-]+|\b(?:REPLACE|CHANGE)[-_]?(?:ME|THIS|WITH)[\w-]*|\bPLACEHOLDER\b"
 )
-CAPITALS = re.compile(rf"{TOKEN.pattern}|\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|_[A-Z][A-Z0-9]*_(?![A-Za-z0-9])")
-"""Capitals as well, for fields that cannot have them."""
+CAPITALS = re.compile(
+    rf"{TOKEN.pattern}|\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|_[A-Z][A-Z0-9]*_(?![A-Za-z0-9])"
+    r"|\{[A-Za-z_][^{}\n]*\}|\[\[ *\w+ *\]\]"
+)
+"""Capitals as well, `{words}` and `[[name]]`, for fields that cannot have them."""
 _NAME = re.compile(rf"{TOKEN.pattern}|(?<![a-z])[A-Z][A-Z0-9]+(?:[_-][A-Z0-9]+)*(?![a-z])")
 """Capitals as well: no reference to an object has them."""
 

@@ -139,8 +139,16 @@ _BLANKS = ("(blank)",)
 
 
 def _is_braced(value: Any) -> bool:
-    """Tell whether a value is `{word}`, which YAML reads as a mapping."""
-    return isinstance(value, dict) and list(value.values()) == [None]
+    """Tell whether a value is `{word}` or `[[word]]`, which YAML reads as a mapping or a list."""
+    return bool(_bracketed(value)) or (isinstance(value, dict) and list(value.values()) == [None])
+
+
+def _bracketed(value: Any) -> str:
+    """Return the word of `[[word]]`."""
+    match value:
+        case [[str(word)]]:
+            return word
+    return ""
 
 
 def _suspects(
@@ -148,7 +156,7 @@ def _suspects(
 ) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Yield the values with an error that may be placeholders, by their paths.
 
-    These are words in capitals with `_` or that name their field, quoted blanks and `{word}`. In a partial
+    These are words in capitals with `_` or that name their field, quoted blanks, `{word}` and `[[word]]`. In a partial
     object these are empty values as well, and names that begin or end with the hyphen of a prefix or suffix.
     """
     for path, value in values_in(data) if refused else ():
@@ -157,7 +165,8 @@ def _suspects(
         if value == " " or (is_partial and value in (None, "")):
             yield path, _BLANKS
         elif _is_braced(value):
-            yield path, (f"{{{next(iter(value))}}}",)
+            word = _bracketed(value)
+            yield path, (f"[[{word}]]" if word else f"{{{next(iter(value))}}}",)
         elif isinstance(value, str) and "\n" not in value:
             field = next(key for key in reversed(path) if isinstance(key, str)).upper()
             is_named = value.isalpha() and value.isupper() and value.rstrip("S") in field
@@ -201,7 +210,11 @@ def certain(
     object in its place. A problem that goes away where the placeholders become a word of its message or its
     value, such as a name that is not defined, is left out too. What a partial object lacks is a note.
     """
-    found = [as_note(one) if is_partial else one for one in problems_of()]
+    found = [
+        # A program names an object without metadata, and adds what else is missing below its top.
+        as_note(one) if is_partial or (one.path and not resource.metadata) else one
+        for one in problems_of()
+    ]
     refused = {} if held is None else _refused(resource, found, problems_of, is_partial=is_partial)
     if not (held or refused):
         yield from found

@@ -7,6 +7,9 @@ from typing import Any
 
 INLINE = r"\{\{[^{}\n]*\}\}|@[A-Z][A-Z0-9_]*@|%[A-Za-z_]\w*%"
 """Placeholders that are not YAML where they are not in quotes."""
+BRACED = r"\{[A-Za-z_]\w*\}"
+"""What Python's `format` fills in."""
+_MASKED = re.compile(f"{INLINE}|{BRACED}")
 _OFFSET = 0xE000
 """Private characters of Unicode take the place of those that mean something to YAML."""
 _TO_PRIVATE = {ord(char): _OFFSET + ord(char) for char in "{}[]:,#&*!|>'\"%@`?-"}
@@ -18,7 +21,7 @@ def masked(text: str) -> str:
     """Return a text with such placeholders as words; one that holds the characters of the mask as it is."""
     if _PRIVATE.search(text):
         return text
-    return re.sub(INLINE, lambda match: match[0].translate(_TO_PRIVATE), text)
+    return _MASKED.sub(lambda match: match[0].translate(_TO_PRIVATE), text)
 
 
 def unmasked(data: Any) -> Any:

@@ -57,7 +57,7 @@ def _images(resource: Resource, _objects: ObjectSet) -> Findings:
 def _pod_failure_policy(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         policy = pods.spec.get("restartPolicy", "OnFailure")
-        if "podFailurePolicy" in pods.job and policy != "Never":
+        if pods.job.get("podFailurePolicy") and policy != "Never":
             path = (*pods.job_path, "podFailurePolicy")
             fix = edits.write(resource.data, {(*pods.spec_path, "restartPolicy"): "Never"})
             yield Finding(path, f"podFailurePolicy goes with restartPolicy: Never, not {policy}", fix=fix)
@@ -91,7 +91,7 @@ def _runs_program(container: dict[str, Any]) -> bool:
 def _completions(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         indexed = is_indexed(pods, resource.kind)
-        if "parallelism" in pods.job and indexed and pods.job.get("completions") is None:
+        if pods.job.get("parallelism") is not None and indexed and pods.job.get("completions") is None:
             message = "an Indexed Job with parallelism has no completions"
             fix = edits.write(resource.data, {(*pods.job_path, "completions"): pods.parallelism})
             yield Finding(pods.job_path, message, "write completions: " + str(pods.parallelism), fix)

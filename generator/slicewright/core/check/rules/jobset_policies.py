@@ -131,7 +131,7 @@ def _order(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "startupPolicy", "startupPolicyOrder") != "InOrder":
         return
     for index, job in entries(at(resource.data, "spec", "replicatedJobs")):
-        if "dependsOn" in job:
+        if job.get("dependsOn"):
             path = ("spec", "replicatedJobs", index, "dependsOn")
             fix = edits.remove(("spec", "startupPolicy"), safe=False)
             yield Finding(path, "startupPolicyOrder: InOrder excludes dependsOn", fix=fix)

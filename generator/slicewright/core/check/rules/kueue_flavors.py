@@ -73,7 +73,7 @@ def of_tolerations(written: Any, base: Path) -> Findings:
             place = (*path, "effect")
             fix = of_choice(effect, _EFFECTS, place)
             yield Finding(place, f"'{effect}' is not a valid effect of a taint", fix=fix)
-        if "tolerationSeconds" in entry and effect != "NoExecute":
+        if entry.get("tolerationSeconds") is not None and effect != "NoExecute":
             yield Finding((*path, "tolerationSeconds"), "tolerationSeconds goes with the effect NoExecute")
 
 

@@ -257,7 +257,7 @@ def _jobs(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding((*pods.job_path, key), f"{key} is negative: {pods.job[key]}", "write 0 or more")
         for index, entry in entries(at(pods.job, "podFailurePolicy", "rules")):
             yield from _failure_rule(pods, entry, (*pods.job_path, "podFailurePolicy", "rules", index))
-        if "selector" in pods.job and pods.job.get("manualSelector") is not True:
+        if pods.job.get("selector") is not None and pods.job.get("manualSelector") is not True:
             message = "the Job controller chooses the selector, and the API refuses another one"
             yield Finding((*pods.job_path, "selector"), message, "leave selector out")
         if at(pods.job, "successPolicy", "rules") == []:
@@ -265,7 +265,7 @@ def _jobs(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding(
                 (*pods.job_path, "successPolicy", "rules"), message, "write a rule, or no successPolicy"
             )
-        if "podFailurePolicy" in pods.job and pods.job.get("podReplacementPolicy") == "TerminatingOrFailed":
+        if pods.job.get("podFailurePolicy") and pods.job.get("podReplacementPolicy") == "TerminatingOrFailed":
             message = "podFailurePolicy goes with podReplacementPolicy: Failed"
             yield Finding((*pods.job_path, "podReplacementPolicy"), message, "write Failed, or leave it out")
 

@@ -78,10 +78,10 @@ def _of_volumes(pods: Pods) -> Iterator[Reference]:
     for index, volume in entries(pods.spec.get("volumes")):
         path = (*pods.spec_path, "volumes", index)
         yield from _source(volume, path)
-        if "persistentVolumeClaim" in volume:
+        if volume.get("persistentVolumeClaim"):
             claim = text(at(volume, "persistentVolumeClaim", "claimName"))
             yield Reference("PersistentVolumeClaim", claim, path)
-        if "csi" in volume:
+        if volume.get("csi"):
             yield Reference("Secret", text(at(volume, "csi", "nodePublishSecretRef", "name")), (*path, "csi"))
         for place, source in entries(at(volume, "projected", "sources")):
             yield from _source(source, (*path, "projected", "sources", place))

@@ -37,7 +37,7 @@ _SLICES = frozenset({"JobSet"})
 def _blanked(pods: Pods) -> bool:
     """Tell whether the pods blank MEGASCALE_NUM_SLICES, as independent replicas do."""
     return any(
-        entry.get("name") == _NUM_SLICES and not text(entry.get("value")) and "valueFrom" not in entry
+        entry.get("name") == _NUM_SLICES and not text(entry.get("value")) and not entry.get("valueFrom")
         for _, container in pods.containers
         for _, entry in entries(container.get("env"))
     )
