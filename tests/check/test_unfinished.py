@@ -245,6 +245,9 @@ spec: {type: LoadBalancer, ports: [{port: 80}]}
         ("name: worker", "name: worker_ID_", "FILE030"),
         ("image: 'b:1'", "image: ' '", "FILE030"),
         ("image: 'b:1'", "image: {tag}", "FILE030"),
+        ("image: 'b:1'", "image: '{the image of a run}'", "FILE030"),
+        ("containerPort: 80", "containerPort: [[port]]", "FILE030"),
+        ("name: worker", "name: 'worker-[[index]]'", "FILE030"),
         ("image: 'b:1'", "image: {tag: 1}", "SCHEMA003"),
         ("containerPort: 80", "containerPort: HTTP", "SCHEMA003"),
         ("containerPort: 80", "containerPort: 80, hostport: PORT_A", "SCHEMA004"),
@@ -266,6 +269,26 @@ def test_word_in_capitals_counts_where_a_value_would_be_taken(
     assert expected in ids
     assert (expected == "FILE030") == ("FILE030" in ids)
     assert [] == [one for one in ids if one.startswith(("JS", "SCHEMA", "TPU")) and one != expected]
+
+
+def test_program_completes_an_object_without_metadata(tmp_path: Path) -> None:
+    """What a template lacks below its top is a note; that it has no metadata stays an error."""
+    pods = "template: {spec: {restartPolicy: Never, containers: [{name: a}]}}"
+    write(tmp_path, {"job.yaml": f"apiVersion: batch/v1\nkind: Job\nspec: {{{pods}}}\n"})
+    found = run(tmp_path, "job.yaml", "-o", "json").json["problems"]
+
+    assert [("SCHEMA005", "error"), ("JS122", "note")] == [(one["id"], one["severity"]) for one in found]
+
+
+@pytest.mark.parametrize("key", ["selector", "podFailurePolicy", "parallelism"])
+def test_null_in_a_job_is_no_value(tmp_path: Path, key: str) -> None:
+    """The API reads null as a field that is not there."""
+    pods = "template: {spec: {restartPolicy: OnFailure, containers: [{name: a, image: 'b:1'}]}}"
+    spec = f"spec: {{completionMode: Indexed, {key}: null, {pods}}}"
+    write(tmp_path, {"job.yaml": f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a}}\n{spec}\n"})
+    ids = run(tmp_path, "job.yaml", "-o", "json").ids
+
+    assert [] == [one for one in ids if one in ("JS123", "JS124", "JS135")]
 
 
 def test_empty_values_of_a_template_are_filled_in(tmp_path: Path) -> None:

@@ -156,8 +156,9 @@ def _suspects(
 ) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Yield the values with an error that may be placeholders, by their paths.
 
-    These are words in capitals with `_` or that name their field, quoted blanks, `{word}` and `[[word]]`. In a partial
-    object these are empty values as well, and names that begin or end with the hyphen of a prefix or suffix.
+    These are words in capitals with `_` or that name their field, quoted blanks, `{word}` and
+    `[[word]]`. In a partial object these are empty values as well, and names that begin or end with the
+    hyphen of a prefix or suffix.
     """
     for path, value in values_in(data) if refused else ():
         if path not in refused:
