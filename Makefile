@@ -149,6 +149,10 @@ fuzz: $(VENV)/.dev ## Put what strangers could write before the commands: MINUTE
 	@$(BIN)/slicewright tools build kustomize
 	@$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),5) --seed $(or $(SEED),1)
 
+.PHONY: bench-defaults
+bench-defaults: $(VENV)/.dev ## Measure 1,000 workloads with TPUDefaults against plain ones; prints JSON.
+	@$(BIN)/python -m bench.defaults
+
 .PHONY: bench-validate
 bench-validate: $(VENV)/.dev ## Measure validation against kubeconform; prints JSON.
 	@$(BIN)/slicewright tools build kustomize kubeconform

@@ -58,7 +58,7 @@ def test_narrower_defaults_win(repo: Repo) -> None:
 
 
 def test_changed_default_starts_and_ends_no_run(repo: Repo) -> None:
-    """A hashed run stays frozen when its defaults change; rerun adopts it."""
+    """A hashed run stays frozen when its defaults change; rerun --outdated adopts it."""
     given(repo, IMAGE)
     repo.workload("a", PLAIN)
     repo.run("render")
@@ -69,9 +69,11 @@ def test_changed_default_starts_and_ends_no_run(repo: Repo) -> None:
 
     assert ([], before) == (effects, repo.tree())
     assert "registry.example/all:2" in repo.run("outdated").out
-    repo.run("rerun", "a")
+    repo.run("rerun", "--outdated")
     repo.run("render")
     assert image_of(repo) == "registry.example/all:2"
+    assert repo.run("rerun", "--outdated").out == "no run is outdated\n"
+    repo.run("rerun", code=2)
 
 
 def test_fixed_workload_follows_its_defaults(repo: Repo) -> None:

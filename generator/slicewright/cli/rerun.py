@@ -12,6 +12,7 @@ from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, repository_root, workloads_named
 from slicewright.cli.streams import say
 from slicewright.core.document.edit import set_in_specs
+from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.core.run.identity import successor
 from slicewright.workspace import write
 
@@ -20,22 +21,29 @@ if TYPE_CHECKING:
 
     from slicewright.core.intent.workload import Workload
     from slicewright.core.problem import Problem
+    from slicewright.workspace.repository_reader import Checkout
 
 
-@command("slicewright rerun llama")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=candidates.workloads)
-def rerun(names: tuple[str, ...], output: str) -> None:
+@command("slicewright rerun llama", "slicewright rerun --outdated")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=candidates.workloads)
+@click.option(
+    "--outdated", is_flag=True, help="Only what slicewright outdated shows; without NAME: all."
+)
+def rerun(names: tuple[str, ...], outdated: bool, output: str) -> None:
     """Give workloads the next run number.
 
     NAME is a workload, as name or namespace/name; of a sweep, SWEEP means all entries and SWEEP/ENTRY one.
     Only `run:` changes in its file (for one entry its number in matrix.runs), and comments stay. The next
     render then starts it again, with the tool, the bases and the cluster as they are today.
     """
+    if not names and not outdated:
+        raise click.UsageError("Missing argument 'NAME...', or --outdated.")
     root = repository_root()
     with write.locked(root):
         checkout = open_checkout(root)
         show.stop_for_errors(checkout.repository.problems)
-        chosen = workloads_named(names, checkout.repository) or frozenset()
+        selected = workloads_named(names, checkout.repository)
+        chosen = _outdated(checkout, selected) if outdated else selected or frozenset()
         asked = [_asked(entry, chosen) for entry in checkout.repository.workloads if entry.key in chosen]
         wanted = list(dict.fromkeys(asked))
         problems = [_fixed(one.workload) for one in wanted if one.workload.naming == "Fixed"]
@@ -50,7 +58,14 @@ def rerun(names: tuple[str, ...], output: str) -> None:
         return
     for change in changes:
         say(f"{change['file']}: {change['workload']} run {change['before']} -> {change['after']}")
-    say("the next render starts them: slicewright render")
+    say("the next render starts them: slicewright render" if changes else "no run is outdated")
+
+
+def _outdated(checkout: Checkout, selected: frozenset[str] | None) -> frozenset[str]:
+    """Return the workloads, of those that are selected, with a run that would render differently today."""
+    found, problems = find_outdated(checkout.repository, checkout.existing, selected)
+    show.stop_for_errors(problems)
+    return frozenset(run.workload for run in found)
 
 
 @dataclass(frozen=True, slots=True)
