@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 @command("slicewright rerun llama", "slicewright rerun --outdated")
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=candidates.workloads)
-@click.option(
-    "--outdated", is_flag=True, help="Only what slicewright outdated shows; without NAME: all."
-)
+@click.option("--outdated", is_flag=True, help="Only what slicewright outdated shows; without NAME: all.")
 def rerun(names: tuple[str, ...], outdated: bool, output: str) -> None:
     """Give workloads the next run number.
 

@@ -197,9 +197,10 @@ def _likeness(workload: Workload) -> str:
     spec, pathways = workload.resolved_spec, workload.pathways
     head = pathways.head.pod_template if pathways else {}
     parts = (workload.pod_template, head, workload.patches, workload.components, workload.auxiliary_jobs)
-    rights = (workload.annotations, workload.privileged, workload.host_network)
+    own = workload.source.written.data["metadata"].get("annotations")
+    rights = (own, workload.privileged, workload.host_network)
     if any(parts) or any(rights) or not workload.container.keys() <= _PLAIN:
         return ""
     told = {field: value for field, value in spec.items() if field not in _OWN_AFFAIRS}
     told["pathways"] = {**spec.get("pathways", {}), "pathwaysDir": ""}
-    return repr((workload.namespace, sorted(told.items())))
+    return repr((workload.namespace, sorted(workload.annotations.items()), sorted(told.items())))

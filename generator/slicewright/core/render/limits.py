@@ -140,15 +140,31 @@ def _pods(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
         yield from _image(_SERVICE, limits)
         if "hostNetwork" in forbidden:
             yield _right("hostNetwork", "the controller of PathwaysJob gives its pods hostNetwork")
-    for path, value in values_in(item):
-        if path[:1] == ("metadata",) or not path:
-            continue
-        if isinstance(value, str) and (path[-1] == "image" or path[-2:] == ("image", "reference")):
+    for outer, key, value in _named({**item, "metadata": None}):
+        if isinstance(value, str) and (key == "image" or (outer, key) == ("image", "reference")):
             yield from _image(value, limits)
-        elif value is True and path[-1] in forbidden:
-            yield _right(str(path[-1]), f"'{path[-1]}: true' is not allowed here")
-        elif "hostPath" in forbidden and path[-2:] == ("hostPath", "path"):
+        elif value is True and key in forbidden:
+            yield _right(key, f"'{key}: true' is not allowed here")
+        elif "hostPath" in forbidden and (outer, key) == ("hostPath", "path"):
             yield _right("hostPath", "a hostPath volume is not allowed here")
+
+
+_NAMES = frozenset({"image", "reference", "path", "privileged", "hostNetwork", "hostPID", "hostIPC"})
+"""Keys by which images and rights are found; one walk without paths, for it sees every value of every run."""
+
+
+def _named(value: Any, outer: str = "") -> Iterator[tuple[str, str, Any]]:
+    """Yield the values of these keys at any depth, each with the key around it."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(item, dict | list):
+                yield from _named(item, key)
+            elif key in _NAMES:
+                yield outer, key, item
+    else:
+        for item in value:
+            if isinstance(item, dict | list):
+                yield from _named(item, outer)
 
 
 def _image(image: str, limits: Object) -> Iterator[_Finding]:
