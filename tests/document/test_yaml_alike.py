@@ -194,4 +194,5 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_alike, "_LONGEST", 20)
     for text in ("a: b", "a: b\nc: d", "a: b\nc: d\ne: f", f"a: {'b' * 20}\n\n\n\n", "a: ä\n\n\n\n"):
         read_alike(text)
+    assert places_alike("a: bcdefghijklmnopqrstuvwxyz") is None
     assert [2, 3] == list(yaml_alike._KEPT)
